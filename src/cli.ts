@@ -19,7 +19,8 @@ export async function runProgram(given: readonly string[]): Promise<void> {
     await program.parseAsync(refuseUnknown(program, given), { from: 'user' })
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error
-    process.exitCode = error.exitCode
+    // A check exits with 1 for errors in the data.
+    process.exitCode = error.exitCode !== 0 && given[0] === 'check' ? 2 : error.exitCode
     if (json && error.exitCode !== 0) {
       const message = error.message.replace(/^error: /, '').replaceAll('\n', ' ')
       await writeOut(`${JSON.stringify({ faults: [{ message }] })}\n`)

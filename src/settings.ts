@@ -405,6 +405,7 @@ function readSecretFiles(environment: Environment, faults: string[]): Environmen
 export function readSettings(given: Environment): Settings {
   const faults: string[] = []
   const environment = readSecretFiles(given, faults)
+  const nameOf = (name: string) => (environment[name] === given[name] ? name : `The file of ${name}_FILE`)
   const values: Record<string, unknown> = {}
   for (const [name, { default: fallback, read, secret }] of Object.entries<Definition<unknown>>(SETTINGS)) {
     const text = environment[name]?.trim() || fallback
@@ -414,7 +415,7 @@ export function readSettings(given: Environment): Settings {
     } catch (error) {
       const { message } = error as Error
       faults.push(
-        `${name} ${message}${secret || !message.startsWith('must') ? '' : `, not ${JSON.stringify(text)}`}`,
+        `${nameOf(name)} ${message}${secret || !message.startsWith('must') ? '' : `, not ${JSON.stringify(text)}`}`,
       )
     }
   }

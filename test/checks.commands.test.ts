@@ -100,6 +100,17 @@ test('warnings alone exit 0, unless they are to fail', async () => {
 
 test.each([
   ['no path', [], 'Name a folder with the files to check, or the files.'],
+  [
+    'a folder after --only',
+    ['--only', 'LOA-001', '.'],
+    'Name . before --only, which takes every word after it as a code.',
+  ],
+  [
+    'a folder after --file',
+    ['--file', 'members=members.csv', '.'],
+    '--file .: must have the form NAME=FILE. Name a folder, or other files, before --file',
+  ],
+  ['an option that does not exist', ['--bogus', '.'], "error: unknown option '--bogus'"],
   ['a path that does not exist', ['/nowhere'], '/nowhere: does not exist'],
   [
     'a folder without files',

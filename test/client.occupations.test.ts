@@ -186,6 +186,7 @@ test.for(Object.entries(WITH_A_VALUE))(
       baseUrl: 'http://service.example',
       fetch: () => expect.fail('a request was sent'),
     })
+    await expect(call(client, undefined as unknown as string)).rejects.toMatchObject({ kind: 'invalid' })
     for (const value of ['', '.', '..', '\ud800']) {
       const answer = call(client, value)
       await expect(answer).rejects.toBeInstanceOf(MahiError)

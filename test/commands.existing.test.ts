@@ -41,6 +41,9 @@ describe('a command that needs a database which is in use', () => {
     await (await openSqlite(path)).close()
     const { code, stderr } = await mahi.run(['keys', 'list'], { environment })
     expect([code, stderr]).toEqual([1, expect.stringContaining('has no Mahi tables')])
+    const backup = await mahi.run(['backup', join(folder, 'backup')], { environment })
+    expect([backup.code, backup.stderr]).toEqual([1, expect.stringContaining('empty.db has no Mahi tables.')])
+    expect(readdirSync(folder)).not.toContain('backup')
   })
 })
 

@@ -147,7 +147,11 @@ test('a file that is named is replaced by the whole catalogue, and nothing is le
 
 test.each([
   ['a folder', 'out', 'out is not a regular file. Name a file that can be replaced'],
-  ['in no folder', 'none/out', 'none/out cannot be written: its folder does not exist and cannot be created'],
+  [
+    'in no folder',
+    'none/out',
+    'none/out cannot be written: its folder does not exist. Create it, or name another one',
+  ],
   [
     'below a file',
     'out/file/out',

@@ -147,6 +147,11 @@ test('an unknown parameter is refused, and the nearest name is suggested', async
   }
 })
 
+test('an operation without parameters says that it has none', async () => {
+  const service = await Service.start()
+  expect(readRefusal(await ask(service, '/v1/me?x=1'))).toBe('x is not a parameter: this endpoint has none.')
+})
+
 test('a name that is nothing like a parameter is refused as well', async () => {
   const service = await Service.start()
 

@@ -76,8 +76,29 @@ test('mahi occupations import-synonyms stores a list of synonyms', async () => {
   expect([code, stderr]).toEqual([1, expect.stringContaining('wrong.txt:1: must have at least two phrases')])
   expect(await mahi.run(['occupations', 'import-synonyms', 'none.txt'])).toMatchObject({
     code: 1,
-    stderr: 'none.txt: does not exist\n',
+    stderr: 'none.txt: does not exist\nNothing was stored: 1 fault.\n',
   })
+})
+
+test('mahi occupations import-synonyms unpacks gzip, and replaces no list by what is no text', async () => {
+  const mahi = await new InstallationHere().fill(RECORDS)
+  const packed = gzipSync('lorry = truck\n')
+  mahi.write('synonyms.txt.gz', packed)
+  const imported = ['occupations', 'import-synonyms']
+  expect(await mahi.runJson([...imported, 'synonyms.txt.gz'])).toEqual({ lines: 1, changed: true })
+  for (const [content, message] of [
+    [packed.subarray(0, 20), 'gzip'],
+    [Buffer.from('lorry = truck\n', 'utf16le'), 'The file is UTF-16. Save it as UTF-8'],
+    [Buffer.from('ka\xefako = teacher\n', 'latin1'), 'is not UTF-8. Save the file as UTF-8'],
+    ['lorry = truck\0\n', 'is not UTF-8. Save the file as UTF-8'],
+    ['', 'The file is empty'],
+  ] as const) {
+    mahi.write('wrong.txt', content)
+    const { code, stderr } = await mahi.run([...imported, 'wrong.txt'])
+    expect([code, stderr]).toEqual([1, expect.stringContaining(message)])
+  }
+  const input = 'lorry = truck\n'
+  expect((await mahi.run([...imported, '-'], { input })).stderr).toBe('The synonyms are unchanged.\n')
 })
 
 describe('mahi occupations code', () => {
@@ -129,6 +150,25 @@ describe('mahi occupations code', () => {
     expect(stdout).toMatch(/^\ufeffperson,title,code,certainty,[\w,]+\n$/)
     const reviewed = await mahi.run(['occupations', 'code', 'jobs.csv', '--review', '--reviewer', 'Pat'])
     expect(reviewed.stdout).toBe(stdout.replace('\n', ',decision\n'))
+  })
+
+  test('neither repeats a column nor takes the place of its input', async () => {
+    const mahi = await new InstallationHere().fill(RECORDS)
+    mahi.write('jobs.csv', 'title\ntruck driver\n')
+    const code = ['occupations', 'code']
+    expect(await mahi.run([...code, 'jobs.csv', '--output', './jobs.csv'])).toMatchObject({
+      code: 1,
+      stderr: './jobs.csv is one of the files to read: name another file for --output\n',
+    })
+    expect(mahi.read('jobs.csv')).toBe('title\ntruck driver\n')
+    await mahi.run([...code, 'jobs.csv', '--output', 'coded.csv'])
+    expect(await mahi.run([...code, 'coded.csv'])).toMatchObject({
+      code: 1,
+      stdout: '',
+      stderr: expect.stringContaining(
+        'coded.csv:1: has a column "code", which the result adds: rename or remove it',
+      ),
+    })
   })
 
   test('explains a file without titles', async () => {

@@ -267,6 +267,9 @@ describe('a secret in a file', () => {
       'DATABASE_URL and DATABASE_URL_FILE are both set. Set one of them.',
     ])
     const absent = join(temporaryFolder(), 'absent')
+    expect(complain({ ENCRYPTION_KEYS_FILE: write('short') })).toEqual([
+      expect.stringMatching(/^The file of ENCRYPTION_KEYS_FILE must be pairs/),
+    ])
     expect(complain({ REDIS_URL_FILE: absent })).toEqual([
       `REDIS_URL_FILE names "${absent}", which cannot be read (ENOENT).`,
     ])

@@ -429,7 +429,7 @@ async function readText(response: Response): Promise<string> {
  *   also encoded
  */
 function writePath(path: Path): string {
-  const segments = path.map(String)
+  const segments = path.map((each) => String(each ?? ''))
   const wrong = segments.find((each) => ['', '.', '..'].includes(each) || /\p{Surrogate}/u.test(each))
   if (wrong !== undefined) {
     const title = `${JSON.stringify(wrong)} is not a valid token, code or name: it cannot be part of a URL`

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import Sqlite from 'better-sqlite3'
 import { say } from '../foundation/command-line/terminal.ts'
 import { type Database, DatabaseUnusable } from '../foundation/database/database.ts'
-import { connectDatabase } from '../foundation/database/open.ts'
+import { assertTables, connectDatabase } from '../foundation/database/open.ts'
 import { formatTimestamp } from '../foundation/text/timestamp.ts'
 import { listBackups, recordBackup, recordFailure } from './backups.ts'
 import { runProgram } from './postgres-programs.ts'
@@ -25,6 +25,7 @@ export async function backUp(url: string, file: string): Promise<Backup> {
   const part = `${file}.part`
   try {
     database = await connectDatabase(url, { existing: true })
+    await assertTables(database)
     if (statSync(file, { throwIfNoEntry: false })?.isDirectory())
       throw new DatabaseUnusable(
         `${file} is a folder. Name a file, such as ${join(file, 'mahi.backup')}, or keep several in it with --keep`,

@@ -250,7 +250,7 @@ export function addSubmissionCommands(
 ): Command {
   const submissions = program
     .command('submissions')
-    .description('list, show, delete, purge, encrypt, explain and submit submissions')
+    .description('list, show, delete, purge, reencrypt, explain and submit submissions')
 
   submissions
     .command('list')

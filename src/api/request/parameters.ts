@@ -62,7 +62,9 @@ export function compileQuery<Values>(schema: TObject): (query: string) => QueryR
         const message =
           given === undefined
             ? 'has a name that is not percent-encoded UTF-8'
-            : `is not a parameter of this endpoint${suggest(name, names)}. Supported parameters: ${names.join(', ')}`
+            : names.length === 0
+              ? 'is not a parameter: this endpoint has none'
+              : `is not a parameter of this endpoint${suggest(name, names)}. Supported parameters: ${names.join(', ')}`
         faults.push({ parameter: showName(given, name), message })
       } else if (value === undefined) {
         faults.push({ parameter: name, message: 'must be percent-encoded UTF-8' })

@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import { stringify } from 'csv-stringify/sync'
 import { action, type WithDatabase } from '../../foundation/command-line/command.ts'
-import { replaceFile } from '../../foundation/command-line/output-file.ts'
+import { assertOutput, replaceFile } from '../../foundation/command-line/output-file.ts'
 import { say, writeOut } from '../../foundation/command-line/terminal.ts'
 import { UserError } from '../../foundation/faults/user-error.ts'
 import { count, formatNumber } from '../../foundation/text/format-number.ts'
@@ -43,6 +43,7 @@ export function addCodeCommand(
     .option('--no-review', 'end without a review')
   withReviewer(command).action(
     action(async (file: string, { output, review, reviewer }: CodeFlags) => {
+      assertOutput(output, [file], 'the files to read')
       const search = await openSearch(withDatabase, readOptions)
       const isAttended = process.stdin.isTTY && process.stderr.isTTY && output !== undefined
       const checks = checkTitles()

@@ -53,6 +53,11 @@ export async function codeFile(
     const message = 'has no column "title": the first line must name the columns'
     fail({ file, line: header.line, message })
   }
+  const again = names.find((name) => CODING_COLUMNS.includes(name) || name === 'decision')
+  if (again !== undefined) {
+    const message = `has a column "${again}", which the result adds: rename or remove it`
+    fail({ file, line: header.line, message })
+  }
   return { names, rows: codeRows(search, file, checks, names, lines) }
 }
 

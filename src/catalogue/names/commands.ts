@@ -1,14 +1,11 @@
-import { readFile } from 'node:fs/promises'
 import { type Command, InvalidArgumentError } from 'commander'
 import { stringify } from 'csv-stringify/sync'
-import type { ReadFile } from '../../engines/records/index.ts'
-import { readRecords } from '../../engines/records/index.ts'
+import { type ReadFile, readRecords, readText } from '../../engines/records/index.ts'
 import { action, jsonOption, report, type WithDatabase } from '../../foundation/command-line/command.ts'
 import { Progress, writeOut } from '../../foundation/command-line/terminal.ts'
 import type { Writer } from '../../foundation/database/database.ts'
 import { FaultList } from '../../foundation/faults/faults.ts'
-import { describeReadError } from '../../foundation/faults/read-error.ts'
-import { fail, UserError } from '../../foundation/faults/user-error.ts'
+import { UserError } from '../../foundation/faults/user-error.ts'
 import { count, formatNumber } from '../../foundation/text/format-number.ts'
 import { normaliseText } from '../../foundation/text/normalise.ts'
 import { quote } from '../../foundation/text/quote.ts'
@@ -177,10 +174,7 @@ export function addNameCommands(
     .addOption(jsonOption)
     .action(
       action(async (file: string, flags: { json?: true }) => {
-        const text = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) =>
-          fail({ file, message: describeReadError(error.code) }),
-        )
-        const lists = readSynonymLines(file, text)
+        const lists = readSynonymLines(file, await readText(file))
         const changed = await withDatabase(
           (database) =>
             changeSearchData(

@@ -62,7 +62,7 @@ async function listSubmissions(context: Context): Promise<Shown> {
       <//>`
       }
       ${returns}
-      ${list.results.length === 0 && html`<p>Organisation ${eid} has no submissions yet.</p>`}
+      ${list.results.length === 0 && html`<p>${list.totalCount === 0 ? `Organisation ${eid} has no submissions yet.` : `There are ${pages} pages of submissions.`}</p>`}
       ${list.results.length > 0 && showSubmissions(list, eid)}
       <${Pager} page=${page} pages=${pages} to=${(number: number) => link('/console/submissions', { eid, page: number })} />`,
   }

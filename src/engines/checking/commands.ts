@@ -1,7 +1,8 @@
-import { existsSync, realpathSync } from 'node:fs'
-import { basename, dirname, join } from 'node:path'
+import { existsSync } from 'node:fs'
+import { basename, dirname } from 'node:path'
 import { type Command, Option } from 'commander'
 import { jsonOption } from '../../foundation/command-line/command.ts'
+import { assertOutput } from '../../foundation/command-line/output-file.ts'
 import { OutputFailed, reportFailure, say, writeOut } from '../../foundation/command-line/terminal.ts'
 import { explainReadError } from '../../foundation/faults/read-error.ts'
 import { UserError } from '../../foundation/faults/user-error.ts'
@@ -91,8 +92,14 @@ async function runCheck(paths: readonly string[], flags: CheckFlags): Promise<nu
     await writeOut(explainCheck(await readDefinition(flags, paths), flags.explain, flags.json === true))
     return 0
   }
-  if (paths.length === 0 && flags.file === undefined)
-    throw new UserError('Name a folder with the files to check, or the files.')
+  if (paths.length === 0 && flags.file === undefined) {
+    const taken = flags.only?.find((each) => existsSync(each))
+    throw new UserError(
+      taken === undefined
+        ? 'Name a folder with the files to check, or the files.'
+        : `Name ${taken} before --only, which takes every word after it as a code.`,
+    )
+  }
   if (flags.format === 'xlsx' && flags.mark === undefined)
     throw new UserError('--format xlsx needs --mark: the folder for the marked workbook.')
   if (flags.failOn === 'new' && flags.baseline === undefined)
@@ -115,10 +122,8 @@ async function runCheck(paths: readonly string[], flags: CheckFlags): Promise<nu
       flags,
       containers,
     )
-    assertOutput(flags.output, [
-      ...paths,
-      ...request.files.flatMap((file) => ('path' in file ? [file.path] : [])),
-    ])
+    const read = request.files.flatMap((file) => ('path' in file ? [file.path] : []))
+    assertOutput(flags.output, [...paths, ...read], 'the files to check')
     if (flags.mark !== undefined || flags.fix !== undefined) {
       const { Repairs } = await import('./repair/repairs.ts')
       repairs = new Repairs(request, flags)
@@ -167,23 +172,6 @@ async function runCheck(paths: readonly string[], flags: CheckFlags): Promise<nu
     await containers.remove()
     await result.dispose()
   }
-}
-
-/**
- * Refuses a report that would take the place of a file to check.
- *
- * @throws {UserError}
- */
-function assertOutput(output: string | undefined, inputs: readonly string[]): void {
-  if (output === undefined || !existsSync(output)) return
-  const place = placeOf(output)
-  if (inputs.some((input) => existsSync(input) && placeOf(input) === place))
-    throw new UserError(`${output} is one of the files to check: name another file for --output`)
-}
-
-/** Where a file is, whatever links lead to its folder. */
-function placeOf(path: string): string {
-  return join(realpathSync(dirname(path)), basename(path))
 }
 
 async function readRequest(

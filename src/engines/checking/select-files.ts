@@ -65,8 +65,10 @@ export function selectFiles(
     )
     const known = definition.resources.map((one) => one.name)
     const other = resource === undefined ? undefined : chosen.get(resource)?.path
-    if (path === '') faults.push({ file: `--file ${each}`, message: 'must have the form NAME=FILE' })
-    else if (resource === undefined)
+    if (path === '') {
+      const where = existsSync(each) ? '. Name a folder, or other files, before --file' : ''
+      faults.push({ file: `--file ${each}`, message: `must have the form NAME=FILE${where}` })
+    } else if (resource === undefined)
       faults.push({ file: path, message: `is named ${name}, but the files are ${known.join(', ')}` })
     else if (!existsSync(path) || !statSync(path).isFile())
       faults.push({ file: path, message: 'is not a file' })

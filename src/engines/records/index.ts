@@ -32,6 +32,7 @@ export { describeFile, joinStart, MAX_RECORD_BYTES, type ReadFile } from './read
 export { type CellFormat, readCells } from './read-cells.ts'
 export { advise } from './read-csv.ts'
 export { readRecords } from './read-records.ts'
+export { readText } from './read-text.ts'
 export { readWorkbook, type TextSheet } from './read-xlsx.ts'
 export { detectSeparator, SEPARATORS, trimName } from './separator.ts'
 export type { SourceRecord } from './source-record.ts'

@@ -1,6 +1,6 @@
-import { existsSync, statSync } from 'node:fs'
+import { existsSync, realpathSync, statSync } from 'node:fs'
 import { type FileHandle, open, rename, rm } from 'node:fs/promises'
-import { dirname } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import { UserError } from '../faults/user-error.ts'
 
 /** A file cannot be written; the message says what to do. */
@@ -29,6 +29,23 @@ export async function replaceFile<T>(
     await rm(temporary, { force: true }).catch(() => undefined)
     throw explainFileError(error, path)
   }
+}
+
+/**
+ * Refuses a file to write that would take the place of one to read, whatever links lead to their folders.
+ *
+ * @param what the files to read, such as `the files to check`
+ * @throws {UserError}
+ */
+export function assertOutput(output: string | undefined, inputs: readonly string[], what: string): void {
+  if (output === undefined || !existsSync(output)) return
+  const place = placeOf(output)
+  if (inputs.some((input) => existsSync(input) && placeOf(input) === place))
+    throw new UserError(`${output} is one of ${what}: name another file for --output`)
+}
+
+function placeOf(path: string): string {
+  return join(realpathSync(dirname(path)), basename(path))
 }
 
 /** Writes a file, and waits until its content survives a power failure. */
@@ -113,7 +130,7 @@ const ADVICE: Record<string, string> = {
   EACCES: NO_RIGHT,
   EPERM: NO_RIGHT,
   EROFS: 'cannot be written: its file system is read-only',
-  ENOENT: 'cannot be written: its folder does not exist and cannot be created',
+  ENOENT: 'cannot be written: its folder does not exist. Create it, or name another one',
   ENOTDIR: 'cannot be written: a part of its path is a file, not a folder',
   EISDIR: 'cannot be written: it is a folder',
   EEXIST: 'cannot be written: a part of its path is a file, not a folder',

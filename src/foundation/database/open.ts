@@ -20,17 +20,21 @@ export interface OpenOptions {
 export async function openDatabase(url: string, options: OpenOptions = {}): Promise<Database> {
   const database = await connectDatabase(url, options)
   try {
-    if (options.existing === true && !(await hasTables(database))) {
-      throw new DatabaseUnusable(
-        `${database.address} has no Mahi tables. Check DATABASE_URL, or create them with "mahi migrate"`,
-      )
-    }
+    if (options.existing === true) await assertTables(database)
     await migrate(database)
     return database
   } catch (error) {
     await database.close()
     throw error
   }
+}
+
+/** @throws {DatabaseUnusable} if the database has no tables of Mahi */
+export async function assertTables(database: Database): Promise<void> {
+  if (await hasTables(database)) return
+  throw new DatabaseUnusable(
+    `${database.address} has no Mahi tables. Check DATABASE_URL, or create them with "mahi migrate"`,
+  )
 }
 
 /** Opens a database and leaves its tables unchanged. */
