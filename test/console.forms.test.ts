@@ -314,6 +314,19 @@ test('the log of viewed findings names only organisations that the caller may se
   ])
 })
 
+test('a page that there is not, or that is no number, is said to be so', async () => {
+  const { ask } = await startConsole()
+  expect((await ask('/submissions')).text).toContain('Organisation 1001 has no submissions yet.')
+  await ask('/submissions', { returnId: '202512' })
+  expect((await ask('/submissions?page=99')).text).toContain('There is no page 99: the last one is 1.')
+  const refused = await ask('/submissions?page=abc')
+  expect([refused.status, refused.text]).toEqual([
+    400,
+    expect.stringContaining('whole number from 1, not "abc"'),
+  ])
+  expect((await ask('/')).headers.location).toBe('/console')
+})
+
 test('the rules are those of the configured definitions, for whom the API shows them to', async () => {
   const service = await Service.start({ CONSOLE: 'on', DEFINITIONS: 'gtfs' })
   const sessions = new Sessions(service.database)

@@ -93,6 +93,9 @@ export async function registerConsole(app: FastifyInstance, services: ConsoleSer
     registerAssets(scope)
     registerSignIn(scope, services)
     for (const route of ROUTES) registerRoute(scope, services, route)
+    scope.get('/console/', { config: { operation: 'console' } }, (_request, reply) =>
+      reply.redirect('/console'),
+    )
     scope.get('/console/*', { config: { operation: 'console' } }, (_request, reply) =>
       sendMessage(
         reply,

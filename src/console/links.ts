@@ -1,3 +1,5 @@
+import { Problem } from '../api/contract/problems.ts'
+
 /** The parameters of a query; those that are empty or undefined are left out. */
 export type Query = Readonly<Record<string, string | number | undefined>>
 
@@ -22,4 +24,18 @@ export function ownPath(path: string | null | undefined): string {
   const url = URL.canParse(path ?? '', base) ? new URL(path ?? '', base) : undefined
   const isOwn = url?.origin === base && /^\/console(?:\/|$)/.test(url.pathname)
   return isOwn ? url.pathname + url.search : '/console'
+}
+
+/**
+ * The number of the page that a query names; the first without one.
+ *
+ * @throws {Problem} `invalid-parameters`
+ */
+export function readPage(query: URLSearchParams): number {
+  const given = query.get('page') ?? '1'
+  if (/^\d{1,7}$/.test(given)) return Number(given)
+  throw new Problem(
+    'invalid-parameters',
+    `page must be a whole number from 1, not ${JSON.stringify(given.slice(0, 20).toWellFormed())}.`,
+  )
 }

@@ -2,7 +2,7 @@ import type * as types from '../../../client/src/types.ts'
 import { count } from '../../foundation/text/format-number.ts'
 import type { Context, Route, Shown } from '../context.ts'
 import { html, type VNode } from '../html.ts'
-import { link, submissionLink } from '../links.ts'
+import { link, readPage, submissionLink } from '../links.ts'
 import { Pager, Table } from '../table.ts'
 import { Time } from '../time.ts'
 import { pathOf, readWorkbench, showStep, tokenOf, type Workbench } from './workbench.ts'
@@ -21,7 +21,7 @@ interface Page {
 const PAGE_SIZE = 50
 
 async function showActivity(context: Context): Promise<Shown> {
-  const page = Number(context.query.get('page') ?? 1)
+  const page = readPage(context.query)
   const [workbench, { results = [], totalCount = 0 }] = await Promise.all([
     readWorkbench(context),
     context.api.call<Page>(pathOf(context, '/activity'), { query: { page, pageSize: PAGE_SIZE } }),

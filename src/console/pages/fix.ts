@@ -3,7 +3,7 @@ import { count, formatNumber, formatOptional } from '../../foundation/text/forma
 import { ApiProblem, type Complete, type Having, readProblem } from '../api.ts'
 import type { Context, Outcome, Route, Shown } from '../context.ts'
 import { html, type VNode } from '../html.ts'
-import { link, type Query, submissionLink } from '../links.ts'
+import { link, type Query, readPage, submissionLink } from '../links.ts'
 import { type Catalogue, ruleLink, showCode, summarise } from '../rules.ts'
 import { Pager, Table } from '../table.ts'
 import { findExplanation, readExplanations } from './explanations.ts'
@@ -300,7 +300,7 @@ async function showLearners(context: Context): Promise<Shown> {
   const workbench = await readWorkbench(context)
   const run = workbench.submission.validationRun
   if (run?.status !== 'Processed') return showUnchecked(context, workbench)
-  const page = Number(query.get('page') ?? 1)
+  const page = readPage(query)
   const { results = [], totalCount = 0 } = await api.call<types.LearnersPage>(
     findingsOf(context, '/learners'),
     {

@@ -3,7 +3,7 @@ import { count, formatOptional } from '../../foundation/text/format-number.ts'
 import type { Context, Route, Shown } from '../context.ts'
 import { Select } from '../fields.ts'
 import { html, type VNode } from '../html.ts'
-import { link, submissionLink } from '../links.ts'
+import { link, readPage, submissionLink } from '../links.ts'
 import { readRecord } from '../record-text.ts'
 import { type Catalogue, showCode } from '../rules.ts'
 import { Pager } from '../table.ts'
@@ -42,7 +42,7 @@ async function showRecords(context: Context): Promise<Shown> {
   const { submission, rules } = workbench
   const run = submission.validationRun
   if (run?.status !== 'Processed') return showUnchecked(context, workbench)
-  const page = Number(query.get('page') ?? 1)
+  const page = readPage(query)
   const chosen = Object.fromEntries(NAMES.map((name) => [name, query.get(name)?.trim() || undefined]))
   const filters = Object.fromEntries(NAMES.map((name) => [ALL_FILTERS[name], chosen[name]]))
   const [found, runs, cause, explanations] = await Promise.all([

@@ -4,7 +4,7 @@ import type { Having } from '../api.ts'
 import type { Context, Outcome, Route, Shown } from '../context.ts'
 import { readForm } from '../forms.ts'
 import { html } from '../html.ts'
-import { link } from '../links.ts'
+import { link, readPage } from '../links.ts'
 import { PostForm } from '../post-form.ts'
 import { Pager, Table } from '../table.ts'
 import { Time } from '../time.ts'
@@ -45,7 +45,7 @@ const eidOf = ({ request }: Context) => (request.params as { organisation: strin
 const pathOf = (context: Context, rest = '') => `/organisations/${encodeURIComponent(eidOf(context))}${rest}`
 
 async function listOrganisations({ api, query }: Context): Promise<Shown> {
-  const page = Number(query.get('page') ?? 1)
+  const page = readPage(query)
   const { results, totalCount } = await api.call<Page>('/organisations', {
     query: { page, pageSize: PAGE_SIZE },
   })

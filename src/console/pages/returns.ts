@@ -3,7 +3,7 @@ import { count, formatOptional } from '../../foundation/text/format-number.ts'
 import { ApiProblem } from '../api.ts'
 import type { Context, Route, Shown } from '../context.ts'
 import { html, type VNode } from '../html.ts'
-import { link, type Query, submissionLink } from '../links.ts'
+import { link, type Query, readPage, submissionLink } from '../links.ts'
 import { PostForm } from '../post-form.ts'
 import { type Catalogue, readRules, showCode, summarise } from '../rules.ts'
 import { Pager, Table } from '../table.ts'
@@ -80,7 +80,7 @@ const CAUSES_SHOWN = 25
 
 async function showOverview({ api, request, query }: Context): Promise<Shown> {
   const { return: returnId } = request.params as { return: string }
-  const page = Number(query.get('page') ?? 1)
+  const page = readPage(query)
   const status = query.get('status') ?? undefined
   const path = `/returns/${encodeURIComponent(returnId)}`
   const [overview, { causes = [] }] = await Promise.all([

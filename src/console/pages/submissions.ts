@@ -1,9 +1,9 @@
-import { count, formatOptional } from '../../foundation/text/format-number.ts'
+import { count, formatNumber, formatOptional } from '../../foundation/text/format-number.ts'
 import type { Context, Outcome, Route, Shown } from '../context.ts'
 import { Select } from '../fields.ts'
 import { readForm } from '../forms.ts'
 import { html, type VNode } from '../html.ts'
-import { link, submissionLink } from '../links.ts'
+import { link, readPage, submissionLink } from '../links.ts'
 import { PostForm } from '../post-form.ts'
 import { Pager, Table } from '../table.ts'
 import { Time } from '../time.ts'
@@ -36,7 +36,7 @@ async function listSubmissions(context: Context): Promise<Shown> {
           service creates a key that covers yours.</p>`,
     }
   }
-  const page = Number(query.get('page') ?? 1)
+  const page = readPage(query)
   const [list, returns] = await Promise.all([
     api.call<Page<Submission>>('/submissions', { query: { page, pageSize: PAGE_SIZE } }),
     page === 1 && showReturns(context),
@@ -62,7 +62,8 @@ async function listSubmissions(context: Context): Promise<Shown> {
       <//>`
       }
       ${returns}
-      ${list.results.length === 0 && html`<p>${list.totalCount === 0 ? `Organisation ${eid} has no submissions yet.` : `There are ${pages} pages of submissions.`}</p>`}
+      ${list.totalCount === 0 && html`<p>Organisation ${eid} has no submissions yet.</p>`}
+      ${page > pages && html`<p>There is no page ${formatNumber(page)}: the last one is ${formatNumber(pages)}.</p>`}
       ${list.results.length > 0 && showSubmissions(list, eid)}
       <${Pager} page=${page} pages=${pages} to=${(number: number) => link('/console/submissions', { eid, page: number })} />`,
   }
