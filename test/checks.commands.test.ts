@@ -192,6 +192,12 @@ test.each([
   expect([code, stdout, stderr]).toEqual([2, '', expect.stringMatching(message)])
 })
 
+test('a check that fails listens to signals no longer than it runs', async () => {
+  const before = process.listenerCount('SIGINT')
+  expect((await new InstallationHere().run(['check', '/nowhere'])).code).toBe(2)
+  expect(process.listenerCount('SIGINT')).toBe(before)
+})
+
 test('named files are checked alone; what needs the others is listed as not run', async () => {
   const mahi = new InstallationHere()
   mahi.write('book-loans.csv', LOANS)

@@ -116,6 +116,10 @@ async function runCheck(paths: readonly string[], flags: CheckFlags): Promise<nu
   let files: CheckRequest['files'] = []
   const { Containers } = await import('./unpack.ts')
   const containers = new Containers()
+  const cleanUp = async () => {
+    process.off('SIGINT', stop).off('SIGTERM', stop)
+    await containers.remove()
+  }
   const prepare = async (): Promise<CheckRequest> => {
     let request: CheckRequest & { readonly definition: Definition } = await readRequest(
       paths,
@@ -139,7 +143,7 @@ async function runCheck(paths: readonly string[], flags: CheckFlags): Promise<nu
     onProgress: progress.show,
   })
     .catch(async (error: unknown) => {
-      await containers.remove()
+      await cleanUp()
       throw error
     })
     .finally(() => progress.stop())
@@ -168,8 +172,7 @@ async function runCheck(paths: readonly string[], flags: CheckFlags): Promise<nu
     const { sumChanges } = await import('./report/baseline.ts')
     return decideExit(summary, flags.failOn, changes === undefined ? 0 : sumChanges(changes).fresh)
   } finally {
-    process.off('SIGINT', stop).off('SIGTERM', stop)
-    await containers.remove()
+    await cleanUp()
     await result.dispose()
   }
 }
