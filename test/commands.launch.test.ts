@@ -7,6 +7,7 @@ import { testWhere } from './support/test-where.ts'
 test('a process gets a heap within its memory, and keeps what it was given', () => {
   expect(planLaunch({ MEMORY_MB: '512' }).flags).toEqual([
     '--max-semi-space-size=8',
+    '--min-semi-space-size=8',
     '--max-old-space-size=224',
   ])
   const given = planLaunch(
