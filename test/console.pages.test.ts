@@ -275,6 +275,7 @@ const PAGES: readonly (readonly [
 
 /** Routes that show no page: files, data for a script, and forms that lead to a page above. */
 const NO_PAGES = [
+  'GET /console/',
   'GET /console/assets/:version/:name',
   'GET /console/suggestions',
   'GET /console/submissions/:token/progress',
