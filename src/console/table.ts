@@ -80,9 +80,12 @@ interface PagerProperties {
   readonly last?: boolean
 }
 
-/** Links to the neighbouring pages of a list; nothing if it has one page. */
+/** Links to the neighbouring pages of a list; nothing if it has one page. A page past the last one is said to be so. */
 export function Pager({ page, pages, to, last = false }: PagerProperties): VNode | null {
-  if (pages <= 1) return null
+  const end = Math.max(1, pages)
+  if (page > end)
+    return html`<p>There is no page ${formatNumber(page)}: the last one is <a href=${to(end)}>${formatNumber(end)}</a>.</p>`
+  if (end === 1) return null
   return html`<nav class="pager" aria-label="Pages">
     ${page > 1 && html`<a rel="prev" href=${to(page - 1)}>Previous</a>`}
     <span>Page ${formatNumber(page)} of ${formatNumber(pages)}</span>

@@ -39,7 +39,7 @@ async function showActivity(context: Context): Promise<Shown> {
           </tr>`,
         )}
       <//>
-      <${Pager} page=${page} pages=${Math.max(1, Math.ceil(totalCount / PAGE_SIZE))}
+      <${Pager} page=${page} pages=${Math.ceil(totalCount / PAGE_SIZE)}
         to=${(number: number) => link(at, { eid: context.eid, page: number })} />`,
   })
 }

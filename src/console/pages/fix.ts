@@ -326,7 +326,7 @@ async function showLearners(context: Context): Promise<Shown> {
           )}
         <//>`
       }
-      <${Pager} page=${page} pages=${Math.max(1, Math.ceil(totalCount / LEARNERS))}
+      <${Pager} page=${page} pages=${Math.ceil(totalCount / LEARNERS)}
         to=${(number: number) => link(at, { eid: context.eid, page: number })} />`,
   })
 }

@@ -122,7 +122,7 @@ async function showOverview({ api, request, query }: Context): Promise<Shown> {
           </tr>`,
         )}
       <//>
-      <${Pager} page=${page} pages=${Math.max(1, Math.ceil(totalCount / PAGE_SIZE))}
+      <${Pager} page=${page} pages=${Math.ceil(totalCount / PAGE_SIZE)}
         to=${(number: number) => returnLink(returnId, { status, page: number })} />
       ${causes.length > 0 && html`<h2>Most frequent causes</h2>${showCauses(shown, rules)}`}
       ${causes.length > shown.length && html`<p><a href=${returnLink(returnId, { status, all: 'yes' })}>Show ${count(causes.length - shown.length, 'more cause')}</a></p>`}`,

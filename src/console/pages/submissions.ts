@@ -1,4 +1,4 @@
-import { count, formatNumber, formatOptional } from '../../foundation/text/format-number.ts'
+import { count, formatOptional } from '../../foundation/text/format-number.ts'
 import type { Context, Outcome, Route, Shown } from '../context.ts'
 import { Select } from '../fields.ts'
 import { readForm } from '../forms.ts'
@@ -41,7 +41,6 @@ async function listSubmissions(context: Context): Promise<Shown> {
     api.call<Page<Submission>>('/submissions', { query: { page, pageSize: PAGE_SIZE } }),
     page === 1 && showReturns(context),
   ])
-  const pages = Math.max(1, Math.ceil(list.totalCount / PAGE_SIZE))
   const mayWrite = principal.scopes.has('submissions:write')
   return {
     title: 'Submissions',
@@ -63,9 +62,8 @@ async function listSubmissions(context: Context): Promise<Shown> {
       }
       ${returns}
       ${list.totalCount === 0 && html`<p>Organisation ${eid} has no submissions yet.</p>`}
-      ${page > pages && html`<p>There is no page ${formatNumber(page)}: the last one is ${formatNumber(pages)}.</p>`}
       ${list.results.length > 0 && showSubmissions(list, eid)}
-      <${Pager} page=${page} pages=${pages} to=${(number: number) => link('/console/submissions', { eid, page: number })} />`,
+      <${Pager} page=${page} pages=${Math.ceil(list.totalCount / PAGE_SIZE)} to=${(number: number) => link('/console/submissions', { eid, page: number })} />`,
   }
 }
 
