@@ -3,12 +3,10 @@ import type { Database, Reader } from '../../foundation/database/database.ts'
 import { type Revision, readRevisions } from '../../foundation/database/revisions.ts'
 import { readSearchNames, readSynonyms, type SearchOnlyName } from '../names/names.ts'
 import { nameRevision } from '../records/catalogue.ts'
+import { readRecords } from '../records/read-documents.ts'
 import type { OccupationRecord } from '../records/schema.ts'
 import { toSearchDocument } from './documents.ts'
 import { readIndexState, storeIndex } from './index-store.ts'
-
-/** Records read at once. */
-const BATCH = 500
 
 /** Opens the database, calls the function with it and closes it again. */
 type UseDatabase = <T>(use: (database: Database) => Promise<T>) => Promise<T>
@@ -40,18 +38,14 @@ async function readSources(
 ): Promise<{ revision: Revision; builder: IndexBuilder; synonyms: string[][] }> {
   const { catalogue: revision } = await readRevisions(reader)
   const builder = new IndexBuilder(onStep)
-  for (let last = ''; ; ) {
-    const rows = await reader.all<{ code: string; document: string }>(
-      'select code, document from occupation where code > $1 order by code limit $2',
-      [last, BATCH],
-    )
-    const end = rows.at(-1)
-    if (end === undefined) break
-    const names = groupNames(await readSearchNames(reader, { after: last, upTo: end.code }))
-    for (const { code, document } of rows) {
+  let last = ''
+  for await (const records of readRecords(reader)) {
+    const upTo = records.at(-1)?.code ?? last
+    const names = groupNames(await readSearchNames(reader, { after: last, upTo }))
+    for (const { code, document } of records) {
       builder.add(toSearchDocument(JSON.parse(document) as OccupationRecord, names.get(code)))
     }
-    last = end.code
+    last = upTo
     onStep()
   }
   return { revision, builder, synonyms: await readSynonyms(reader) }
