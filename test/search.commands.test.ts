@@ -90,7 +90,7 @@ test('mahi occupations import-synonyms unpacks gzip, and replaces no list by wha
     [packed.subarray(0, 20), 'gzip'],
     [Buffer.from('lorry = truck\n', 'utf16le'), 'The file is UTF-16. Save it as UTF-8'],
     [Buffer.from('ka\xefako = teacher\n', 'latin1'), 'is not UTF-8. Save the file as UTF-8'],
-    ['lorry = truck\0\n', 'is not UTF-8. Save the file as UTF-8'],
+    ['lorry = truck\0\n', 'has NUL characters, so it is no text file'],
     ['', 'The file is empty'],
   ] as const) {
     mahi.write('wrong.txt', content)
