@@ -1,4 +1,5 @@
 import type { SourceRecord } from '../src/engines/records/source-record.ts'
+import { FILE_TYPES } from '../src/submissions/findings/schema.ts'
 import { Random } from '../test/support/random.ts'
 
 /** Repeatable numbers in [0, 1). */
@@ -74,15 +75,6 @@ export async function* generateOccupations(count: number): AsyncGenerator<Source
     }
   }
 }
-
-const FILE_TYPES = [
-  'Course',
-  'Enrolment',
-  'CourseCompletion',
-  'QualificationCompletion',
-  'Learner',
-  'Unknown',
-]
 
 /** Findings of about 400 B. */
 export async function* generateFindings(count: number): AsyncGenerator<SourceRecord> {

@@ -38,7 +38,7 @@ export class AccessWatch {
     this.#audit = audit
   }
 
-  /** Reads what there is, and keeps trying if that fails. */
+  /** Reads the keys and the suspensions, and tries again every second until it succeeds. */
   static async start(reader: Reader, audit: Audit): Promise<AccessWatch> {
     const watch = new AccessWatch(reader, audit)
     await watch.refresh()
