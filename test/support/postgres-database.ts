@@ -3,6 +3,13 @@ import pg from 'pg'
 import type { TestProject } from 'vitest/node'
 import { findPostgres } from './find-postgres.ts'
 
+declare module 'vitest' {
+  interface ProvidedContext {
+    /** The database that the tests on PostgreSQL make their schemas in. */
+    postgresUrl: string
+  }
+}
+
 /** Creates a database for a run of one project. Dropping it takes less time than dropping the schemas of its tests. */
 export default async function createRunDatabase(project: TestProject): Promise<() => Promise<void>> {
   const server = await findPostgres()

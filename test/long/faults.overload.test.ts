@@ -1,0 +1,141 @@
+import { execFileSync } from 'node:child_process'
+import { once } from 'node:events'
+import type { Socket } from 'node:net'
+import { expect, test } from 'vitest'
+import { publishResults } from '../../src/submissions/findings/publish.ts'
+import { Installation, type RunningCommand, until } from '../support/command.ts'
+import { openSocket } from '../support/connection.ts'
+import { fillDatabase, UNLIMITED, withDatabase } from '../support/filled-database.ts'
+import { ask, Load, type Question } from '../support/load.ts'
+import { sourceOf } from '../support/service.ts'
+import { engine } from '../support/temporary.ts'
+import { testWhere } from '../support/test-where.ts'
+
+const MB = 2 ** 20
+
+/** Memory of a process that is in use now, in bytes. */
+function memoryOf({ child }: RunningCommand): number {
+  return Number(execFileSync('ps', ['-o', 'rss=', '-p', String(child.pid)], { encoding: 'utf8' })) * 1024
+}
+
+/** A filled database and a server of it. */
+async function serve(environment: Record<string, string>) {
+  const mahi = new Installation()
+  const filled = await fillDatabase(mahi.databaseUrl, 500)
+  const { url, command } = await mahi.serve({ ...UNLIMITED, LOG_LEVEL: 'info', ...environment })
+  return { ...filled, url, command, databaseUrl: mahi.databaseUrl }
+}
+
+/** Sends a request on a separate connection and reads only the head of the response. */
+async function beginReading(url: string, path: string, headers: Record<string, string>) {
+  const socket = (await openSocket(url)).resume()
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`)
+  socket.write(`GET ${path} HTTP/1.1\r\nHost: a\r\n${lines.join('')}\r\n`)
+  const [begin] = (await once(socket, 'data')) as [Buffer]
+  socket.pause()
+  return { socket, status: Number(begin.toString('latin1', 9, 12)) }
+}
+
+/** Large pages, each another one: no two callers share a reading. */
+function distinctPages(headers: Question['headers']): Question[] {
+  return Array.from({ length: 400 }, (_, index) => ({
+    path: `/v1/occupations?Limit=${50 + (index % 50)}&Cursor=C${100 + index}`,
+    headers,
+  }))
+}
+
+test('under overload a process serves some requests and rejects the rest, then recovers', async () => {
+  const { url, headers, command } = await serve({
+    PAGE_CACHE_MB: '0',
+    OVERLOAD_DELAY_MS: '50',
+    DATABASE_POOL_SIZE: '2',
+  })
+  const load = new Load([url], distinctPages(headers), { callers: 500 })
+  await load.until(({ ok, unavailable }) => ok > 500 && unavailable > 500)
+  // Whoever only asks whether it lives is not told to restart it.
+  expect((await ask(`${url}/livez`, {})).status).toBe(200)
+  const counts = await load.stop()
+  process.stdout.write(
+    `500 callers at once: ${counts.sent} requests sent, ${counts.ok} answered 200, ${counts.unavailable} answered 503, ${counts.otherwise.length} otherwise; ${Math.round(memoryOf(command) / MB)} MB\n`,
+  )
+  expect(counts.otherwise).toEqual([])
+  await until(async () => ((await ask(`${url}/readyz`, {})).status === 200 ? true : undefined))
+})
+
+testWhere(engine === 'postgres', 'on SQLite: the queue for connections, which it has none of')(
+  'a process that keeps up rejects only requests that exceed its connections',
+  async () => {
+    // Two connections, for each of which 50 may wait: half of them for one key. The delay of the process itself turns
+    // nobody away.
+    const { url, headers } = await serve({
+      PAGE_CACHE_MB: '0',
+      OVERLOAD_DELAY_MS: '0',
+      DATABASE_POOL_SIZE: '2',
+    })
+    const few = new Load([url], distinctPages(headers), { callers: 50 })
+    await few.untilMore('ok', 500)
+    expect(await few.stop()).toMatchObject({ unavailable: 0, otherwise: [] })
+
+    const many = new Load([url], distinctPages(headers), { callers: 500 })
+    await many.until(({ ok, unavailable }) => ok > 500 && unavailable > 500)
+    const counts = await many.stop()
+    process.stdout.write(many.describe('500 callers at two connections'))
+    expect(counts.otherwise).toEqual([])
+  },
+)
+
+const IDLE = 3_500
+const limit = execFileSync('sh', ['-c', 'ulimit -Hn'], { encoding: 'utf8' }).trim()
+testWhere(
+  limit === 'unlimited' || Number(limit) > IDLE + 500,
+  `${IDLE} connections: this user may open ${limit} files at once`,
+)(`${IDLE} idle connections take little memory and lock nobody out`, async () => {
+  const { url, headers, command } = await serve({})
+  const path = '/v1/occupations?Limit=20'
+  expect((await ask(url + path, headers)).status).toBe(200)
+  const before = memoryOf(command)
+  const sockets: Socket[] = []
+  while (sockets.length < IDLE) {
+    const begun = await Promise.all(
+      Array.from({ length: 250 }, () => beginReading(url, path, { ...headers, connection: 'keep-alive' })),
+    )
+    for (const { socket, status } of begun) {
+      expect(status).toBe(200)
+      sockets.push(socket.resume())
+    }
+  }
+  const taken = memoryOf(command) - before
+  process.stdout.write(`${IDLE} idle connections take ${Math.round(taken / MB)} MB\n`)
+  expect(taken).toBeLessThan(300 * MB)
+  expect(sockets.filter(({ destroyed }) => destroyed)).toEqual([])
+  expect((await ask(url + path, headers)).status).toBe(200)
+})
+
+test('clients that request large pages and read nothing neither fill the memory nor lock others out for long', async () => {
+  const { url, headers, command, databaseUrl } = await serve({ PAGE_CACHE_MB: '0' })
+  const recordText = 'x'.repeat(20_000)
+  const entries = Array.from({ length: 1000 }, (_, index) => ({ localId: String(index), recordText }))
+  const { submissionToken } = await withDatabase(databaseUrl, (database) =>
+    publishResults(database, sourceOf(entries), { eid: '1001', returnId: 'R1' }),
+  )
+  // 20 MB, and of each size another page: none is shared.
+  const page = (size: number) => `/v1/submissions/${submissionToken}/validation-results?pageSize=${size}`
+  expect((await ask(url + page(1000), headers)).status).toBe(200)
+
+  const statuses: number[] = []
+  let most = 0
+  for (let index = 0; index < 40; index++) {
+    const { status } = await beginReading(url, page(1000 - index), headers)
+    statuses.push(status)
+    most = Math.max(most, memoryOf(command))
+  }
+  const refused = statuses.filter((status) => status === 503).length
+  process.stdout.write(
+    `40 readers that take nothing of 20 MB each: ${40 - refused} answers begun, ${refused} turned away with 503, at most ${Math.round(most / MB)} MB\n`,
+  )
+  expect(new Set(statuses)).toEqual(new Set([200, 503]))
+  expect(most).toBeLessThan(700 * MB)
+  // Other callers are still served, and large pages of this one again once its readers have had their time.
+  expect((await ask(`${url}/openapi.json`, {})).status).toBe(200)
+  await until(async () => ((await ask(url + page(900), headers)).status === 200 ? true : undefined))
+})

@@ -1,0 +1,377 @@
+import { cpSync, existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { gzipSync } from 'node:zlib'
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { parse } from 'yaml'
+import { checkFiles } from '../../src/engines/checking/check-files.ts'
+import { loadDefinition } from '../../src/engines/checking/definition/load.ts'
+import { propose } from '../../src/engines/checking/proposal/propose.ts'
+import { selectFiles } from '../../src/engines/checking/select-files.ts'
+import { Containers } from '../../src/engines/checking/unpack.ts'
+import { Installation } from '../support/command.ts'
+import { InstallationHere } from '../support/command-here.ts'
+import { cases } from '../support/properties.ts'
+import { temporaryFolder, writeFiles } from '../support/temporary.ts'
+import { makeXlsx } from '../support/xlsx.ts'
+
+const SAMPLES = join(import.meta.dirname, '../../samples/sdr')
+const DESCRIPTOR = 'datapackage.yml'
+
+interface Written {
+  readonly resources: readonly {
+    name: string
+    path: string
+    dialect?: object
+    schema: {
+      fields: { name: string; type: string; format?: string; constraints?: { enum?: string[] } }[]
+      primaryKey?: string | string[]
+      foreignKeys?: object[]
+    }
+  }[]
+}
+
+/** Proposes a definition for a folder, and checks the folder against it as `mahi check` does. */
+async function proposeAndCheck(folder: string) {
+  const { unread } = await propose(folder)
+  const text = readFileSync(join(folder, DESCRIPTOR), 'utf8')
+  const definition = loadDefinition(folder)
+  const containers = new Containers()
+  try {
+    const { files, complete } = await containers.select([folder], definition)
+    const result = await checkFiles({ definition, files, complete })
+    await result.dispose()
+    return { unread, text, written: parse(text) as Written, summary: result.summary }
+  } finally {
+    await containers.remove()
+  }
+}
+
+/** The field of a proposal by its name. */
+function fieldOf({ resources }: Written, name: string) {
+  return resources.flatMap(({ schema }) => schema.fields).find((field) => field.name === name)
+}
+
+const rows = (count: number, render: (index: number) => string) =>
+  Array.from({ length: count }, (_, index) => `${render(index)}\n`).join('')
+
+test('the proposal for a return has its types, keys and references, and finds nothing in it', async () => {
+  const folder = temporaryFolder()
+  cpSync(join(SAMPLES, 'clean'), folder, { recursive: true })
+  const { written, summary } = await proposeAndCheck(folder)
+  expect([summary.errors, summary.warnings]).toEqual([0, 0])
+  const schemas = new Map(written.resources.map(({ name, schema }) => [name, schema]))
+  expect(schemas.get('enrolments')).toMatchObject({
+    primaryKey: 'localId',
+    foreignKeys: expect.arrayContaining([
+      { fields: 'courseCode', reference: { resource: 'courses', fields: 'courseCode' } },
+      {
+        fields: 'studentIdentificationCode',
+        reference: { resource: 'learners', fields: 'studentIdentificationCode' },
+      },
+    ]),
+  })
+  expect(fieldOf(written, 'courseStartDate')).toEqual({
+    name: 'courseStartDate',
+    type: 'date',
+    constraints: { required: true },
+  })
+  expect(fieldOf(written, 'eftsFactor')?.type).toBe('number')
+  // Codes with leading zeros are texts.
+  const funding = fieldOf(written, 'sourceOfFunding')
+  expect([funding?.type, funding?.constraints?.enum?.includes('01')]).toEqual(['string', true])
+})
+
+test('a changed cell is a finding of the proposal', async () => {
+  const folder = temporaryFolder()
+  cpSync(join(SAMPLES, 'clean'), folder, { recursive: true })
+  await propose(folder)
+  const path = join(folder, 'enrolments.csv')
+  const [header = '', first = '', ...others] = readFileSync(path, 'utf8').split('\n')
+  const cells = first.split(',')
+  cells[header.split(',').indexOf('courseCode')] = 'NONE'
+  writeFileSync(path, [header, cells.join(), ...others].join('\n'))
+  const definition = loadDefinition(folder)
+  const { files, complete } = selectFiles([folder], definition)
+  const result = await checkFiles({ definition, files, complete })
+  await result.dispose()
+  expect(result.summary.codes.map(({ kind, fields }) => [kind, fields])).toContainEqual([
+    expect.stringMatching(/^reference/),
+    ['courseCode'],
+  ])
+})
+
+test('a person is asked about what the records leave open', async () => {
+  const folder = writeFiles({
+    'orders.csv':
+      'code,ordered,shipped,price,weight,kind,note\n' +
+      rows(
+        60,
+        (index) =>
+          `A${index},${(index % 12) + 1}/03/2025,${(index % 28) + 1}/03/2025,"${index + 1},125","${index + 1},5",${index % 2 ? 'new' : 'used'},`,
+      ),
+  })
+  const { text, written, summary } = await proposeAndCheck(folder)
+  expect(summary.errors).toBe(0)
+  expect(fieldOf(written, 'ordered')).toMatchObject({ type: 'string' })
+  expect(text).toContain(
+    'Dates such as 1/03/2025? Then the type is date, and the format "%d/%m/%Y" or "%m/%d/%Y".',
+  )
+  expect(fieldOf(written, 'shipped')).toMatchObject({ type: 'date', format: '%d/%m/%Y' })
+  expect(fieldOf(written, 'price')).toMatchObject({ type: 'string' })
+  expect(text).toContain('whether the comma is decimalChar or groupChar.')
+  expect(fieldOf(written, 'weight')).toMatchObject({ type: 'number', decimalChar: ',' })
+  expect(fieldOf(written, 'kind')).toMatchObject({ constraints: { enum: ['new', 'used'] } })
+  expect(text).toContain('Are other values permitted?')
+  expect(text).toContain('No record has a value. Which type has it?')
+})
+
+test('columns that identify a record only together are proposed as its key, as few as possible', async () => {
+  const results = (count: number) =>
+    rows(count, (index) => `S${index % 12},C${index % 5},2025-0${(index % 2) + 1}-10,${index % 3}`)
+  const header = 'studentId,courseCode,day,grade\n'
+  // Students and courses repeat together after 60 records only.
+  const two = await proposeAndCheck(writeFiles({ 'results.csv': header + results(60) }))
+  expect(two.written.resources[0]?.schema.primaryKey).toEqual(['studentId', 'courseCode'])
+  expect(two.text).toContain('60 records. No two have the same studentId, courseCode. Is that so by chance?')
+  expect(two.summary.errors).toBe(0)
+  const days = rows(120, (index) => `S${index % 12},C${index % 5},2025-0${index < 60 ? 1 : 2}-10,1`)
+  const three = await proposeAndCheck(writeFiles({ 'results.csv': header + days }))
+  expect(three.written.resources[0]?.schema.primaryKey).toEqual(['studentId', 'courseCode', 'day'])
+  const repeated = await proposeAndCheck(writeFiles({ 'results.csv': header + results(61) }))
+  expect(repeated.written.resources[0]?.schema.primaryKey).toBeUndefined()
+})
+
+describe('files as people have them', () => {
+  test('files in folders and sheets of workbooks', async () => {
+    const sheet = [
+      ['code', 'name'],
+      ['A', 'Ātea'],
+      ['B', 'Bay'],
+    ]
+    const folder = writeFiles({
+      'towns.csv': 'id,code\n1,A\n2,B\n3,A\n',
+      'data/2024/towns.csv': 'id\n1\n',
+      'data/rivers.csv': 'id;length\n1;2\n',
+      '.git/config.csv': 'id\n1\n',
+      'regions.xlsx': makeXlsx({ Sheet1: sheet }),
+      'book.xlsx': makeXlsx({ Lakes: sheet, 'Sea sides': sheet }),
+    })
+    const { unread, written, summary } = await proposeAndCheck(folder)
+    expect(written.resources.map(({ name, path }) => [name, path]).sort()).toEqual([
+      ['lakes', 'Lakes.csv'],
+      ['regions', 'regions.csv'],
+      ['rivers', 'data/rivers.csv'],
+      ['sea-sides', 'Sea sides.csv'],
+      ['towns', 'towns.csv'],
+    ])
+    expect(unread).toEqual(['data/2024/towns.csv: The folder itself has a file of this name.'])
+    expect(summary.files.map(({ state }) => state)).toEqual(Array(5).fill('checked'))
+    expect(summary.errors).toBe(0)
+  })
+
+  test('names, encodings, separators and forms', async () => {
+    const folder = writeFiles({
+      'Quals completed FINAL.csv': 'id;name\n1;a\n2;b\n',
+      'Māori names.csv': 'id,name\n1,Hēmi\n',
+      'names.csv': Buffer.from('id,name\n1,caf\xe9\n', 'latin1'),
+      'quals-completed-final.csv': 'id\n1\n',
+      'other names.ndjson': '{"id":1,"name":"a"}\n{"id":2,"other":"b"}\n',
+      'packed.csv.gz': gzipSync('id,when\n1,2025-01-01\n'),
+      'header only.csv': 'id,name\n',
+      'spaces.csv': 'id,name\n1, a\n2,b \n',
+      'wide.csv': Buffer.from('\ufeffid\tname\n1\ta\n', 'utf16le'),
+    })
+    const { unread, written, summary } = await proposeAndCheck(folder)
+    expect(unread).toEqual([])
+    expect(summary.codes.map(({ code }) => code)).toEqual([])
+    expect(summary.files.map(({ state }) => state)).toEqual(Array(9).fill('checked'))
+    const names = Object.fromEntries(written.resources.map(({ name, path }) => [path, name]))
+    expect(names).toEqual({
+      'Māori names.csv': 'maori-names',
+      // The plain name is that of another file.
+      'Quals completed FINAL.csv': 'quals-completed-final-2',
+      'quals-completed-final.csv': 'quals-completed-final',
+      'header only.csv': 'header-only',
+      'names.csv': 'names',
+      'other names.ndjson': 'other-names',
+      'packed.csv.gz': 'packed',
+      'spaces.csv': 'spaces',
+      'wide.csv': 'wide',
+    })
+    expect(written.resources.find(({ name }) => name === 'quals-completed-final-2')?.dialect).toEqual({
+      delimiter: ';',
+    })
+  })
+
+  test('what cannot be read is left out, with the reason', async () => {
+    const folder = writeFiles({
+      'good.csv': 'id,name\n1,a\n',
+      'empty.csv': '',
+      'empty.ndjson': '\n',
+      'zip.csv': Buffer.from('PK\u0003\u0004xxxxxxxxxxxxxxxxxxxxxxxx'),
+      'blank.csv': ',,\n1,2,3\n',
+      '.hidden.csv': 'a\n1\n',
+      'notes.pdf': 'not looked at',
+    })
+    const { unread, text } = await proposeAndCheck(folder)
+    expect(unread.map((each) => each.split(':')[0])).toEqual([
+      '.hidden.csv',
+      'blank.csv',
+      'empty.csv',
+      'empty.ndjson',
+      'zip.csv',
+    ])
+    expect(text).toContain('# Not in it: empty.csv: The file is empty: it has no header.')
+  })
+
+  test('records that cannot be read stay findings', async () => {
+    const { summary } = await proposeAndCheck(writeFiles({ 'a.csv': 'id,name\n1,a\n2,b,c\n3,"open\n' }))
+    expect(summary.codes.map(({ kind, count }) => [kind, count])).toEqual([['record', 2]])
+  })
+
+  test('a large file needs neither much memory nor time', async () => {
+    const folder = temporaryFolder()
+    const lines = rows(
+      400_000,
+      (index) => `K${index},${index % 7},${index},2025-01-0${(index % 9) + 1},text ${index}`,
+    )
+    writeFileSync(join(folder, 'large.csv'), `code,group,number,day,text\n${lines}`)
+    const environment = { NODE_OPTIONS: '--max-old-space-size=80' }
+    const { code, stderr } = await new Installation().run(['definitions', 'init', folder], { environment })
+    expect([code, stderr]).toEqual([0, expect.stringContaining('No findings in the file that was checked.')])
+    const written = parse(readFileSync(join(folder, DESCRIPTOR), 'utf8')) as Written
+    expect(written.resources[0]?.schema.primaryKey).toBe('code')
+  })
+})
+
+test('a proposal finds nothing in any files with readable records', async () => {
+  const cell = fc.oneof(
+    fc.constantFrom(
+      '',
+      '0',
+      '01',
+      '1',
+      'x',
+      'true',
+      'TRUE',
+      '1.5',
+      '1,5',
+      '-',
+      ' a ',
+      '"',
+      'é',
+      '2025-02-30',
+    ),
+    fc.constantFrom(
+      '2025-02-17',
+      '17/02/2025',
+      '2/17/2025',
+      '1/2/2025',
+      '10:00:00',
+      '25:00:00',
+      '1e5',
+      'null',
+    ),
+    fc.constantFrom(
+      '2025-02-17T10:00:00Z',
+      '99999999999999999999',
+      '+1',
+      '.5',
+      '#N/A',
+      'a\nb',
+      '0,5',
+      '1,234',
+    ),
+    fc.string({ maxLength: 5 }),
+  )
+  const table = fc
+    .tuple(fc.constantFrom(1, 2, 3), fc.constantFrom(1, 3, 60))
+    .chain(([width, values]) =>
+      fc.array(fc.array(cell, { minLength: width, maxLength: width }), { minLength: 0, maxLength: values }),
+    )
+  await fc.assert(
+    fc.asyncProperty(fc.array(table, { minLength: 1, maxLength: 3 }), async (tables) => {
+      const quote = (value: string) => `"${value.replaceAll('"', '""')}"`
+      const files = tables.map((records, index) => {
+        const width = records[0]?.length ?? 2
+        const header = ['code', 'kindId', 'day'].slice(0, width)
+        return [
+          `file${index}.csv`,
+          `${[header, ...records].map((row) => row.map(quote).join()).join('\n')}\n`,
+        ]
+      })
+      const { summary } = await proposeAndCheck(
+        writeFiles(Object.fromEntries(files) as Record<string, string>),
+      )
+      // What is left concerns records that no definition permits.
+      expect(
+        summary.codes.filter(({ kind }) => kind !== 'record').map(({ code, message }) => [code, message]),
+      ).toEqual([])
+    }),
+    cases(4),
+  )
+})
+
+describe('a refusal leaves the folder as it is', () => {
+  test.each([
+    ['a descriptor is there', { 'a.csv': 'id\n1\n', 'datapackage.json': '{}' }, 'exists already'],
+    ['no file has records', { 'a.txt.pdf': 'x' }, 'has no files of records'],
+    [
+      'two files have one name',
+      { 'a.csv': 'id\n1\n', 'a.ndjson': '{"id":1}\n' },
+      'has the same name as a.csv',
+    ],
+    ['no file can be read', { 'a.csv': '' }, 'has no file that can be read'],
+  ])('%s', async (_, files, message) => {
+    const folder = writeFiles(files)
+    const { code, stderr } = await new InstallationHere().run(['definitions', 'init', folder])
+    expect([code, stderr]).toEqual([1, expect.stringContaining(message)])
+    expect(readdirSync(folder).sort()).toEqual(Object.keys(files).sort())
+  })
+
+  test('it does not exist', async () => {
+    const folder = join(temporaryFolder(), 'none')
+    const { code, stderr } = await new InstallationHere().run(['definitions', 'init', folder])
+    expect([code, stderr]).toEqual([1, expect.stringContaining('is not a folder')])
+    expect(existsSync(folder)).toBe(false)
+  })
+})
+
+test('a stopped proposal leaves nothing behind', async () => {
+  const folder = temporaryFolder()
+  writeFileSync(
+    join(folder, 'large.csv'),
+    Buffer.from(`code,name\n${rows(300_000, (index) => `K${index},M\xe4ori`)}`, 'latin1'),
+  )
+  const before = readdirSync(tmpdir()).filter((name) => name.startsWith('mahi-init-'))
+  const abort = new AbortController()
+  const proposal = propose(folder, abort.signal)
+  setImmediate(() => abort.abort(new Error('stopped')))
+  await expect(proposal).rejects.toThrow('stopped')
+  expect(readdirSync(folder)).toEqual(['large.csv'])
+  const after = readdirSync(tmpdir()).filter((name) => name.startsWith('mahi-init-'))
+  expect(after.filter((name) => !before.includes(name))).toEqual([])
+})
+
+test('the command says what it wrote, and what is left', async () => {
+  const folder = writeFiles({ 'a.csv': 'id,name\n1,a\n2,b,c\n', 'b.csv': '' })
+  const { code, stdout, stderr } = await new InstallationHere().run(['definitions', 'init', folder])
+  expect([code, stdout]).toEqual([0, `mahi check ${folder}\n`])
+  expect(stderr).toContain('Left out: b.csv: The file is empty: it has no header.')
+  expect(stderr).toContain(
+    'Wrote a proposal for 1 file. 1 error and no warnings in the file that was checked.',
+  )
+  // It may repeat values of records.
+  if (process.platform !== 'win32') expect(statSync(join(folder, DESCRIPTOR)).mode & 0o777).toBe(0o600)
+  const other = writeFiles({ 'a.csv': 'id\n1\n' })
+  const json = await new InstallationHere().run(['definitions', 'init', other, '--json'])
+  expect(JSON.parse(json.stdout)).toEqual({
+    descriptor: join(other, DESCRIPTOR),
+    files: [{ path: 'a.csv', name: 'a', records: 1 }],
+    unread: [],
+    errors: 0,
+    warnings: 0,
+  })
+})

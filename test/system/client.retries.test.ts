@@ -1,0 +1,237 @@
+import fc from 'fast-check'
+import { expect, onTestFinished, test, vi } from 'vitest'
+import { createClient, MahiError } from '../../client/src/index.ts'
+import { choosePause, readRetryAfter } from '../../client/src/retry.ts'
+import { Front } from '../../client/test/front.ts'
+import { cases } from '../support/properties.ts'
+import { Service } from '../support/service.ts'
+
+async function startClient(environment: Record<string, string> = {}, options: { deadline?: number } = {}) {
+  const service = await Service.start(environment)
+  await service.import(['A', 'B', 'C'].map((occupationCode) => ({ occupationCode })))
+  const front = await Front.start(service)
+  return { service, front, client: createClient({ baseUrl: front.baseUrl, apiKey: service.key, ...options }) }
+}
+
+const catchFailure = (promise: Promise<unknown>) =>
+  promise.then(
+    () => expect.unreachable('the call succeeded'),
+    (error: unknown) => error,
+  )
+
+test('a reader that meets the rate limit waits as long as the service says, and misses nothing', async () => {
+  const { client, front } = await startClient({ RATE_LIMIT_OCCUPATIONS: '2/2' })
+
+  const seen: (string | undefined)[] = []
+  for await (const { occupationCode } of client.occupations.all({ limit: 1 })) seen.push(occupationCode)
+  expect(seen).toEqual(['A', 'B', 'C'])
+  // No refusal after another: the next request came when the window had ended.
+  expect(front.statuses.filter((status) => status === 200)).toHaveLength(3)
+  expect(front.statuses.join()).not.toContain('429,429')
+})
+
+test.for([
+  [429, 'seconds', (wait: number) => String(wait)],
+  [503, 'a date', (wait: number) => new Date(Math.ceil(Date.now() / 1000 + wait) * 1000).toUTCString()],
+] as const)(
+  'a %i is retried when its Retry-After, %s, is over, and not before',
+  async ([status, , write]) => {
+    const { client, front } = await startClient()
+    let open: number | undefined
+    front.befall = () => {
+      const now = Date.now()
+      // Timers may be a millisecond early.
+      open ??= now + 990
+      return now < open ? { status, headers: { 'retry-after': write(1) } } : undefined
+    }
+    expect((await client.occupations.list()).totalCount).toBe(3)
+    expect(front.statuses).toEqual([status, 200])
+  },
+)
+
+test('a 503 or 429 without Retry-After, or with one that has passed, is retried too', async () => {
+  const { client, front } = await startClient()
+  front.meet(
+    { status: 503 },
+    { status: 429, headers: { 'retry-after': '0' } },
+    { status: 503, headers: { 'retry-after': 'Wed, 21 Oct 2015 07:28:00 GMT' } },
+  )
+  expect((await client.occupations.list()).totalCount).toBe(3)
+  expect(front.statuses).toEqual([503, 429, 503, 200])
+})
+
+test('connections that break before or in the middle of an answer are retried', async () => {
+  const { client, front } = await startClient()
+  front.meet('reset', 'cut', 'reset')
+  expect((await client.occupations.list()).totalCount).toBe(3)
+  expect(front.received).toHaveLength(4)
+})
+
+test('every page of a walk has its own retries', async () => {
+  const { client, front } = await startClient()
+  let count = 0
+  front.befall = () => (count++ % 2 === 0 ? 'reset' : undefined)
+
+  const seen: (string | undefined)[] = []
+  for await (const { occupationCode } of client.occupations.all({ limit: 1 })) seen.push(occupationCode)
+  expect(seen).toEqual(['A', 'B', 'C'])
+  expect(front.received).toHaveLength(6)
+})
+
+test('other errors are not retried', async () => {
+  const { client, front } = await startClient()
+  for (const status of [400, 401, 404, 500, 502]) {
+    front.meet({ status, body: '<html>' })
+    expect(await catchFailure(client.occupations.list())).toMatchObject({
+      kind: 'problem',
+      status,
+      message: `HTTP ${status}`,
+    })
+  }
+  front.meet({ status: 200, body: '<html>Sign in to the network</html>' })
+  expect(await catchFailure(client.occupations.list())).toMatchObject({ kind: 'unreadable', status: 200 })
+  expect(front.received).toHaveLength(6)
+})
+
+test('a conflict with Retry-After is retried only after a lost connection of the same call', async () => {
+  const { client, front } = await startClient()
+  const conflict = { status: 409, headers: { 'retry-after': '1' } }
+  const put = () => client.submissions.putFile('token', 'learners', 'localId')
+  front.meet(conflict)
+  expect(await catchFailure(put())).toMatchObject({ kind: 'problem', status: 409 })
+  front.meet('reset', conflict, { status: 200, body: '{"records":1}' })
+  expect(await put()).toEqual({ records: 1 })
+  expect(front.statuses.slice(-2)).toEqual([409, 200])
+})
+
+test('a Retry-After beyond the deadline is not waited for: the problem is the error at once', async () => {
+  const { client, front } = await startClient({}, { deadline: 1_000_000 })
+  const body = JSON.stringify({
+    type: '/problems/too-many-requests',
+    title: 'Too many requests',
+    status: 429,
+  })
+  front.meet({ status: 429, headers: { 'retry-after': '1001' }, body })
+
+  const failure = await catchFailure(client.occupations.list())
+  expect(failure).toBeInstanceOf(MahiError)
+  expect(failure).toMatchObject({
+    name: 'MahiError',
+    message: 'Too many requests',
+    kind: 'problem',
+    type: '/problems/too-many-requests',
+    status: 429,
+    retryAfter: 1001,
+  })
+  expect(front.received).toHaveLength(1)
+})
+
+test('without a response, the deadline ends the call with the last error', async () => {
+  const { client, front } = await startClient({}, { deadline: 2_000 })
+  front.befall = () => 'reset'
+  expect(await catchFailure(client.occupations.list())).toMatchObject({
+    kind: 'network',
+    cause: expect.any(TypeError),
+  })
+
+  for (const fault of ['hang', 'stall'] as const) {
+    front.befall = () => fault
+    const failure = await catchFailure(client.occupations.list({}, { deadline: 50 }))
+    expect(failure).toMatchObject({ kind: 'deadline', message: 'There was no response within 50 ms' })
+  }
+
+  let count = 0
+  front.befall = () => (count++ === 0 ? 'reset' : 'hang')
+  expect(await catchFailure(client.occupations.list({}, { deadline: 5_000 }))).toMatchObject({
+    kind: 'deadline',
+    cause: { kind: 'network', cause: expect.any(TypeError) },
+  })
+  expect(count).toBe(2)
+})
+
+test('no deadline is too long for a timer, and no pause', async () => {
+  const { client, front } = await startClient({}, { deadline: Number.POSITIVE_INFINITY })
+  expect((await client.occupations.list()).totalCount).toBe(3)
+  front.meet({ status: 503, headers: { 'retry-after': '3000000' } })
+  expect(await catchFailure(client.occupations.list())).toMatchObject({ status: 503, retryAfter: 3_000_000 })
+  expect(front.received).toHaveLength(2)
+})
+
+test('further members of a problem body do not hide the properties of the error', async () => {
+  const { client, front } = await startClient()
+  const body =
+    '{"title":"Odd","stack":"x","name":"x","message":"x","kind":"x","status":1,"__proto__":{"a":1}}'
+  front.meet({ status: 400, body })
+  const failure = await catchFailure(client.occupations.list())
+  expect(failure).toBeInstanceOf(MahiError)
+  expect(failure).toMatchObject({ name: 'MahiError', message: 'Odd', kind: 'problem', status: 400 })
+  expect((failure as MahiError).stack).toContain('MahiError: Odd')
+  expect(failure).not.toHaveProperty('a')
+})
+
+test('pauses double up to eight seconds, and between half and all of that is a matter of chance', () => {
+  fc.assert(
+    fc.property(fc.nat(60), (attempt) => {
+      const full = Math.min(8_000, 250 * 2 ** attempt)
+      const pause = choosePause(attempt)
+      expect(pause).toBeGreaterThanOrEqual(full / 2)
+      expect(pause).toBeLessThanOrEqual(full)
+    }),
+    cases(100),
+  )
+  expect(new Set(Array.from({ length: 20 }, () => choosePause(0))).size).toBeGreaterThan(1)
+})
+
+test("Retry-After is in seconds, or a date by the server's clock", () => {
+  const read = (headers: Record<string, string>) => readRetryAfter(new Headers(headers))
+  const date = 'Wed, 21 Oct 2015 07:28:00 GMT'
+  expect(read({ 'retry-after': '120' })).toBe(120)
+  expect(read({ 'retry-after': '0' })).toBe(0)
+  expect(read({ 'retry-after': 'Wed, 21 Oct 2015 07:28:30 GMT', date })).toBe(30)
+  expect(read({ 'retry-after': date })).toBe(0)
+  for (const value of ['', 'soon', '-1', '1.5', '1e3']) expect(read({ 'retry-after': value }) ?? 0).toBe(0)
+  expect(read({})).toBeUndefined()
+})
+
+test('waiting for a run survives two waits that are cut off late, as in a rolling restart', async () => {
+  vi.useFakeTimers()
+  onTestFinished(() => void vi.useRealTimers())
+  let asked = 0
+  const client = createClient({
+    baseUrl: 'http://replica',
+    apiKey: 'key',
+    eid: '1001',
+    fetch: async () => {
+      const last = ++asked === 3
+      await new Promise((resolve) => setTimeout(resolve, 29_000))
+      if (!last) throw new TypeError('fetch failed', { cause: new Error('other side closed') })
+      return Response.json({ runId: 1, status: 'Processed', dateCompleted: '2026-11-22T00:00:00.000Z' })
+    },
+  })
+  const run = client.submissions.waitForRun('token', 1)
+  run.catch(() => undefined)
+  await vi.advanceTimersByTimeAsync(119_000)
+  expect(await run).toMatchObject({ status: 'Processed' })
+  expect(asked).toBe(3)
+})
+
+test('who follows the progress of a run waits for two seconds at a time', async () => {
+  const waits: (string | null)[] = []
+  const states = [
+    { runId: 1, status: 'Queued' },
+    { runId: 1, status: 'Processed', dateCompleted: '2026-11-22T00:00:00.000Z' },
+  ]
+  const client = createClient({
+    baseUrl: 'http://service',
+    apiKey: 'key',
+    eid: '1001',
+    fetch: async (_url, init) => {
+      waits.push(new Headers(init?.headers).get('prefer'))
+      return Response.json(states[waits.length - 1])
+    },
+  })
+  const seen: unknown[] = []
+  await client.submissions.waitForRun('token', 1, { onProgress: ({ status }) => seen.push(status) })
+  expect(seen).toEqual(['Queued', 'Processed'])
+  expect(waits).toEqual(['wait=2', 'wait=2'])
+})

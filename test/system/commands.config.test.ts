@@ -1,0 +1,235 @@
+import { spawnSync } from 'node:child_process'
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { SETTINGS } from '../../src/settings.ts'
+import { Installation, MAHI } from '../support/command.ts'
+import { InstallationHere } from '../support/command-here.ts'
+import { temporaryFolder } from '../support/temporary.ts'
+import { testWhere } from '../support/test-where.ts'
+
+describe('compiled code', () => {
+  const start = (home: string, temporary: string) =>
+    spawnSync(process.execPath, [MAHI, 'config'], {
+      env: { PATH: process.env.PATH, HOME: home, TMPDIR: temporary },
+      encoding: 'utf8',
+    })
+
+  test('is kept in a folder of the user, and not where others could have put theirs', () => {
+    const [home, temporary] = [temporaryFolder(), temporaryFolder()]
+    mkdirSync(join(temporary, 'node-compile-cache'), { mode: 0o777 })
+    expect(start(home, temporary).status).toBe(0)
+    expect(readdirSync(temporary, { recursive: true })).toEqual(['node-compile-cache'])
+    const own = join(home, '.cache', 'mahi')
+    expect(statSync(own).mode & 0o777).toBe(0o700)
+    expect(readdirSync(own, { recursive: true }).length).toBeGreaterThan(50)
+  })
+
+  test.each<[string, (folder: string) => void]>([
+    ['that others may write to', (folder) => chmodSync(folder, 0o777)],
+    [
+      'that is a link',
+      (folder) => {
+        renameSync(folder, `${folder}-other`)
+        symlinkSync(`${folder}-other`, folder)
+      },
+    ],
+    [
+      'that is a file',
+      (folder) => {
+        rmSync(folder, { recursive: true })
+        writeFileSync(folder, '')
+      },
+    ],
+  ])('is not read from a folder %s', (_, spoil) => {
+    // Without a folder for the home, the temporary one is next.
+    const temporary = temporaryFolder()
+    const home = join(temporary, 'home')
+    writeFileSync(home, '')
+    const folder = join(temporary, `mahi-${process.getuid?.()}`)
+    mkdirSync(folder, { mode: 0o700 })
+    spoil(folder)
+    expect(start(home, temporary).status).toBe(0)
+    const kept = existsSync(`${folder}-other`) ? `${folder}-other` : folder
+    expect(statSync(kept).isDirectory() ? readdirSync(kept) : []).toEqual([])
+    rmSync(kept, { recursive: true, force: true })
+    rmSync(folder, { force: true })
+    expect(start(home, temporary).status).toBe(0)
+    expect(readdirSync(folder, { recursive: true }).length).toBeGreaterThan(50)
+  })
+})
+
+describe('config', () => {
+  test('lists every setting, one a line, with its value, where that comes from and what it means', async () => {
+    const environment = { LOG_LEVEL: 'warn', DATABASE_URL: 'postgres://mahi:secret@db/mahi' }
+    const { code, stdout, stderr } = await new InstallationHere().run(['config'], { environment })
+    expect([code, stderr]).toEqual([0, ''])
+    const lines = stdout.trimEnd().split('\n')
+    expect(lines.map((line) => line.split(' ')[0])).toEqual(Object.keys(SETTINGS))
+    expect(stdout).toMatch(/^LOG_LEVEL +warn +environment +\S.*$/m)
+    expect(stdout).toMatch(/^HOST +127\.0\.0\.1 +default +IP address or host name to listen on$/m)
+    expect(stdout).toMatch(/^DATABASE_URL +postgres:\/\/mahi:\*\*\*@db\/mahi +environment/m)
+    expect(stdout).not.toContain('secret')
+  })
+
+  test('with --json is one object', async () => {
+    const { settings } = (await new InstallationHere().runJson(['config'])) as {
+      settings: { name: string }[]
+    }
+    expect(settings.map(({ name }) => name)).toEqual(Object.keys(SETTINGS))
+    for (const setting of settings) {
+      expect(setting).toEqual({
+        name: expect.any(String),
+        value: expect.any(String),
+        source: expect.stringMatching(/^(?:default|environment)$/),
+        meaning: expect.any(String),
+      })
+    }
+  })
+
+  const environment = { PORT: 'eighty', LOG_LEVEL: 'loud', OCCUPATIONS_LIMIT_MAX: '5' }
+  const faults = [
+    'PORT must be a whole number from 0 to 65535, not "eighty"',
+    'LOG_LEVEL must be fatal, error, warn, info, debug, trace or silent, not "loud"',
+    'OCCUPATIONS_LIMIT_DEFAULT must be at most OCCUPATIONS_LIMIT_MAX (5), not 20',
+  ]
+
+  test('lists faulty settings as well, and then names every fault', async () => {
+    const { code, stdout, stderr } = await new InstallationHere().run(['config'], { environment })
+    expect(code).toBe(1)
+    expect(stdout.trimEnd().split('\n')).toHaveLength(Object.keys(SETTINGS).length)
+    expect(stderr.trimEnd().split('\n')).toEqual(faults)
+
+    const json = await new InstallationHere().run(['config', '--json'], { environment })
+    expect([json.code, json.stderr]).toEqual([1, ''])
+    expect(JSON.parse(json.stdout)).toMatchObject({ faults: faults.map((message) => ({ message })) })
+  })
+
+  test.each(['serve', 'demo', 'keys list'])('%s names every fault, and does nothing', async (line) => {
+    const { code, stdout, stderr } = await new Installation().run(line.split(' '), { environment })
+    expect([code, stdout]).toEqual([1, ''])
+    expect(stderr.trimEnd().split('\n')).toEqual(faults)
+  })
+})
+
+describe('the command line', () => {
+  const LISTS = '(mahi --help lists the commands)'
+  const describes = (command: string) => `(mahi ${command} --help describes its arguments and options)`
+
+  test.each([
+    [['occupation'], "error: unknown command 'occupation'\n(Did you mean occupations?)", LISTS],
+    [['help', 'occupation'], "error: unknown command 'occupation'\n(Did you mean occupations?)", LISTS],
+    [['occupation', '--help'], "error: unknown command 'occupation'\n(Did you mean occupations?)", LISTS],
+    [
+      ['occupations', 'imprt', 'a.csv'],
+      "error: unknown command 'imprt'\n(Did you mean import?)",
+      '(mahi occupations --help lists the commands)',
+    ],
+    [
+      ['occupations', 'import', '--replce', 'a.csv'],
+      "error: unknown option '--replce'\n(Did you mean --replace?)",
+      describes('occupations import'),
+    ],
+    [['occupations', 'import'], "error: missing required argument 'file'", describes('occupations import')],
+    [
+      ['results', 'publish', '-'],
+      "error: required option '--eid <eid>' not specified",
+      describes('results publish'),
+    ],
+    [['migrate', 'now'], "error: too many arguments for 'migrate'", describes('migrate')],
+  ])('%j is refused with what would be right', async (parameters, message, help) => {
+    const { code, stdout, stderr } = await new InstallationHere().run(parameters)
+    expect([code, stdout]).toEqual([1, ''])
+    expect(stderr).toContain(message)
+    expect(stderr).toContain(help)
+  })
+
+  test.each([
+    ...[
+      'occupations',
+      'results',
+      'submissions',
+      'returns',
+      'keys',
+      'audit',
+      'organisations',
+      'definitions',
+    ].map((group) => [group, 'help', 'nope']),
+    ['help', 'keys', 'nope'],
+    ['keys', 'nope', '--help'],
+  ])('%s %s %s is refused like the command that it asks about', async (...parameters) => {
+    const { code, stdout, stderr } = await new InstallationHere().run(parameters)
+    const [group] = parameters.filter((each) => each !== 'help')
+    const help = `(mahi ${group} --help lists the commands)`
+    expect([code, stdout]).toEqual([1, ''])
+    expect(stderr).toMatch(/^error: unknown command 'nope'\n/)
+    expect(stderr).toContain(help)
+  })
+
+  test('the help of a command that exists is shown, however it is requested', async () => {
+    for (const parameters of [
+      ['keys', 'help', 'create'],
+      ['help', 'keys', 'create'],
+      ['keys', 'create', '--help'],
+    ]) {
+      const { code, stdout } = await new InstallationHere().run(parameters)
+      expect([parameters, code, stdout]).toEqual([
+        parameters,
+        0,
+        expect.stringMatching(/^Usage: mahi keys create /),
+      ])
+    }
+  })
+
+  test('its help goes to standard output on request', async () => {
+    const { code, stdout, stderr } = await new Installation().run(['--help'])
+    expect([code, stderr]).toEqual([0, ''])
+    for (const name of ['serve', 'demo', 'occupations', 'results', 'keys', 'migrate', 'config']) {
+      expect(stdout).toMatch(new RegExp(`^  ${name}\\b`, 'm'))
+    }
+  })
+
+  test('without a command it shows its help as an error', async () => {
+    const { code, stdout, stderr } = await new Installation().run([])
+    expect([code, stdout]).toEqual([1, ''])
+    expect(stderr).toContain('Usage: mahi')
+  })
+
+  test('--version is that of the package', async () => {
+    const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'))
+    expect(await new Installation().run(['--version'])).toMatchObject({ code: 0, stdout: `${version}\n` })
+  })
+})
+
+const OLD_NODE = findOldNode()
+const testOld = testWhere(
+  OLD_NODE !== undefined,
+  'an older Node: there is none at /usr/bin/node to try it with',
+)
+
+testOld('an older Node is refused in one line that says what to do', () => {
+  const { status, stdout, stderr } = spawnSync(OLD_NODE ?? '', [MAHI, 'serve'], { encoding: 'utf8' })
+  expect([status, stdout]).toEqual([1, ''])
+  expect(stderr).toMatch(
+    /^mahi needs Node\.js 24 or newer and this is v\S+: install a newer one from nodejs\.org\.\n$/,
+  )
+})
+
+function findOldNode(): string | undefined {
+  const path = '/usr/bin/node'
+  if (!existsSync(path)) return undefined
+  const { stdout } = spawnSync(path, ['--version'], { encoding: 'utf8' })
+  const major = Number(/^v(\d+)/.exec(stdout)?.[1])
+  return major < 24 ? path : undefined
+}

@@ -1,0 +1,291 @@
+import { describe, expect, test } from 'vitest'
+import { ask, type Installation } from '../support/command.ts'
+import { InstallationHere } from '../support/command-here.ts'
+
+interface NewKey {
+  id: string
+  clientId: string
+  key: string
+  scopes: string[]
+  eids: string[]
+  expires: string
+}
+
+async function create(mahi: Installation, ...parameters: string[]): Promise<NewKey> {
+  return (await mahi.runJson(['keys', 'create', '--client', 'sms', ...parameters])) as NewKey
+}
+
+describe('keys create', () => {
+  test('prints the key alone on standard output, and what it is on standard error', async () => {
+    const { code, stdout, stderr } = await new InstallationHere().run(['keys', 'create', '--client', 'sms'])
+    expect(code).toBe(0)
+    expect(stdout).toMatch(/^mahi_[0-9a-f]{12}_[\w-]{43}\n$/)
+    expect(stderr).toMatch(
+      /^\{.*\}\nKey mahi_[0-9a-f]{12} for sms, valid until \d+ \w+ 20\d\d\. It will not be shown again:\n$/,
+    )
+  })
+
+  test('says if a key for submissions covers no organisation', async () => {
+    const parameters = ['keys', 'create', '--client', 'sms', '--scope', 'submissions:write']
+    const { code, stderr } = await new InstallationHere().run(parameters)
+    expect([code, stderr]).toEqual([
+      0,
+      expect.stringContaining('This key covers no organisation, so it cannot submit: add --eid.\n'),
+    ])
+  })
+
+  test('with --json prints one object; without more it is for everything, no organisation and twelve months', async () => {
+    const key = await create(new InstallationHere())
+    expect(Object.keys(key)).toEqual(['id', 'clientId', 'key', 'scopes', 'eids', 'expires'])
+    expect(key).toMatchObject({
+      clientId: 'sms',
+      scopes: ['occupations:read', 'validation-results:read'],
+      eids: [],
+    })
+    expect(key.key.startsWith(`${key.id}_`)).toBe(true)
+    const inAYear = new Date()
+    inAYear.setUTCFullYear(inAYear.getUTCFullYear() + 1)
+    expect(Math.abs(Date.parse(key.expires) - inAYear.getTime())).toBeLessThan(60_000)
+  })
+
+  test('accepts scopes, organisations and an expiry date', async () => {
+    const scope = ['--scope', 'validation-results:read', '--scope', 'validation-results:read']
+    const key = await create(
+      new InstallationHere(),
+      ...scope,
+      '--eid',
+      '1001',
+      '1002',
+      '--expires',
+      '2999-06-30',
+    )
+    expect(key).toMatchObject({
+      scopes: ['validation-results:read'],
+      eids: ['1001', '1002'],
+      expires: '2999-06-30T23:59:59.000Z',
+    })
+  })
+
+  test('accepts comma-separated organisations, and names in any language', async () => {
+    const mahi = new InstallationHere()
+    const parameters = ['--client', 'Te Pu\u0304kenga', '--eid', '1001,1002', '1003, 1001']
+    const key = (await mahi.runJson(['keys', 'create', ...parameters])) as NewKey
+    expect([key.clientId, key.eids]).toEqual(['Te Pūkenga', ['1001', '1002', '1003']])
+  })
+
+  test('accepts a date-time, and never', async () => {
+    const mahi = new InstallationHere()
+    expect((await create(mahi, '--expires', '2999-06-30T12:00:00+12:00')).expires).toBe(
+      '2999-06-30T00:00:00.000Z',
+    )
+    expect((await create(mahi, '--expires', 'never')).expires).toBe('9999-12-31T23:59:59.999Z')
+  })
+
+  test.each([
+    ['no client', ['keys', 'create'], "required option '--client <name>' not specified"],
+    [
+      'a day in the past',
+      ['keys', 'create', '--client', 'a', '--expires', '2020-01-01'],
+      'It is in the past.',
+    ],
+    [
+      'an invalid date',
+      ['keys', 'create', '--client', 'a', '--expires', 'soon'],
+      'It must be a date such as 2027-06-30, a date-time, or never.',
+    ],
+    [
+      'an unknown scope',
+      ['keys', 'create', '--client', 'a', '--scope', 'all'],
+      'Allowed choices are occupations:read',
+    ],
+  ])('refuses %s', async (_, parameters, message) => {
+    const { code, stdout, stderr } = await new InstallationHere().run(parameters)
+    expect([code, stdout]).toEqual([1, ''])
+    expect(stderr).toContain(message)
+  })
+
+  test('with --json refuses in one object as well', async () => {
+    const { code, stdout, stderr } = await new InstallationHere().run(['keys', 'create', '--json'])
+    expect([code, stderr]).toEqual([1, ''])
+    expect(JSON.parse(stdout)).toEqual({
+      faults: [{ message: "required option '--client <name>' not specified" }],
+    })
+  })
+
+  test('refuses names that no header could carry, all at once', async () => {
+    const parameters = ['keys', 'create', '--client', 'two  spaces', '--eid', '1001', 'ā,', '--json']
+    const { code, stdout } = await new InstallationHere().run(parameters)
+    expect(code).toBe(1)
+    const eids = 'must be identifiers of 1 to 64 visible ASCII characters, comma-separated, not'
+    const client = 'must be 1 to 64 letters, digits, punctuation marks or single spaces between words, not'
+    expect(JSON.parse(stdout)).toEqual({
+      faults: [
+        { field: '--client', message: `${client} "two  spaces"` },
+        { field: '--eid', message: `${eids} "ā"` },
+        { field: '--eid', message: `${eids} ""` },
+      ],
+    })
+  })
+})
+
+describe('keys list', () => {
+  test('shows everything except secrets', async () => {
+    const mahi = new InstallationHere()
+    const { key: _, ...first } = await create(mahi, '--eid', '1001')
+    const { key, ...second } = await create(mahi, '--scope', 'occupations:read')
+    await mahi.run(['keys', 'revoke', second.id])
+    const { stdout } = await mahi.run(['keys', 'list', '--json'])
+    expect(stdout).not.toContain(key.slice(second.id.length))
+    expect(JSON.parse(stdout)).toEqual({
+      keys: [
+        { ...first, created: expect.any(String), revoked: null, lastUsed: null, state: 'valid' },
+        {
+          ...second,
+          created: expect.any(String),
+          revoked: expect.any(String),
+          lastUsed: null,
+          state: 'revoked',
+        },
+      ],
+    })
+
+    const text = await mahi.run(['keys', 'list'])
+    expect([text.code, text.stderr]).toEqual([0, ''])
+    expect(text.stdout.split('\n')).toEqual([
+      expect.stringMatching(new RegExp(`^${first.id}  valid    until 20\\S+  sms  \\S+ \\S+  EID 1001$`)),
+      expect.stringMatching(
+        new RegExp(`^${second.id}  revoked  until 20\\S+  sms  occupations:read  no EID$`),
+      ),
+      '',
+    ])
+  })
+
+  test('says how to create one if there are none', async () => {
+    const mahi = await new InstallationHere().migrate()
+    const { code, stdout, stderr } = await mahi.run(['keys', 'list'])
+    expect([code, stdout]).toEqual([0, ''])
+    expect(stderr).toBe('There are no keys. Create one with: mahi keys create --client NAME\n')
+  })
+})
+
+test('a key works on a running server within a second of its making, and no longer once it is revoked', async () => {
+  const mahi = new InstallationHere()
+  const { command, url } = await mahi.serve()
+  const { id, key } = await create(mahi)
+  const status = async () => (await ask(`${url}/v1/occupations`, { 'x-api-key': key })).status
+  await expect.poll(status, { timeout: 5_000 }).toBe(200)
+
+  // Whoever pastes the whole key means its id.
+  const { code, stderr } = await mahi.run(['keys', 'revoke', key])
+  expect([code, stderr]).toEqual([0, expect.stringContaining(`Key ${id} is revoked.\n`)])
+  await expect.poll(status, { timeout: 5_000 }).toBe(401)
+  expect(await mahi.runJson(['keys', 'revoke', id])).toEqual({ id, revoked: true })
+  expect(command.stdout + command.stderr).not.toContain(key.slice(id.length))
+})
+
+test('the help says which options are required', async () => {
+  const { stdout } = await new InstallationHere().run(['keys', 'create', '--help'])
+  expect(stdout).toMatch(/--client <\w+> .*\(required\)/s)
+  expect(stdout).not.toMatch(/--scope[^\n]*\(required\)/)
+})
+
+test('an unknown key cannot be revoked', async () => {
+  const mahi = await new InstallationHere().migrate()
+  const { code, stdout, stderr } = await mahi.run(['keys', 'revoke', 'mahi_000000000000'])
+  expect([code, stdout]).toEqual([1, ''])
+  expect(stderr).toContain('<id>: names no key: "mahi keys list" lists them\n')
+})
+
+describe('keys revoke --from-audit', () => {
+  test('revokes what a log says was revoked, and what a restored backup has revived', async () => {
+    const mahi = new InstallationHere()
+    const [revived, valid, revoked] = [await create(mahi), await create(mahi), await create(mahi)]
+    await mahi.run(['keys', 'revoke', revoked.id])
+    const line = (key: string) => `{"level":"warn","audit":"revoked","key":"${key}","client":"sms"}`
+    const input = [
+      `mahi-1  | ${line(revived.id)}`,
+      line(revoked.id),
+      line('mahi_00000000000f'),
+      `{"level":"warn","audit":"refused","reason":"revoked","key":"${valid.id}"}`,
+      'not a line of ours',
+    ].join('\n')
+    const revoke = ['keys', 'revoke', '--from-audit', '-']
+    const states = async () =>
+      ((await mahi.runJson(['keys', 'list'])) as { keys: { state: string }[] }).keys.map(({ state }) => state)
+
+    expect(await mahi.runJson([...revoke, '--dry-run'], { input })).toEqual({ named: 3, valid: [revived.id] })
+    expect(await states()).toEqual(['valid', 'valid', 'revoked'])
+    expect(await mahi.runJson(revoke, { input })).toEqual({ named: 3, revoked: [revived.id] })
+    expect(await states()).toEqual(['revoked', 'valid', 'revoked'])
+    expect(await mahi.runJson(revoke, { input })).toEqual({ named: 3, revoked: [] })
+  })
+
+  test('wants either a key or a file that can be read', async () => {
+    const mahi = new InstallationHere()
+    expect((await mahi.run(['keys', 'revoke'])).stderr).toContain('the id of one key, or --from-audit FILE')
+    const { stderr, code } = await mahi.run(['keys', 'revoke', '--from-audit', 'absent.log'])
+    expect([code, stderr]).toEqual([1, expect.stringContaining('"absent.log" does not exist')])
+  })
+})
+
+describe('keys rotate and rename', () => {
+  test('a rotated key and its successor are valid at once, until the older one ends', async () => {
+    const mahi = new InstallationHere()
+    const old = await create(mahi, '--eid', '1001', '--scope', 'occupations:read')
+    const made = (await mahi.runJson(['keys', 'rotate', old.id, '--overlap', '3'])) as NewKey & {
+      replaces: { id: string; expires: string }
+    }
+    expect(made).toMatchObject({
+      clientId: 'sms',
+      scopes: old.scopes,
+      eids: ['1001'],
+      replaces: { id: old.id },
+    })
+    const days = (Date.parse(made.replaces.expires) - Date.now()) / 86_400_000
+    expect(days).toBeGreaterThan(2.9)
+    expect(days).toBeLessThanOrEqual(3)
+    const { url } = await mahi.serve()
+    for (const { key } of [old, made])
+      expect((await ask(`${url}/v1/occupations`, { 'x-api-key': key })).status).toBe(200)
+
+    const { keys } = (await mahi.runJson(['keys', 'list'])) as { keys: { id: string; expires: string }[] }
+    expect(keys.map(({ id, expires }) => [id, expires])).toEqual([
+      [old.id, made.replaces.expires],
+      [made.id, made.expires],
+    ])
+    await mahi.run(['keys', 'revoke', old.id])
+    expect((await mahi.run(['keys', 'rotate', old.id])).stderr).toContain('names no valid key')
+  })
+
+  test('a key that expires sooner is not extended', async () => {
+    const mahi = new InstallationHere()
+    const soon = new Date(Date.now() + 3_600_000).toISOString()
+    const old = await create(mahi, '--expires', soon)
+    const { replaces } = (await mahi.runJson(['keys', 'rotate', old.id])) as { replaces: { expires: string } }
+    expect(replaces.expires).toBe(soon)
+  })
+
+  test('a renamed key is for the other client', async () => {
+    const mahi = new InstallationHere()
+    const { id } = await create(mahi)
+    await mahi.runJson(['keys', 'rename', id, '--client', 'Te Pūkenga'])
+    const { keys } = (await mahi.runJson(['keys', 'list'])) as { keys: { clientId: string }[] }
+    expect(keys).toMatchObject([{ clientId: 'Te Pūkenga' }])
+    expect((await mahi.run(['keys', 'rename', 'mahi_0', '--client', 'a'])).stderr).toContain('names no key')
+  })
+})
+
+test('keys list shows when a key was last used, once the service has stored it', async () => {
+  const mahi = new InstallationHere()
+  const [used, unused] = [await create(mahi), await create(mahi)]
+  const { url, command } = await mahi.serve()
+  expect((await ask(`${url}/v1/occupations`, { 'x-api-key': used.key })).status).toBe(200)
+  command.kill('SIGTERM')
+  await command.ended
+  const { keys } = (await mahi.runJson(['keys', 'list'])) as {
+    keys: { id: string; lastUsed: string | null }[]
+  }
+  const lastUsed = (id: string) => keys.find((key) => key.id === id)?.lastUsed
+  expect(lastUsed(used.id)).toMatch(/^20.*Z$/)
+  expect(lastUsed(unused.id)).toBeNull()
+})

@@ -1,0 +1,218 @@
+import { spawnSync } from 'node:child_process'
+import { chmodSync, readFileSync, truncateSync } from 'node:fs'
+import { createConnection, createServer } from 'node:net'
+import { dirname, join } from 'node:path'
+import Sqlite from 'better-sqlite3'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { ask, Installation, MAHI, toLines } from '../support/command.ts'
+import { listenOn } from '../support/connection.ts'
+import { engine } from '../support/temporary.ts'
+import { testOnSqlite, testWhere } from '../support/test-where.ts'
+
+const testSqlite = testOnSqlite('a database that is a file, and whether it can be had')
+
+/** How to run a command as a user whom rights bind: this one, or nobody where this one is root. */
+const nobody = ((): { user?: number } | undefined => {
+  if (process.getuid?.() !== 0) return {}
+  const [user, options] = [65534, { uid: 65534, gid: 65534 }]
+  return spawnSync(process.execPath, [MAHI, '--version'], options).status === 0 ? { user } : undefined
+})()
+
+/** A port that somebody else listens on. */
+const takePort = () => listenOn(createServer())
+
+describe('an unavailable port is reported in one line', () => {
+  test('in use, for requests', async () => {
+    const port = await takePort()
+    const { code, stdout, stderr } = await new Installation().run(['serve', '--port', `${port}`])
+    expect([code, stdout]).toEqual([1, ''])
+    expect(stderr).toBe(`port ${port} is in use by another process: choose another with PORT\n`)
+  })
+
+  test('for metrics, on an address that the machine does not have', async () => {
+    const environment = { METRICS_PORT: '9464', METRICS_HOST: '192.0.2.1' }
+    const { code, stderr } = await new Installation().run(['serve'], { environment })
+    expect(code).toBe(1)
+    expect(stderr).toBe(
+      'this machine does not have the address 192.0.2.1: choose another with METRICS_HOST\n',
+    )
+  })
+
+  test('on an address that the machine does not have', async () => {
+    // RFC 5737: an address for documents, which no machine has.
+    const { code, stderr } = await new Installation().run(['serve', '--host', '192.0.2.1'])
+    expect(code).toBe(1)
+    expect(stderr).toBe('this machine does not have the address 192.0.2.1: choose another with HOST\n')
+  })
+})
+
+test('a metrics port in use does not stop the service, so that a restore can be tested beside it', async () => {
+  const port = await takePort()
+  const { command, url } = await new Installation().serve({ METRICS_PORT: `${port}` })
+  expect((await ask(`${url}/livez`)).status).toBe(200)
+  await command.output(
+    new RegExp(`"level":"warn".*port ${port} is in use by another process, so metrics are off`),
+  )
+})
+
+describe('a file that is not a database is refused in one line, and not changed', () => {
+  /** What `serve` says of a database. */
+  async function refuse(mahi: Installation, name: string): Promise<string> {
+    const environment = { DATABASE_URL: `sqlite:${name}` }
+    const { code, stdout, stderr } = await mahi.run(['serve'], { environment })
+    expect([code, stdout]).toEqual([1, ''])
+    return stderr
+  }
+
+  testSqlite('a file of another kind', async () => {
+    const mahi = new Installation()
+    mahi.write('letter.db', 'Dear reader,\n'.repeat(1000))
+    expect(await refuse(mahi, 'letter.db')).toBe(
+      'letter.db is not a SQLite database. Name another file in DATABASE_URL, or move this one away\n',
+    )
+    expect(mahi.read('letter.db')).toBe('Dear reader,\n'.repeat(1000))
+  })
+
+  testSqlite("another program's SQLite file", async () => {
+    const mahi = new Installation()
+    const other = new Sqlite(join(mahi.folder, 'other.db'))
+    other.exec('create table invoice (number integer)')
+    other.close()
+    const before = readFileSync(join(mahi.folder, 'other.db'))
+    expect(await refuse(mahi, 'other.db')).toBe(
+      'other.db is the SQLite database of another program. Name another file in DATABASE_URL\n',
+    )
+    expect(readFileSync(join(mahi.folder, 'other.db')).equals(before)).toBe(true)
+  })
+
+  testSqlite('a folder', async () => {
+    const mahi = new Installation()
+    mahi.write('folder/file', '')
+    expect(await refuse(mahi, 'folder')).toBe('folder is a folder. Name a file in DATABASE_URL\n')
+  })
+
+  testSqlite('a path through a file', async () => {
+    const mahi = new Installation()
+    mahi.write('file', '')
+    expect(await refuse(mahi, 'file/mahi.db')).toBe(
+      'file/mahi.db cannot be opened: part of its path is a file, not a folder\n',
+    )
+  })
+
+  testSqlite('a file that was cut off', async () => {
+    const mahi = await new Installation().fill([{ occupationCode: 'A1' }])
+    const path = mahi.databaseUrl.slice('sqlite:'.length)
+    truncateSync(path, 20_000)
+    const { code, stderr } = await mahi.run(['occupations', 'export'])
+    expect(code).toBe(1)
+    expect(stderr).toBe(`${path} is damaged. Restore it from a backup, or move it away and import again\n`)
+  })
+
+  const testRights =
+    engine === 'sqlite'
+      ? testWhere(
+          nobody !== undefined,
+          'files that may not be written: there is no user who may not write them',
+        )
+      : testSqlite
+  testRights('a file, or a folder, that this user may not write', async () => {
+    const mahi = await new Installation().fill([{ occupationCode: 'A1' }])
+    const path = mahi.databaseUrl.slice('sqlite:'.length)
+    const complain = async (url: string) => {
+      const options = { environment: { DATABASE_URL: `sqlite:${url}` }, ...nobody }
+      const { code, stderr } = await mahi.run(['serve'], options)
+      expect(code).toBe(1)
+      return stderr
+    }
+    for (const folder of [mahi.folder, dirname(path)]) chmodSync(folder, 0o555)
+    onTestFinished(() => {
+      for (const folder of [mahi.folder, dirname(path)]) chmodSync(folder, 0o700)
+    })
+    chmodSync(path, 0o444)
+    expect(await complain(path)).toBe(
+      `${path} cannot be written. Give this user write permission for the file and its folder\n`,
+    )
+    expect(await complain('new.db')).toBe(
+      'new.db cannot be opened. Give this user permission to create the file and its folder\n',
+    )
+    expect(await complain('new/new.db')).toBe(
+      'new/new.db cannot be opened. Give this user permission to create the file and its folder\n',
+    )
+  })
+
+  testSqlite('one that a newer version has changed', async () => {
+    const mahi = await new Installation().fill([{ occupationCode: 'A1' }])
+    const database = new Sqlite(mahi.databaseUrl.slice('sqlite:'.length))
+    database.exec(`insert into migration (name, applied) values ('9999-of-the-future', 0)`)
+    database.close()
+    for (const parameters of [['serve'], ['migrate'], ['occupations', 'export']]) {
+      const { code, stdout, stderr } = await mahi.run(parameters)
+      expect([code, stdout]).toEqual([1, ''])
+      expect(stderr).toBe(
+        'This database was changed by a newer version of Mahi (9999-of-the-future). Run that version, or restore a backup\n',
+      )
+    }
+  })
+})
+
+describe('a server that is told to stop', () => {
+  test.each(['SIGTERM', 'SIGINT'] as const)('by %s ends with 0, idle connections or not', async (signal) => {
+    const mahi = new Installation()
+    const { command, url } = await mahi.serve()
+    // fetch keeps its connection.
+    expect((await fetch(`${url}/livez`)).status).toBe(200)
+    command.kill(signal)
+    expect(await command.ended).toMatchObject({ code: 0, signal: null, stderr: '' })
+  })
+
+  // That it lets a slow reader finish is in deploy.stopping.test.ts.
+  testSqlite('does not wait longer than ten seconds for a request that never comes whole', async () => {
+    const { command, url } = await new Installation().serve()
+    const { hostname, port } = new URL(url)
+    const socket = createConnection({ host: hostname, port: Number(port) })
+    socket.on('error', () => undefined)
+    await new Promise((resolve) => socket.write('GET /livez HTTP/1.1\r\nHost: a\r\n', resolve))
+    expect((await fetch(`${url}/livez`)).status).toBe(200)
+    command.kill('SIGTERM')
+    expect(await command.ended).toMatchObject({ code: 0, signal: null })
+  })
+})
+
+test('two servers on one database both serve what is imported', async () => {
+  const mahi = new Installation()
+  const servers = await Promise.all([1, 2].map(() => mahi.serve({ OCCUPATIONS_ACCESS: 'public' })))
+  await mahi.runJson(['occupations', 'import', '-'], { input: toLines([{ occupationCode: 'A1' }]) })
+  for (const { url } of servers) {
+    const count = async () => {
+      const page = (await (await ask(`${url}/v1/occupations`)).json()) as { totalCount: number }
+      return page.totalCount
+    }
+    await expect.poll(count, { timeout: 5_000 }).toBe(1)
+  }
+  for (const { command } of servers) {
+    command.kill('SIGTERM')
+    expect(await command.ended).toMatchObject({ code: 0, stderr: '' })
+  }
+})
+
+test('the log is one JSON object per line on standard output', async () => {
+  const { command, url } = await new Installation().serve()
+  await fetch(`${url}/v1/occupations?key=unsaid`)
+  await command.output(/"operation":"occupations"/)
+  for (const line of command.stdout.trimEnd().split('\n')) {
+    expect(JSON.parse(line)).toMatchObject({
+      level: expect.stringMatching(/^(?:info|warn|error)$/),
+      time: expect.any(String),
+    })
+  }
+  expect(command.stdout).not.toContain('unsaid')
+})
+
+test('migrate brings a new database up to date, and does not change a current one', async () => {
+  const mahi = new Installation()
+  const database = expect.stringMatching(/^(?:sqlite|postgres(?:ql)?):/)
+  expect(await mahi.runJson(['migrate'])).toEqual({ database, current: true })
+  const { code, stdout, stderr } = await mahi.run(['migrate'])
+  expect([code, stdout]).toEqual([0, ''])
+  expect(stderr).toMatch(/^\S+ is up to date\.\n$/)
+})

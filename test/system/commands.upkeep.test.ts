@@ -1,0 +1,237 @@
+import { spawnSync } from 'node:child_process'
+import { readdirSync, readFileSync, statSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { basename, join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { recordIndexFailure } from '../../src/catalogue/search/index-store.ts'
+import { readRevisions } from '../../src/foundation/database/revisions.ts'
+import { enqueue } from '../../src/foundation/jobs/queue.ts'
+import { findHidden } from '../../src/operate/init.ts'
+import { describeServer } from '../../src/operate/status.ts'
+import { SETTINGS } from '../../src/settings.ts'
+import { Installation } from '../support/command.ts'
+import { InstallationHere } from '../support/command-here.ts'
+import { listenOn } from '../support/connection.ts'
+import { fillDatabase, withDatabase } from '../support/filled-database.ts'
+import { engine } from '../support/temporary.ts'
+import { testOnSqlite, testWhere } from '../support/test-where.ts'
+
+const testCommandLine = testOnSqlite('files that are written without a database')
+
+describe('status', () => {
+  test('shows what the database holds', async () => {
+    const mahi = new InstallationHere()
+    await fillDatabase(mahi.databaseUrl)
+    const expires = new Date(Date.now() + 5 * 86_400_000).toISOString()
+    const create = ['keys', 'create', '--client', 'Te Pūkenga', '--expires', expires]
+    const { id } = (await mahi.runJson(create)) as { id: string }
+    const status = await mahi.runJson(['status'])
+    expect(status).toMatchObject({
+      occupations: 60,
+      lastImport: expect.stringMatching(/Z$/),
+      submissions: { total: 1 },
+      // The index of what it was filled with.
+      queue: { waiting: 1, running: 0 },
+      workers: 0,
+      keys: { valid: 2, expired: 0, revoked: 0 },
+    })
+    const { bytes, keys } = status as {
+      bytes: number
+      keys: { expiring: { id: string; clientId: string }[] }
+    }
+    expect(bytes).toBeGreaterThan(10_000)
+    expect(keys.expiring).toContainEqual({ id, clientId: 'Te Pūkenga', expires })
+    const { stdout } = await mahi.run(['status'])
+    expect(stdout).toMatch(/^Occupations +60; last import 20/m)
+    expect(stdout).toContain(`${id}  Te Pūkenga  ${expires.slice(0, 10)}`)
+    expect((await mahi.runJson(['doctor', '--json'])) as object).toMatchObject({
+      findings: expect.arrayContaining([
+        { name: 'API keys', state: 'warning', message: expect.stringContaining('mahi keys rotate') },
+      ]),
+    })
+    const rotated = (await mahi.runJson(['keys', 'rotate', id])) as { id: string }
+    expect((await mahi.run(['status'])).stdout).toContain(`; ${rotated.id} replaces it\n`)
+    const port = await listenOn(createServer())
+    const doctor = await mahi.run(['doctor'], { environment: { PORT: String(port) } })
+    // The other key expires too, and nothing replaces it.
+    expect(doctor.stdout).toMatch(
+      /^warning +API keys +The key mahi_\w+ of load expires on \d+ \w+ 20\d\d: run /m,
+    )
+    expect(doctor.stdout).not.toContain(id)
+    expect(doctor.stdout).toMatch(
+      /^good +DATABASE_URL +The database works, and its tables are up to date\.$/m,
+    )
+    expect([doctor.code, doctor.stderr]).toEqual([
+      0,
+      expect.stringMatching(/^The service can start once its ports are free\.$/m),
+    ])
+  })
+
+  test('shows whether the catalogue is indexed, and why it is not', async () => {
+    const mahi = await new InstallationHere().fill([{ occupationCode: 'A', titleEnglish: 'Nurse' }])
+    expect(await mahi.runJson(['status'])).toMatchObject({ searchIndex: { state: 'waiting', bytes: null } })
+    await withDatabase(mahi.databaseUrl, async (database) => {
+      const { catalogue } = await readRevisions(database)
+      await recordIndexFailure(database, catalogue, 'it is too large')
+    })
+    expect(await mahi.runJson(['status'])).toMatchObject({
+      searchIndex: { state: 'failed', failed: expect.stringMatching(/Z$/), reason: 'it is too large' },
+    })
+    expect((await mahi.run(['status'])).stdout).toContain('it is too large; search is unavailable')
+    const { bytes } = (await mahi.runJson(['occupations', 'index'])) as { bytes: number }
+    expect(await mahi.runJson(['status'])).toMatchObject({
+      searchIndex: { state: 'current', bytes, revision: expect.any(Number) },
+    })
+    expect(await mahi.runJson(['status'])).toMatchObject({ queue: { waiting: 0 } })
+  })
+
+  test('counts a job as waiting once it is due', async () => {
+    const mahi = await new InstallationHere().migrate()
+    await withDatabase(mahi.databaseUrl, (database) =>
+      database.write('schema', async (writer) => {
+        await enqueue(writer, { kind: 'run', subject: '1', eid: '1001', due: Date.now() - 1000 })
+        await enqueue(writer, { kind: 'retention', subject: '', eid: '', due: Date.now() + 86_400_000 })
+      }),
+    )
+    expect(await mahi.runJson(['status'])).toMatchObject({
+      queue: { waiting: 1, running: 0, oldest: expect.stringMatching(/Z$/) },
+    })
+    expect((await mahi.run(['status'])).stdout).toMatch(/^Queue +1 waiting, 0 running$/m)
+  })
+
+  test('a server started in a terminal prints its URL, and what is missing', async () => {
+    const mahi = await new InstallationHere().migrate()
+    const describe = () =>
+      withDatabase(mahi.databaseUrl, (database) => describeServer('http://h:1', database))
+    expect(await describe()).toBe(
+      [
+        'Mahi serves http://h:1 with 0 occupations and 0 valid keys.',
+        'Import occupations: mahi occupations import FILE',
+        'Make a key for each client: mahi keys create --client NAME',
+        'Ctrl+C stops it.',
+      ].join('\n'),
+    )
+    await fillDatabase(mahi.databaseUrl)
+    expect(await describe()).toBe(
+      'Mahi serves http://h:1 with 60 occupations and 1 valid key.\nCtrl+C stops it.',
+    )
+  })
+})
+
+test('doctor reports what is wrong, says what to do, and fails', async () => {
+  const mahi = new InstallationHere()
+  const environment = {
+    REDIS_URL: 'redis://127.0.0.1:1',
+    JWT_JWKS_URL: 'http://127.0.0.1:1/keys',
+    CHECK_DISK_MB: '1048576',
+    TMPDIR: mahi.folder,
+  }
+  const jwt = { JWT_ISSUER: 'https://i.example', JWT_AUDIENCE: 'mahi' }
+  const { code, stdout } = await mahi.run(['doctor', '--json'], { environment: { ...environment, ...jwt } })
+  expect(code).toBe(1)
+  const { findings } = JSON.parse(stdout) as { findings: { name: string; state: string; message: string }[] }
+  const states = Object.fromEntries(findings.map(({ name, state }) => [name, state]))
+  expect(states).toMatchObject({
+    DATABASE_URL: 'bad',
+    REDIS_URL: 'bad',
+    JWT_JWKS_URL: 'bad',
+    CHECK_FOLDER: 'warning',
+    'Node.js': 'good',
+  })
+  expect(findings.find(({ name }) => name === 'REDIS_URL')?.message).toContain('ECONNREFUSED')
+  expect(findings.find(({ name }) => name === 'CHECK_FOLDER')?.message).toMatch(
+    /^\S+ has [\d.]+ [MG]iB of free space, and a validation may need 1024\.0 GiB \(CHECK_DISK_MB\): free some, or lower it\.$/,
+  )
+})
+
+describe('init', () => {
+  testCommandLine('writes settings and a unit into an empty folder, once', async () => {
+    const mahi = new Installation()
+    const { files, next } = (await mahi.runJson(['init'])) as { files: string[]; next: string[] }
+    expect(files).toEqual(
+      [
+        'mahi.env',
+        'mahi.service',
+        'mahi-worker.service',
+        'mahi-backup.service',
+        'mahi-backup.timer',
+        'mahi-prune.service',
+        'mahi-prune.timer',
+        'mahi-failure@.service',
+      ].map((name) => join(mahi.folder, name)),
+    )
+    // Every file that was written is installed, and nothing else.
+    const installed = next.flatMap((line) => line.match(/\bmahi[\w@-]*\.(?:env|service|timer)\b/g) ?? [])
+    expect(new Set(installed)).toEqual(new Set(files.map((file) => basename(file))))
+    expect(next).toHaveLength(3)
+    expect(statSync(join(mahi.folder, 'mahi.env')).mode & 0o777).toBe(0o600)
+
+    const settings = readFileSync(join(mahi.folder, 'mahi.env'), 'utf8')
+    const names = [...settings.matchAll(/^#?([A-Z_]+)=/gm)].map(([, name]) => name)
+    expect(names).toEqual(Object.keys(SETTINGS))
+    expect(settings).toMatch(/^DATABASE_URL=sqlite:\/var\/lib\/mahi\/mahi\.db$/m)
+
+    const unit = readFileSync(join(mahi.folder, 'mahi.service'), 'utf8')
+    for (const line of ['NoNewPrivileges=yes', 'ProtectSystem=strict', 'StateDirectory=mahi', 'User=mahi'])
+      expect(unit.split('\n')).toContain(line)
+    // The unit's own command line works.
+    const [, start = ''] = /^ExecStart=(.*) serve$/m.exec(unit) ?? []
+    const [program = '', ...parameters] = start.split(' ')
+    expect(spawnSync(program, [...parameters, '--version'], { encoding: 'utf8' }).stdout).toMatch(/^\d/)
+
+    for (const name of ['mahi.service', 'mahi-worker.service', 'mahi-backup.service', 'mahi-prune.service'])
+      expect(readFileSync(join(mahi.folder, name), 'utf8').split('\n'), name).toContain(
+        'OnFailure=mahi-failure@%n.service',
+      )
+    const backup = readFileSync(join(mahi.folder, 'mahi-backup.service'), 'utf8')
+    // It may read what the service writes: the same user, settings and folder.
+    const shared = unit
+      .split('\n')
+      .filter((line) => /^(?:User|DynamicUser|EnvironmentFile|UMask)=/.test(line))
+    expect(backup.split('\n')).toEqual(expect.arrayContaining(shared))
+    const [, words = ''] = /^ExecStart=(.*) \/var\/lib\/mahi\/backups$/m.exec(backup) ?? []
+    const [node = '', ...command] = words.split(' ')
+    await mahi.migrate()
+    const { status } = spawnSync(node, [...command, join(mahi.folder, 'backups')], {
+      env: { DATABASE_URL: mahi.databaseUrl },
+    })
+    expect(status).toBe(0)
+    const prune = readFileSync(join(mahi.folder, 'mahi-prune.service'), 'utf8')
+    const [pruner = '', ...pruning] = /^ExecStart=(.*)$/m.exec(prune)?.[1]?.split(' ') ?? []
+    const pruned = spawnSync(pruner, pruning, { env: { DATABASE_URL: mahi.databaseUrl }, encoding: 'utf8' })
+    expect([pruned.status, pruned.stderr]).toEqual([0, expect.stringMatching(/^Deleted 0 accesses/)])
+    expect(readdirSync(join(mahi.folder, 'backups'))).toEqual([expect.stringMatching(/\.backup$/)])
+
+    const again = await mahi.run(['init'])
+    expect([again.code, again.stderr]).toEqual([1, expect.stringContaining('mahi.env exists already')])
+    expect(readFileSync(join(mahi.folder, 'mahi.env'), 'utf8')).toBe(settings)
+  })
+
+  testCommandLine('names a program that the units cannot read', () => {
+    expect(findHidden(['/usr/bin/node', '--flag', '/opt/mahi/bin/mahi.js'])).toEqual([])
+    const program = ['/home/ana/.nvm/bin/node', '/root/mahi/bin/mahi.js', '/usr/lib/home/mahi.js']
+    expect(findHidden(program)).toEqual(program.slice(0, 2))
+  })
+
+  const testUnit = testWhere(
+    engine === 'sqlite' && spawnSync('systemd-analyze', ['--version']).status === 0,
+    'systemd-analyze is not installed, or the engine is not SQLite: the unit of mahi init',
+  )
+  testUnit('systemd has nothing to say against the unit', async () => {
+    const mahi = new Installation()
+    await mahi.runJson(['init'])
+    for (const name of [
+      'mahi.service',
+      'mahi-worker.service',
+      'mahi-backup.service',
+      'mahi-backup.timer',
+      'mahi-prune.service',
+      'mahi-prune.timer',
+    ]) {
+      const { stderr } = spawnSync('systemd-analyze', ['verify', join(mahi.folder, name)], {
+        encoding: 'utf8',
+      })
+      expect(stderr).not.toMatch(/mahi[\w-]*\.(?:service|timer):/)
+    }
+  })
+})

@@ -1,0 +1,402 @@
+import { globSync, readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { gzipSync } from 'node:zlib'
+import type { Browser } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { chromiumPath, startBrowser } from '../support/browser.ts'
+import { ConsoleService } from '../support/console.ts'
+import { SCREENS } from '../support/screens.ts'
+
+const GROUP = {
+  code: 'M1',
+  nameEnglish: 'Teaching',
+  majorGroups: [{ majorGroupRelationType: 'Primary', majorGroup: { code: 'G1', nameEnglish: 'Education' } }],
+}
+const minorGroups = [{ minorGroupRelationType: 'Primary', minorGroup: GROUP }]
+const pay = (low: number) => ({
+  payLowerBound: low,
+  payMidLowerBound: low + 10_000,
+  payMidUpperBound: low + 30_000,
+  payUpperBound: low + 50_000,
+})
+
+const RECORDS = [
+  {
+    occupationCode: 'A1',
+    titleEnglish: 'Teacher',
+    titleMaori: 'Kaiako',
+    altJobTitlesEnglish: ['Schoolteacher'],
+    descriptionEnglish: 'Teaches pupils.',
+    detailedWorkActivitiesEnglish: ['Plan lessons', 'Mark work'],
+    renumeration: pay(50_000),
+    minorGroups,
+  },
+  {
+    occupationCode: 'A2',
+    titleEnglish: 'Tutor',
+    descriptionEnglish: 'Teaches one pupil at a time.',
+    renumeration: pay(40_000),
+    minorGroups,
+  },
+  { occupationCode: 'A3', titleEnglish: 'Gardener', descriptionEnglish: 'Grows plants.', minorGroups },
+]
+
+// On the narrowest screen, where the most is hidden: `console.pages` has each page on all screens.
+const [screen] = SCREENS
+
+describe.skipIf(chromiumPath === undefined)('the console in a browser', () => {
+  let browser: Browser
+  beforeAll(async () => {
+    browser = await startBrowser()
+  })
+  afterAll(() => browser.close())
+
+  async function start() {
+    const console = await ConsoleService.start({}, screen)
+    await console.service.import(RECORDS)
+    await console.whenSearchable()
+    return console
+  }
+
+  test('finding, coding and signing out work without JavaScript', async () => {
+    const console = await start()
+    const { page, troubles } = await console.open(browser, { javaScriptEnabled: false })
+    await page.getByRole('searchbox').fill('kaiako')
+    await page.getByRole('button', { name: 'Search' }).click()
+    await page.getByRole('link', { name: 'Teacher' }).click()
+    expect(await page.getByRole('heading', { level: 1 }).textContent()).toContain('Kaiako')
+    await page.getByRole('link', { name: 'Code my list' }).click()
+    await page.getByLabel('Job titles').fill('Teacher\nGardener')
+    await page.getByRole('button', { name: 'Find the codes' }).click()
+    expect(await page.getByRole('radio').count()).toBeGreaterThan(3)
+    await page.getByRole('button', { name: 'Sign out' }).click()
+    await page.getByRole('status').filter({ hasText: 'You have signed out.' }).waitFor()
+    expect(troubles).toEqual([])
+  })
+
+  test('signing out leaves nothing in the browser, and Back shows no data', async () => {
+    const console = await start()
+    const { page, url } = await console.open(browser)
+    await page.goto(`${url}/console/occupations/A1`)
+    const stored = () =>
+      page.evaluate(async () => ({
+        local: localStorage.length,
+        session: sessionStorage.length,
+        databases: (await indexedDB.databases()).length,
+        cookie: document.cookie,
+      }))
+    expect(await stored()).toEqual({ local: 0, session: 0, databases: 0, cookie: '' })
+    await page.getByRole('button', { name: 'Sign out' }).click()
+    await page.waitForURL(/sign-in/)
+    expect(await page.context().cookies(url)).toEqual([])
+    await page.goBack()
+    await page.getByRole('heading', { name: 'Sign in to Mahi' }).waitFor()
+    expect(await page.textContent('body')).not.toContain('Kaiako')
+  })
+
+  test('the search box offers suggestions that the keyboard reaches', async () => {
+    const console = await start()
+    const { page, url } = await console.open(browser)
+    await page.keyboard.press('/')
+    await page.keyboard.type('teac')
+    await page.getByRole('option', { name: 'Teacher' }).first().waitFor()
+    expect(await page.locator('[role="option"] mark').first().textContent()).toBe('Teac')
+    await page.locator('input[name="q"]').fill('kaiako')
+    const maori = page.getByRole('option', { name: 'Kaiako' }).first()
+    await maori.waitFor()
+    expect(await maori.textContent()).toMatch(/^Kaiako\b.* Teacher$/)
+    await page.keyboard.press('ArrowDown')
+    const active = await page.locator('input[name="q"]').getAttribute('aria-activedescendant')
+    expect(active).toBeTruthy()
+    await page.keyboard.press('Enter')
+    await page.waitForURL(`${url}/console/occupations/A1`)
+  })
+
+  test('a list of titles is coded with the keys 1, 2 and 3, and downloaded', async () => {
+    const console = await start()
+    const { page } = await console.open(browser)
+    await page.goto(`${console.url}/console/code`)
+    await page.getByLabel('Job titles').fill('Teacher\nTutor of pupils')
+    await page.getByRole('button', { name: 'Find the codes' }).click()
+    await page.getByRole('radio').first().focus()
+    await page.keyboard.press('2')
+    const first = page.locator('tbody tr').first().getByRole('radio')
+    expect(await first.nth(1).isChecked()).toBe(true)
+    const [download] = await Promise.all([
+      page.waitForEvent('download'),
+      page.getByRole('button', { name: 'Download as CSV' }).first().click(),
+    ])
+    expect(download.suggestedFilename()).toBe('coded-titles.csv')
+  })
+
+  test('a list is reviewed with one key for each title, and a disagreement of two reviewers is shown', async () => {
+    const console = await start()
+    const { key } = await console.service.createKey({ client: 'schools', scopes: ['codings:confirm'] })
+    await console.service.request({
+      method: 'POST',
+      url: '/v1/confirmed-codings',
+      headers: { 'x-api-key': key },
+      payload: { items: [{ title: 'tutor of pupils', occupationCode: 'A1' }] },
+    })
+    const { page } = await console.open(browser)
+    await page.goto(`${console.url}/console/code`)
+    await page.getByLabel('Job titles').fill('Schoolteacher\nTutor of pupils\nGrower\nVibe manager')
+    await page.getByRole('button', { name: 'Find the codes' }).click()
+    await page.getByRole('radio').first().focus()
+    await page.keyboard.press('1')
+    await page.keyboard.press('c')
+    await page.keyboard.type('Z9')
+    await page.getByRole('button', { name: 'Confirm the reviewed titles' }).first().click()
+    expect(await page.getByRole('alert').textContent()).toContain(
+      'The code for “Tutor of pupils” is "Z9", which the catalogue does not have.',
+    )
+    await page.getByLabel('Other code for Tutor of pupils').fill('A2')
+    // A row without candidates has no first one to choose.
+    await page.getByRole('radio').last().focus()
+    await page.keyboard.press('1')
+    expect(await page.getByRole('checkbox').last().isChecked()).toBe(false)
+    await page.keyboard.press('0')
+    await page.getByRole('button', { name: 'Confirm the reviewed titles' }).first().click()
+    await page.getByRole('heading', { name: 'Confirmed titles' }).waitFor()
+    const rows = await page.locator('tbody tr').allInnerTexts()
+    expect(rows.map((text) => text.split(/\s*[\t\n]\s*/).slice(0, 2))).toEqual([
+      ['Schoolteacher', 'Confirmed'],
+      ['Tutor of pupils', 'Disputed'],
+      ['Vibe manager', 'Unknown'],
+    ])
+    await page.getByRole('link', { name: 'All confirmed titles' }).click()
+    await page.getByLabel('State').selectOption('disputed')
+    await page.getByRole('button', { name: 'Withdraw my decision about Tutor of pupils' }).click()
+    expect(await page.getByRole('status').first().textContent()).toBe('Your decision is withdrawn.')
+  })
+
+  test('a major group leads to its minor groups, and a minor group to its occupations', async () => {
+    const console = await start()
+    const { page, url } = await console.open(browser)
+    await page.goto(`${url}/console/occupations`)
+    await page.getByRole('link', { name: 'Education' }).click()
+    await page
+      .getByRole('list', { name: 'Minor groups of Education' })
+      .getByRole('link', { name: 'Teaching' })
+      .click()
+    expect(await page.getByRole('heading', { level: 2 }).first().textContent()).toBe('Teaching (3)')
+    expect(new URL(page.url()).search).toBe('?group=G1&minor=M1')
+  })
+
+  test('the URL is the state: back and forward lead to what was there', async () => {
+    const console = await start()
+    const { page, url } = await console.open(browser)
+    await page.goto(`${url}/console/occupations?q=teacher`)
+    await page.getByRole('link', { name: 'Teacher', exact: true }).click()
+    await page.goBack()
+    expect(await page.locator('input[name="q"]').inputValue()).toBe('teacher')
+    await page.goForward()
+    expect(await page.getByRole('heading', { level: 1 }).textContent()).toContain('Teacher')
+  })
+
+  test('a group shows how its pay is distributed, as a chart and as a table', async () => {
+    const console = await start()
+    const { page } = await console.open(browser)
+    await page.getByRole('link', { name: 'Education' }).click()
+    const chart = page.getByRole('img', { name: /Typical pay of 2 occupations in Education/ })
+    expect(await chart.getAttribute('aria-label')).toContain('from $60,000 to $80,000 a year')
+    const table = page.locator('figure tbody')
+    expect(await table.isVisible()).toBe(false)
+    await page.emulateMedia({ media: 'print' })
+    expect(await table.isVisible()).toBe(true)
+    await page.emulateMedia({ media: null })
+    await page.getByText('Distribution as a table').click()
+    expect(await table.textContent()).toBe('$60,000$70,0001$70,000$80,0001')
+  })
+
+  test('rows of a comparison that differ come first, and pay is no exception', async () => {
+    const console = await start()
+    const shown = await console.open(browser)
+    await console.service.import(RECORDS.map((record) => ({ ...record, renumeration: pay(50_000) })))
+    const rows = shown.page.locator('table.comparison tbody tr')
+    await shown.goto('/console/compare?code=A1,A2')
+    expect(await rows.first().locator('th').textContent()).toBe('Title in te reo Māori')
+    const pays = rows.filter({ hasText: 'Pay' })
+    expect(await pays.getAttribute('class')).toBe(null)
+    await console.service.import(RECORDS)
+    await shown.goto('/console/compare?code=A1,A2')
+    expect(await rows.first().locator('th').textContent()).toBe('Pay')
+    expect(await pays.getAttribute('class')).toBe('differs')
+  })
+
+  test('a removed occupation leads to its successors, as its revision does', async () => {
+    const console = await start()
+    await console.service.import([...RECORDS.slice(0, 2), { occupationCode: 'A3', replacedBy: ['A1', 'A2'] }])
+    const shown = await console.open(browser)
+    const { page, url } = shown
+    expect(await shown.goto('/console/occupations/A3')).toBe(410)
+    expect(await page.getByRole('heading', { level: 1 }).textContent()).toBe('This occupation was removed')
+    await page.getByRole('link', { name: 'A2' }).click()
+    await page.waitForURL(`${url}/console/occupations/A2`)
+    await shown.goto('/console/changes')
+    await page.locator('tbody').getByRole('link').first().click()
+    const removed = page.locator('p', { hasText: 'replaced by' })
+    expect(await removed.textContent()).toBe('Gardener A3, replaced by A1, A2')
+    await removed.getByRole('link', { name: 'A1' }).click()
+    await page.waitForURL(`${url}/console/occupations/A1`)
+  })
+
+  test('nothing in any field of a record becomes an element', async () => {
+    const hostile = `<img src=x onerror="document.title='broken'"><script>document.title='broken'</script>"'\u202e\u2066 ${'x'.repeat(300)}`
+    const console = await ConsoleService.start({}, screen)
+    const list = [hostile]
+    await console.service.import([
+      {
+        occupationCode: '<b>A1</b>',
+        titleEnglish: hostile,
+        titleMaori: hostile,
+        altJobTitlesEnglish: list,
+        altJobTitlesMaori: list,
+        descriptionEnglish: hostile,
+        descriptionMaori: hostile,
+        kaupapaDescriptionEnglish: hostile,
+        kaupapaDescriptionMaori: hostile,
+        detailedWorkActivitiesEnglish: list,
+        detailedWorkActivitiesMaori: list,
+        trainingDuration: hostile,
+        lifeOnTheJobEnglish: list,
+        lifeOnTheJobMaori: list,
+        entryRequirements: {
+          entrySummaryEnglish: hostile,
+          entrySummaryMaori: hostile,
+          entryInSchoolEnglish: hostile,
+          entryInSchoolMaori: hostile,
+          entryYouNeedEnglish: list,
+          entryYouNeedMaori: list,
+          entryYouMayNeedEnglish: list,
+          entryYouMayNeedMaori: list,
+        },
+        minorGroups: [
+          {
+            minorGroupRelationType: 'Primary',
+            minorGroup: {
+              code: '<i>M</i>',
+              nameEnglish: hostile,
+              majorGroups: [
+                {
+                  majorGroupRelationType: 'Primary',
+                  majorGroup: { code: '<i>G</i>', nameEnglish: hostile },
+                },
+              ],
+            },
+          },
+        ],
+        registrationAuthority: {
+          nameEnglish: hostile,
+          nameMaori: hostile,
+          email: hostile,
+          telephone: hostile,
+          websiteUrl: "javascript:document.title='broken'",
+        },
+      },
+    ])
+    await console.whenSearchable()
+    const shown = await console.open(browser)
+    const code = encodeURIComponent('<b>A1</b>')
+    const words = encodeURIComponent('<img src=x')
+    for (const path of [
+      '/occupations',
+      `/occupations?q=${words}`,
+      `/occupations/${code}`,
+      '/changes/1',
+      `/compare?code=${code},${words}`,
+      `/rules?q=${words}`,
+    ]) {
+      await shown.goto(`/console${path}`)
+      expect(await shown.page.locator('img, main script, main b, main i, [onerror]').count(), path).toBe(0)
+      expect(await shown.page.locator('a[href^="javascript"]').count(), path).toBe(0)
+      expect(await shown.page.title(), path).not.toBe('broken')
+      expect(await shown.isWithinWidth(), path).toBe(true)
+    }
+    expect(shown.troubles).toEqual([])
+  })
+
+  test('rules are filtered while the user types, and the URL follows', async () => {
+    const console = await start()
+    const shown = await console.open(browser)
+    const { page } = shown
+    await shown.goto('/console/rules')
+    const status = page.getByRole('status').last()
+    expect(await status.textContent()).not.toBe('1 rule.')
+    const words = page.getByRole('searchbox')
+    await words.pressSequentially('LEA-03-required')
+    await expect.poll(() => status.textContent(), { timeout: 30_000 }).toBe('1 rule.')
+    expect(await page.locator('tbody tr').count()).toBe(1)
+    expect(await words.evaluate((element) => element === document.activeElement)).toBe(true)
+    await expect.poll(() => new URL(page.url()).searchParams.get('q')).toBe('LEA-03-required')
+    await page.reload()
+    expect(await page.locator('tbody tr').count()).toBe(1)
+    // What is too long leads to the page that says so.
+    await words.fill('x'.repeat(9_000))
+    await page.getByText('at most 8192 are allowed').waitFor()
+    expect(shown.troubles).toEqual([])
+  })
+
+  test('the record of an occupation and the command for it can be copied', async () => {
+    const console = await start()
+    const shown = await console.open(browser, { permissions: ['clipboard-read', 'clipboard-write'] })
+    const { page, url } = shown
+    await shown.goto('/console/occupations/A1')
+    const copied = () => page.evaluate(() => navigator.clipboard.readText())
+    await page.getByRole('button', { name: 'Copy the command' }).click()
+    await page.getByText('Copied.').waitFor()
+    expect(await copied()).toBe(`curl -H "X-API-Key: $MAHI_API_KEY" "${url}/v1/occupations/A1"`)
+    await page.getByText('The record as JSON').click()
+    await page.getByRole('button', { name: 'Copy the JSON' }).click()
+    await expect.poll(async () => (await copied()).slice(0, 1)).toBe('{')
+    expect(JSON.parse(await copied())).toMatchObject({ occupationCode: 'A1', titleEnglish: 'Teacher' })
+    expect(shown.troubles).toEqual([])
+    const plain = await console.open(browser, { javaScriptEnabled: false })
+    await plain.goto('/console/occupations/A1')
+    expect(await plain.page.getByRole('button', { name: /^Copy/ }).count()).toBe(0)
+  })
+
+  test('the first page is small and needs two further requests, and the next page none', async () => {
+    const console = await start()
+    const { page, url } = await console.open(browser)
+    const asked: string[] = []
+    page.on('request', (request) => asked.push(new URL(request.url()).pathname))
+    const response = await page.goto(`${url}/console/occupations`, { waitUntil: 'networkidle' })
+    expect(await response?.headerValue('content-encoding')).toMatch(/^(?:br|gzip)$/)
+    expect(gzipSync((await response?.text()) ?? '').length).toBeLessThan(30_000)
+    // The icon is the browser's own wish.
+    expect(asked.filter((path) => !path.endsWith('icon.svg'))).toEqual([
+      '/console/occupations',
+      expect.stringMatching(/^\/console\/assets\/[\w-]+\/console\.css$/),
+      expect.stringMatching(/^\/console\/assets\/[\w-]+\/console\.js$/),
+    ])
+    await page.goto(`${url}/console/changes`, { waitUntil: 'networkidle' })
+    const sent = await page.evaluate(() =>
+      performance
+        .getEntriesByType('resource')
+        .map((entry) => (entry as PerformanceResourceTiming).transferSize),
+    )
+    expect(new Set(sent)).toEqual(new Set([0]))
+  })
+
+  test('every class that a page names has a style', () => {
+    const folder = fileURLToPath(new URL('../../src/console/', import.meta.url))
+    const pages = globSync('**/*.ts', { cwd: folder }).map((name) => readFileSync(join(folder, name), 'utf8'))
+    const named = pages
+      .flatMap((page) => [...page.matchAll(/class="([^"]+)"/g)])
+      .flatMap(([, names = '']) => names.split(' '))
+    const styles = readFileSync(join(folder, 'public/console.css'), 'utf8')
+    const styled = new Set(Array.from(styles.matchAll(/\.([a-z][\w-]*)/g), ([, name]) => name))
+    expect(named.length).toBeGreaterThan(100)
+    expect(named.filter((name) => !styled.has(name))).toEqual([])
+  })
+
+  test('all scripts together are at most 15 KB, compressed', () => {
+    const folder = new URL('../../src/console/public/', import.meta.url)
+    const scripts = readdirSync(folder).filter((name) => name.endsWith('.js'))
+    const sizes = scripts.map((name) => gzipSync(readFileSync(new URL(name, folder))).length)
+    expect(sizes.length).toBeGreaterThan(2)
+    expect(sizes.reduce((sum, size) => sum + size)).toBeLessThanOrEqual(15_000)
+  })
+})

@@ -1,0 +1,173 @@
+import type { Browser } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { chromiumPath, startBrowser } from '../support/browser.ts'
+import { COURSES, makeCollectionDefinition, makeLearners } from '../support/collection.ts'
+import { ConsoleService } from '../support/console.ts'
+import { startWorker } from '../support/submission-worker.ts'
+
+/** An explanation that would become elements, if a page did not escape it, and what they would be. */
+const HOSTILE = `<img src=x onerror="document.title=1"><script>document.title=1</script> <b>Longer</b> notes are right.`
+const ELEMENTS = 'main img, main script, main b, [onerror]'
+
+/** The process of a collecting agency, as the public pages describe it, by the pages of the console alone. */
+describe.skipIf(chromiumPath === undefined)('a return from its first file to its last signature', () => {
+  let browser: Browser
+  beforeAll(async () => {
+    browser = await startBrowser()
+  })
+  afterAll(() => browser.close())
+
+  test.each([{ javaScriptEnabled: true }, { javaScriptEnabled: false }])(
+    'create, upload, check, fix, explain, submit, receipt, reopen, submit again (%o)',
+    { timeout: 240_000 },
+    async (options) => {
+      const definition = makeCollectionDefinition()
+      const console = await ConsoleService.start({ DEFINITIONS: definition })
+      await startWorker(console.service.database, [definition])
+      const shown = await console.open(browser, options)
+      const { page } = shown
+      const inDays = (days: number) => new Date(Date.now() + days * 86_400_000).toISOString().slice(0, 10)
+      const send = async (files: Record<string, string>) => {
+        for (const [name, text] of Object.entries(files))
+          await page
+            .locator(`input[name="${name}"]`)
+            .setInputFiles({ name: `${name}.csv`, mimeType: 'text/csv', buffer: Buffer.from(text) })
+        await page.getByRole('button', { name: 'Send the files' }).click()
+        if (options.javaScriptEnabled) return await page.waitForURL(/\/findings\?/, { timeout: 60_000 })
+        await page.getByRole('status').filter({ hasText: 'have arrived' }).waitFor()
+        await page.getByRole('button', { name: 'Check the files' }).click()
+        const findings = page.getByRole('link', { name: 'See the findings' })
+        await expect
+          .poll(
+            async () => {
+              const refresh = page.getByRole('link', { name: 'Refresh' })
+              if (await refresh.isVisible()) await refresh.click()
+              return await findings.isVisible()
+            },
+            { timeout: 60_000, interval: 500 },
+          )
+          .toBe(true)
+        await findings.click()
+      }
+
+      // The agency describes the return; a mistake is named, and what was typed stays.
+      await page.goto(`${console.url}/console/operator`)
+      await page.getByRole('link', { name: 'Describe a return' }).click()
+      await page.getByLabel('Id,').fill('202512')
+      await page.getByLabel('Name').fill('December return')
+      await page.getByLabel('Definition').fill('collected')
+      await page.getByLabel('Opens').fill(inDays(-1))
+      await page.getByLabel('Due').fill(inDays(1))
+      await page.getByLabel('Closes').fill(inDays(-2))
+      await page.getByRole('button', { name: 'Save the return' }).click()
+      await page.getByRole('alert').filter({ hasText: 'closes is not after opens' }).waitFor()
+      expect(await shown.findBarriers()).toEqual([])
+      await page.getByLabel('Closes').fill(inDays(2))
+      await page.getByRole('button', { name: 'Save the return' }).click()
+      await page.getByRole('heading', { name: 'December return' }).waitFor()
+      await page.getByRole('status').filter({ hasText: 'The return is saved.' }).waitFor()
+      await page.getByRole('link', { name: 'Change the return' }).click()
+      await page.getByLabel('Organisations').fill('1001\n1002')
+      await page.getByRole('button', { name: 'Save the return' }).click()
+      await page.getByRole('link', { name: 'Change the return' }).click()
+      expect(await page.getByLabel('Organisations').inputValue()).toBe('1001\n1002')
+
+      // Create and upload; the check finds a fault in three records, and notes that need an explanation.
+      await page.goto(`${console.url}/console/submissions`)
+      expect(await page.getByRole('region', { name: 'Returns' }).textContent()).toMatch(
+        /December return.*\d+ \w+ \d{4}.*Not started/,
+      )
+      await page.getByRole('button', { name: 'Start' }).click()
+      await page.getByText('No files yet.').waitFor()
+      expect(await page.getByRole('heading', { level: 1 }).textContent()).toMatch(
+        /^December return due \d+ \w+ \d{4}$/,
+      )
+      expect(await page.title()).toContain('December return')
+      await send({ learners: makeLearners({ faults: 3, notes: 4 }), courses: COURSES })
+      const cause = page.getByRole('link', { name: /K9/ })
+      await cause.click()
+      expect(await page.locator('td.fault').allTextContents()).toEqual(Array(3).fill('Concerned: K9'))
+      await page.getByRole('link', { name: /^Submit/ }).click()
+      await page.getByRole('link', { name: '3 errors', exact: true }).waitFor()
+      expect(await page.getByRole('button', { name: 'Submit', exact: true }).count()).toBe(0)
+
+      // Fix.
+      await page.getByRole('link', { name: /^Files/ }).click()
+      await send({ learners: makeLearners({ notes: 4 }) })
+      await page.getByText('No errors and 4 warnings.').waitFor()
+
+      // Without the explanation, the page of the last step says what is open.
+      await page.getByRole('link', { name: /^Submit/ }).click()
+      await page.getByRole('link', { name: 'Explain 4 warnings of LEA-note' }).click()
+      await page.locator('.explain summary').click()
+      await page.getByLabel('Reason').selectOption('Verified')
+      await page.getByLabel('In words, without naming learners').fill(HOSTILE)
+      await page.getByRole('button', { name: 'Save the explanation' }).click()
+      await page.locator('.explain[open]', { hasText: HOSTILE }).waitFor()
+      expect(await page.locator(ELEMENTS).count()).toBe(0)
+      expect(await shown.findBarriers()).toEqual([])
+
+      // It is the explanation of each cause of the code too.
+      await page.getByRole('link', { name: 'By cause' }).click()
+      await page.getByText('No errors are left, and all warnings are explained.').waitFor()
+      await page.getByRole('link', { name: 'Explained' }).first().click()
+      await page.getByRole('link', { name: 'All causes' }).waitFor()
+      expect(await page.locator('.explain[open]').textContent()).toContain('For all warnings of LEA-note.')
+
+      // Submit, once confirmed.
+      await page.getByRole('link', { name: /^Submit/ }).click()
+      await page.getByText('Mahi freezes these files. It does not send them to the TEC.').waitFor()
+      await page.getByText('The receipt names who submits them: adviser.').waitFor()
+      await page.getByText('4 warnings will be submitted as they are, with 1 explanation.').waitFor()
+      // What had to be done before is no longer shown.
+      expect(await page.getByText('Before you submit').count()).toBe(0)
+      expect(await shown.findBarriers()).toEqual([])
+      await page.getByRole('button', { name: 'Submit', exact: true }).click()
+      await page.getByRole('heading', { name: /^Submitted by adviser at \d/ }).waitFor()
+      await page.getByRole('link', { name: 'Receipt', exact: true }).click()
+      const receipt = page.locator('.receipt')
+      expect(await receipt.textContent()).toMatch(
+        /Receipt 1 for return 202512.*adviser.*0 errors, 4 warnings.*LEA-note.*Longer/s,
+      )
+      expect(await receipt.getByText(/^[0-9a-f]{64}$/).count()).toBe(2)
+      // The files are in the order of the definition.
+      expect(await receipt.locator('tbody th').allTextContents()).toEqual(['learners', 'courses'])
+      expect(await page.locator(ELEMENTS).count()).toBe(0)
+      expect(await shown.findBarriers()).toEqual([])
+
+      // The agency opens it again, and the organisation submits it a second time.
+      await page.getByRole('link', { name: 'The submission' }).click()
+      await page.locator('summary', { hasText: 'Reopen' }).click()
+      await page.getByLabel('Reason').fill('A course is missing.')
+      await page.getByRole('button', { name: 'Reopen the submission' }).click()
+      await page.getByRole('button', { name: 'Submit', exact: true }).click()
+      await page.getByRole('link', { name: 'Receipt', exact: true }).click()
+      await page.getByRole('heading', { name: 'Receipt 2 for return 202512' }).waitFor()
+      await page.getByRole('link', { name: 'Receipt 1' }).click()
+      await page.getByText('A course is missing.').waitFor()
+      await page.getByRole('link', { name: 'The submission' }).click()
+      await page.getByRole('link', { name: 'Activity' }).click()
+      const done = await page.locator('tbody tr td:last-child').allTextContents()
+      for (const event of [
+        'Started the submission',
+        /^Sent/,
+        /^Check 1: 3 errors/,
+        /^Explained/,
+        'Submitted',
+        /^Reopened/,
+      ])
+        expect(done.some((each) => (typeof event === 'string' ? each === event : event.test(each)))).toBe(
+          true,
+        )
+      // The agency sees how far everyone is.
+      await page.goto(`${console.url}/console/submissions`)
+      await page.getByRole('link', { name: 'All organisations' }).click()
+      await page.getByRole('heading', { name: 'December return' }).waitFor()
+      expect(await page.getByRole('region', { name: 'Organisations' }).textContent()).toMatch(
+        /1001.*Submitted/,
+      )
+      expect(await shown.findBarriers()).toEqual([])
+      expect(shown.troubles).toEqual([])
+    },
+  )
+})

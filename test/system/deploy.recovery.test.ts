@@ -1,0 +1,168 @@
+import { spawnSync } from 'node:child_process'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { beforeEach, expect, onTestFinished, vi } from 'vitest'
+import { importOccupations } from '../../src/catalogue/import/import.ts'
+import { Cluster, hasCluster } from '../support/cluster.ts'
+import { Installation, until } from '../support/command.ts'
+import { readRepositoryFile } from '../support/deploy.ts'
+import { fillDatabase, withDatabase } from '../support/filled-database.ts'
+import { ask } from '../support/load.ts'
+import { sourceOf } from '../support/service.ts'
+import { testWhere } from '../support/test-where.ts'
+
+// Recovery with pgBackRest as docs/operations.md describes it, with the files of deploy/pgbackrest.
+
+const hasPgBackRest = spawnSync('pgbackrest', ['version']).status === 0
+if (!hasPgBackRest && process.env.CI === 'true')
+  throw new Error('pgbackrest is not installed: with CI=true the tests need it')
+const testWithPgBackRest = testWhere(
+  hasCluster && hasPgBackRest,
+  'pgbackrest or a PostgreSQL server is not installed: recovery to a moment',
+)
+
+/** A server with the settings of `deploy/`, and the commands of the documentation. */
+async function startArchived() {
+  const settings = Object.fromEntries(
+    [...readRepositoryFile('deploy/pgbackrest/postgresql.conf').matchAll(/^(\w+) = '?(.*?)'?$/gm)].map(
+      ([, name = '', value = '']) => [name, value],
+    ),
+  )
+  expect(Object.keys(settings).sort()).toEqual(['archive_command', 'archive_mode', 'archive_timeout'])
+  // The server inherits the places of this test's files; everything else is as it is deployed.
+  const cluster = await Cluster.start({ ...settings, archive_timeout: '0', archive_mode: 'off' })
+  onTestFinished(() => cluster.remove())
+  const places = {
+    CONFIG: join(cluster.folder, 'pgbackrest.conf'),
+    CONFIG_INCLUDE_PATH: cluster.makeFolder('conf.d'),
+    REPO1_PATH: cluster.makeFolder('repository'),
+    PG1_PATH: join(cluster.folder, 'data'),
+    PG1_PORT: `${cluster.port}`,
+    PG1_SOCKET_PATH: cluster.folder,
+    PG1_USER: 'mahi',
+    LOG_PATH: cluster.makeFolder('log-of-pgbackrest'),
+    LOCK_PATH: cluster.makeFolder('lock'),
+    SPOOL_PATH: cluster.makeFolder('spool'),
+  }
+  for (const [name, value] of Object.entries(places)) vi.stubEnv(`PGBACKREST_${name}`, value)
+  writeFileSync(places.CONFIG, readRepositoryFile('deploy/pgbackrest/pgbackrest.conf'))
+  writeFileSync(
+    join(places.CONFIG_INCLUDE_PATH, 'passphrase.conf'),
+    '[global]\nrepo1-cipher-pass=not-a-real-one\n',
+  )
+  const pgbackrest = (...parameters: readonly string[]) =>
+    cluster.runAsOwner('pgbackrest', ['--stanza=mahi', ...parameters])
+  await cluster.stop()
+  cluster.configure({ archive_mode: settings.archive_mode ?? '' })
+  await cluster.start()
+  pgbackrest('stanza-create')
+  pgbackrest('check')
+  pgbackrest('--type=full', 'backup')
+  /** Starts a restored server, and waits until it accepts changes. */
+  const restart = async () => {
+    await cluster.start()
+    await until(async () => {
+      const [row] = await cluster.query<{ recovering: boolean }>('select pg_is_in_recovery() as recovering')
+      return row?.recovering === false ? true : undefined
+    })
+  }
+  /** Waits until everything that is committed now is in the repository. */
+  const archive = async () => {
+    const [row] = await cluster.query<{ file: string }>('select pg_walfile_name(pg_switch_wal()) as file')
+    await until(async () => {
+      const [state] = await cluster.query<{ done: boolean }>(
+        `select last_archived_wal >= '${row?.file}' as done from pg_stat_archiver`,
+      )
+      return state?.done === true ? true : undefined
+    })
+  }
+  return { cluster, pgbackrest, restart, archive, repository: places.REPO1_PATH }
+}
+
+beforeEach(() => () => vi.unstubAllEnvs())
+
+testWithPgBackRest('a mistake is undone by going back to the moment before it', async () => {
+  const { cluster, pgbackrest, restart, archive, repository } = await startArchived()
+  const url = await cluster.createDatabase('mahi')
+  const { headers, token } = await fillDatabase(url)
+  const mahi = new Installation()
+  const environment = { DATABASE_URL: url, ERASURE_LOG: join(mahi.folder, 'erased.ndjson') }
+  const exported = async () => (await mahi.run(['occupations', 'export'], { environment })).stdout
+  const before = await exported()
+  // It knows when a backup ended by the second.
+  await sleep(1_100)
+  const [row] = await cluster.query<{ now: string }>('select clock_timestamp()::text as now')
+
+  const input = '{"occupationCode":"ONLY"}\n'
+  await mahi.runJson(['occupations', 'import', '--replace', '-'], { input, environment })
+  expect(await exported()).not.toBe(before)
+  await mahi.runJson(['submissions', 'delete', token], { environment })
+  await archive()
+
+  await cluster.stop()
+  const start = performance.now()
+  pgbackrest('--delta', '--type=time', `--target=${row?.now}`, '--target-action=promote', 'restore')
+  await restart()
+  const { url: at } = await mahi.serve(environment)
+  expect((await ask(`${at}/v1/occupations?Limit=10`, headers)).status).toBe(200)
+  const seconds = (performance.now() - start) / 1000
+  process.stdout.write(`pgBackRest, back to a moment: the service answers after ${seconds.toFixed(1)} s\n`)
+  expect(await exported()).toBe(before)
+  const statusOf = async () => {
+    const { submissions } = (await mahi.runJson(['submissions', 'list'], { environment })) as {
+      submissions: { submissionToken: string; submissionStatus: string }[]
+    }
+    return submissions.find(({ submissionToken }) => submissionToken === token)?.submissionStatus
+  }
+  expect(await statusOf()).toBe('Validated')
+
+  // What was deleted after that moment is deleted again.
+  await mahi.runJson(['backup', 'mahi.backup'], { environment })
+  const restored = await mahi.runJson(['restore', '--replace', 'mahi.backup'], { environment })
+  expect(restored).toMatchObject({ erased: 1 })
+  expect(await statusOf()).toBe('Cancelled')
+  expect(await exported()).toBe(before)
+
+  const files = cluster.runAsOwner('find', [repository, '-type', 'f']).trim().split('\n')
+  expect(files.length).toBeGreaterThan(10)
+  // Each begins as OpenSSL begins what it encrypts with a passphrase.
+  for (const file of files)
+    expect([file, readFileSync(file).toString('latin1', 0, 8)]).toEqual([file, 'Salted__'])
+})
+
+testWithPgBackRest('a lost disk loses only what was not yet archived', async () => {
+  const { cluster, pgbackrest, restart, archive } = await startArchived()
+  const url = await cluster.createDatabase('mahi')
+  await fillDatabase(url, 1)
+  const acknowledged: string[] = []
+  const write = async (count: number) =>
+    await withDatabase(url, async (database) => {
+      for (let index = 0; index < count; index++) {
+        const occupationCode = `W${1000 + acknowledged.length}`
+        await importOccupations(database, sourceOf([{ occupationCode }]))
+        acknowledged.push(occupationCode)
+      }
+    })
+  await write(20)
+  await archive()
+  const archived = acknowledged.length
+  await write(20)
+
+  await cluster.loseData()
+  const start = performance.now()
+  pgbackrest('restore')
+  await restart()
+  const seconds = (performance.now() - start) / 1000
+  const rows = await cluster.query<{ code: string }>(
+    `select code from occupation where code like 'W%' order by code`,
+    'mahi',
+  )
+  const codes = rows.map(({ code }) => code)
+  process.stdout.write(
+    `pgBackRest, a lost disk: ${acknowledged.length - codes.length} of ${acknowledged.length} changes lost, ` +
+      `all of them after the last archived one; the server accepts changes after ${seconds.toFixed(1)} s\n`,
+  )
+  expect(codes.length).toBeGreaterThanOrEqual(archived)
+  expect(codes).toEqual(acknowledged.slice(0, codes.length))
+})

@@ -1,0 +1,270 @@
+import { existsSync, readFileSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { parse } from 'csv-parse/sync'
+import { expect, test } from 'vitest'
+import { InstallationHere } from '../support/command-here.ts'
+import { findFreePort } from '../support/free-port.ts'
+
+const record = (number: number, title = 'A title') => ({
+  occupationCode: `O${String(number).padStart(5, '0')}`,
+  titleEnglish: title,
+  altJobTitlesEnglish: ['One, with a comma', 'Another "quoted"'],
+})
+const ndjson = (values: readonly object[]) => values.map((value) => `${JSON.stringify(value)}\n`).join('')
+
+/** A server with so many records, and a key for it. */
+async function serveRecords(count: number) {
+  const installation = new InstallationHere()
+  installation.write('first.ndjson', ndjson(Array.from({ length: count }, (_, number) => record(number))))
+  await installation.runJson(['occupations', 'import', 'first.ndjson'])
+  const { key } = (await installation.runJson(['keys', 'create', '--client', 'mirror', '--eid', '1001'])) as {
+    key: string
+  }
+  const { url } = await installation.serve({ LOG_LEVEL: 'info', RATE_LIMIT_OCCUPATIONS: 'off' })
+  const environment = { MAHI_API_KEY: key }
+  return {
+    installation,
+    url,
+    environment,
+    mirror: (...flags: string[]) => installation.run(['mirror', url, 'copy', ...flags], { environment }),
+    copy: () => installation.read('copy/occupations.ndjson'),
+    truth: () => installation.catalogue(),
+  }
+}
+
+test('mirror killed at any moment leaves a complete copy, and the next run goes on', async () => {
+  const { installation, url, environment, mirror, copy, truth } = await serveRecords(3000)
+  await mirror()
+  let before = copy()
+  for (let round = 0; round < 6; round++) {
+    installation.write(
+      'next.ndjson',
+      ndjson(Array.from({ length: 2500 }, (_, number) => record(number + round, `Round ${round}`))),
+    )
+    await installation.runJson(['occupations', 'import', 'next.ndjson', '--replace'])
+    const after = await truth()
+
+    const command = installation.start(['mirror', url, 'copy'], { environment })
+    const path = join(installation.folder, 'copy', 'occupations.ndjson.part')
+    // Somewhere between the start of the process and its end, further on in each round.
+    for (let waited = 0; waited < 5000 && !existsSync(path) && command.child.exitCode === null; waited += 5)
+      await sleep(5)
+    await sleep(round * 5)
+    command.kill('SIGKILL')
+    await command.ended
+    expect([before, after]).toContain(copy())
+    before = copy()
+  }
+  expect(await mirror()).toMatchObject({ code: 0 })
+  expect(copy()).toBe(await truth())
+}, 120_000)
+
+test('mirror writes JSON and CSV that hold the same records, and its check agrees', async () => {
+  const { installation, mirror, copy } = await serveRecords(250)
+  expect(await mirror('--format', 'json')).toMatchObject({
+    code: 0,
+    stderr: expect.stringContaining('250 added'),
+  })
+  const records = copy()
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line) as Record<string, unknown>)
+  expect(JSON.parse(installation.read('copy/occupations.json'))).toEqual(records)
+
+  await mirror('--format', 'csv')
+  const rows = parse(installation.read('copy/occupations.csv'), { columns: true }) as Record<string, string>[]
+  expect(rows.map(({ occupationCode }) => occupationCode)).toEqual(
+    records.map(({ occupationCode }) => occupationCode),
+  )
+  expect(JSON.parse(rows[0]?.altJobTitlesEnglish ?? '')).toEqual(records[0]?.altJobTitlesEnglish)
+
+  expect(await mirror('--check')).toMatchObject({
+    code: 0,
+    stderr: expect.stringContaining('The copy is the same'),
+  })
+  installation.write('one.ndjson', ndjson([record(3, 'Changed')]))
+  await installation.runJson(['occupations', 'import', 'one.ndjson'])
+  await expect.poll(async () => (await mirror('--check', '--json')).code, { timeout: 5000 }).toBe(1)
+  const { stdout } = await mirror('--check', '--json')
+  expect(JSON.parse(stdout)).toEqual({ added: 0, changed: 1, removed: 0, total: 250, same: false })
+})
+
+test('mirror says what to do about a wrong key, a wrong address and a service that is away', async () => {
+  const { installation, url } = await serveRecords(1)
+  const refused = await installation.run(['mirror', url, 'copy'], { environment: { MAHI_API_KEY: 'wrong' } })
+  expect(refused.code).toBe(1)
+  expect(refused.stderr).toContain('set MAHI_API_KEY to one that is valid there')
+  // No key was sent, so none was refused.
+  for (const [scope, command] of [
+    ['occupations:read', ['mirror', url, 'copy']],
+    ['validation-results:read', ['results', 'fetch', url, 'a-token', '--eid', '1001']],
+  ] as const) {
+    const { code, stderr } = await installation.run(command)
+    const set = `MAHI_API_KEY is not set. Set it to a key with the scope ${scope}\n`
+    expect([code, stderr]).toEqual([1, expect.stringMatching(new RegExp(`^(?:${url}: )?${set}$`))])
+  }
+
+  const address = await installation.run(['mirror', 'careers.example', 'copy'])
+  expect(address.code).toBe(1)
+  expect(address.stderr).toBe(
+    '<url>: must be a URL such as https://careers.example, not "careers.example". Is it https://careers.example?\n',
+  )
+  const withPassword = await installation.run(['mirror', url.replace('//', '//user:secret@'), 'copy'])
+  expect(withPassword.stderr).toContain('contains a user name or password')
+  expect(withPassword.stderr).not.toContain('secret')
+  expect(existsSync(join(installation.folder, 'copy', 'occupations.ndjson'))).toBe(false)
+})
+
+test('results fetch writes CSV that a spreadsheet opens rightly, and a summary', async () => {
+  const { installation, url, environment } = await serveRecords(1)
+  const entries = Array.from({ length: 2300 }, (_, number) => ({
+    localId: `L${number}`,
+    errorCode: number % 3 === 0 ? 'E-1' : 'E-2',
+    errorType: number % 2 === 0 ? 'Error' : 'Warning',
+    fileType: 'Learner',
+    errorDescription: 'Te ingoa o te ākonga',
+    recordText: number === 0 ? '=1+1' : number === 1 ? '-2+3' : `a,"${number}"`,
+    file: 'learners.csv',
+    line: number + 2,
+    cause: 'value:learners.kind:=9',
+  }))
+  installation.write('run.ndjson', ndjson(entries))
+  const published = [
+    'results',
+    'publish',
+    '--eid',
+    '1001',
+    '--return',
+    'R1',
+    '--token',
+    'a-submission',
+    'run.ndjson',
+  ]
+  await installation.runJson(published)
+
+  const fetch = (...flags: string[]) =>
+    installation.run(['results', 'fetch', url, 'a-submission', '--eid', '1001', ...flags], { environment })
+  const csv = await fetch()
+  expect(csv.code).toBe(0)
+  expect(csv.stdout.charCodeAt(0)).toBe(0xfeff)
+  const rows = parse(csv.stdout, { columns: true, bom: true }) as Record<string, string>[]
+  expect(rows).toHaveLength(2300)
+  expect(rows[0]).toMatchObject({
+    localId: 'L0',
+    recordText: "'=1+1",
+    errorDescription: 'Te ingoa o te ākonga',
+    file: 'learners.csv',
+    line: '2',
+    cause: 'value:learners.kind:=9',
+  })
+  expect(rows[1]?.recordText).toBe("'-2+3")
+  expect(rows[2]?.recordText).toBe('a,"2"')
+  expect(csv.stderr).toContain('2,300 entries')
+  expect(csv.stderr).toMatch(/1,533 {2}E-2\n +767 {2}E-1/)
+  expect(csv.stderr).toMatch(/1,150 {2}Error\n +1,150 {2}Warning/)
+
+  const fields = ['localId', 'errorCode', 'errorDescription', 'errorType', 'fileType', 'recordText'] as const
+  const order = [...fields, 'file', 'line', 'cause'] as const
+  const expected = entries.map((entry) => Object.fromEntries(order.map((name) => [name, entry[name]])))
+  expect(JSON.parse((await fetch('--format', 'json')).stdout)).toEqual(expected)
+  expect((await fetch('--format', 'ndjson')).stdout).toBe(ndjson(expected))
+
+  const foreign = await installation.run(['results', 'fetch', url, 'a-submission', '--eid', '2002'], {
+    environment,
+  })
+  expect(foreign.code).toBe(1)
+  expect(foreign.stderr).toContain('This key covers organisation 1001, not 2002')
+})
+
+test('a service that is away or unknown fails soon, with the cause, and so does the fetch of findings', async () => {
+  const installation = new InstallationHere()
+  const host = `127.0.0.1:${await findFreePort()}`
+  const advice = 'Check the URL, or start the service with "mahi serve".'
+  for (const [url, expected] of [
+    [`http://${host}`, `Nothing listens on ${host}. Trying again…\nNothing listens on ${host}. ${advice}\n`],
+    [
+      'http://no-such-host.invalid',
+      /^(.+)\. Trying again…\nhttp:\/\/no-such-host\.invalid: The response is incomplete or missing: (?:the host is unknown \(ENOTFOUND\)|the host name could not be looked up \(EAI_AGAIN\))\n$/,
+    ],
+  ] as const) {
+    for (const command of [
+      ['mirror', url, 'copy'],
+      ['results', 'fetch', url, 'a-token', '--eid', '1001'],
+    ]) {
+      const { code, stdout, stderr } = await installation.run(command, {
+        environment: { MAHI_API_KEY: 'key' },
+      })
+      expect([code, stdout]).toEqual([1, ''])
+      if (typeof expected === 'string') expect(stderr).toBe(expected)
+      else expect(stderr).toMatch(expected)
+    }
+  }
+})
+
+test('a key that does not fit in a header is refused, and not repeated', async () => {
+  const installation = new InstallationHere()
+  for (const key of ['secret\nkey', 'secret key', 'sēcretkey']) {
+    for (const command of [
+      ['mirror', 'http://127.0.0.1:1', 'copy'],
+      ['results', 'fetch', 'http://127.0.0.1:1', 'a-token', '--eid', '1001'],
+    ]) {
+      const { code, stdout, stderr } = await installation.run(command, { environment: { MAHI_API_KEY: key } })
+      expect([code, stdout]).toEqual([1, ''])
+      expect(stderr).toMatch(/^MAHI_API_KEY contains a line break/)
+      expect(stderr).not.toMatch(/cret/)
+    }
+  }
+})
+
+test('a fetch of findings replaces a file as a whole, and a failed one writes nothing', async () => {
+  const installation = new InstallationHere()
+  const entries = Array.from({ length: 45 }, (_, number) => ({ localId: `L${number}`, errorCode: 'E-1' }))
+  installation.write('run.ndjson', ndjson(entries))
+  const publish = [
+    'results',
+    'publish',
+    '--eid',
+    '1001',
+    '--return',
+    'R1',
+    '--token',
+    'a-submission',
+    'run.ndjson',
+  ]
+  await installation.runJson(publish)
+  const { key } = (await installation.runJson(['keys', 'create', '--client', 'c', '--eid', '1001'])) as {
+    key: string
+  }
+  // A service with low limits: the fetch takes the pages that it allows.
+  const { url } = await installation.serve({ RESULTS_PAGE_SIZE_DEFAULT: '5', RESULTS_PAGE_SIZE_MAX: '10' })
+  const fetch = (token: string, ...flags: string[]) =>
+    installation.run(['results', 'fetch', url, token, '--eid', '1001', ...flags], {
+      environment: { MAHI_API_KEY: key },
+    })
+  expect(await fetch('a-submission', '--output', 'findings.csv')).toMatchObject({ code: 0, stdout: '' })
+  const whole = installation.read('findings.csv')
+  expect(whole.trimEnd().split('\n')).toHaveLength(46)
+  expect(statSync(join(installation.folder, 'findings.csv')).mode & 0o777).toBe(0o600)
+
+  const failed = await fetch('no-such-token', '--output', 'findings.csv')
+  expect([failed.code, failed.stdout]).toEqual([1, ''])
+  expect(installation.read('findings.csv')).toBe(whole)
+  expect(await fetch('no-such-token')).toMatchObject({ code: 1, stdout: '' })
+  expect(await fetch('..')).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining('".." is not a valid token, code or name'),
+  })
+})
+
+test('two mirrors in one folder do not mix: the second says who is at work', async () => {
+  const { installation, url, environment } = await serveRecords(2000)
+  const started = [1, 2].map(() => installation.start(['mirror', url, 'copy'], { environment }))
+  const runs = await Promise.all(started.map(({ ended }) => ended))
+  const failed = runs.filter(({ code }) => code !== 0)
+  for (const { stderr } of failed) expect(stderr).toContain('Another process is mirroring into this folder')
+  expect(runs.length - failed.length).toBeGreaterThan(0)
+  expect(
+    readFileSync(join(installation.folder, 'copy', 'occupations.ndjson'), 'utf8').split('\n'),
+  ).toHaveLength(2001)
+})

@@ -1,0 +1,343 @@
+import { createHash } from 'node:crypto'
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { splitRecord } from '../../src/engines/records/index.ts'
+import { DatabaseFull } from '../../src/foundation/database/database.ts'
+import { parseLines } from '../support/lines.ts'
+import { pack } from '../support/pack.ts'
+import { Service } from '../support/service.ts'
+import { makeSmallDefinition } from '../support/small-definition.ts'
+import { startWorker } from '../support/submission-worker.ts'
+import { temporaryFolder } from '../support/temporary.ts'
+import { makeXlsx } from '../support/xlsx.ts'
+
+const SAMPLES = join(import.meta.dirname, '../../samples/sdr')
+const FILES = ['learners', 'courses', 'enrolments', 'course-completions', 'qualification-completions']
+const read = (name: string, folder = 'as-exported') => readFileSync(join(SAMPLES, folder, `${name}.csv`))
+
+const ZIP = 'application/zip'
+const XLSX = 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet'
+
+interface StoredFile {
+  readonly file: string
+  readonly records: number
+  readonly sha256: string
+  readonly notes?: readonly string[]
+}
+
+async function start(settings: Readonly<Record<string, string>> = {}) {
+  const folder = temporaryFolder()
+  const service = await Service.start({ RATE_LIMIT_SUBMISSIONS: 'off', CHECK_FOLDER: folder, ...settings })
+  const scopes = ['validation-results:read', 'submissions:write'] as const
+  const { key } = await service.createKey({ scopes, eids: ['1001'] })
+  const ask = (
+    method: 'GET' | 'PUT' | 'POST' | 'DELETE',
+    path: string,
+    headers = {},
+    payload?: Buffer | object,
+  ) =>
+    service.app.inject({
+      method,
+      url: `/v1/submissions${path}`,
+      headers: { 'x-api-key': key, eid: '1001', ...headers },
+      ...(payload !== undefined && { payload }),
+    })
+  const created = await ask('POST', '', {}, { returnId: '202512' })
+  const { submissionToken: token } = created.json() as { submissionToken: string }
+  const put = (content: Uint8Array, type = ZIP, path = '', headers = {}) =>
+    ask('PUT', `/${token}/files${path}`, { 'content-type': type, ...headers }, Buffer.from(content))
+  const stored = async () => (await ask('GET', `/${token}`)).json().files as StoredFile[]
+  /** What is left in the folder for temporary files. */
+  const left = () =>
+    readdirSync(folder, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile())
+  return { service, ask, token, put, stored, left }
+}
+
+/** The rows of a CSV file whose cells have no line ends. */
+function toRows(name: string): string[][] {
+  const lines = read(name, 'clean').toString().trim().split('\n')
+  return lines.map((line) => splitRecord(line, ',') ?? [])
+}
+
+const workbook = (sheets = FILES) => makeXlsx(Object.fromEntries(sheets.map((name) => [name, toRows(name)])))
+
+test('five files in one ZIP archive become the files of a submission, byte for byte', async () => {
+  const { put, stored, left, token, ask } = await start()
+  const content = Object.fromEntries(FILES.map((name) => [`my return/${name}.csv`, read(name, 'clean')]))
+  const response = await put(
+    await pack({ ...content, '__MACOSX/._learners.csv': 'x', 'my return/.DS_Store': 'x' }),
+  )
+  expect(response.statusCode).toBe(200)
+  const { files } = response.json() as { files: StoredFile[] }
+  const digests = FILES.map((name) => createHash('sha256').update(read(name, 'clean')).digest('hex'))
+  expect(files.map(({ sha256 }) => sha256).sort()).toEqual(digests.sort())
+  expect((await stored()).map(({ file }) => file).sort()).toEqual([...FILES].sort())
+  expect((await ask('GET', `/${token}/files/learners`)).rawPayload.equals(read('learners', 'clean'))).toBe(
+    true,
+  )
+  expect(left()).toEqual([])
+})
+
+test('a workbook with five sheets becomes the files of a submission', async () => {
+  const { put, stored } = await start()
+  const response = await put(workbook(), XLSX)
+  expect([response.statusCode, response.json().files?.length]).toEqual([200, 5])
+  const records = Object.fromEntries((await stored()).map((file) => [file.file, file.records]))
+  expect(records).toEqual(Object.fromEntries(FILES.map((name) => [name, toRows(name).length - 1])))
+})
+
+test('notes say how a file was recognised and what was not read, and stay with the files', async () => {
+  const { put, stored } = await start()
+  const latin = Buffer.from(
+    read('courses', 'clean')
+      .toString()
+      .replace(/,"?[A-Z][a-z]+/, ',Caf\u00e9'),
+    'latin1',
+  )
+  const content = {
+    'Learners.csv': read('learners', 'clean'),
+    'course register.csv': latin,
+    'notes.csv': 'a,b\n',
+  }
+  const { files } = (await put(await pack(content))).json() as { files: StoredFile[] }
+  expect(files.map(({ file, notes }) => [file, notes])).toEqual([
+    [
+      'learners',
+      [
+        'The file archive.zip/course register.csv was read as courses.csv, because its name is the title Course register.',
+        'archive.zip/notes.csv was not read: it is no file of the definition sdr.',
+      ],
+    ],
+    ['courses', ['The file was read as Windows-1252, because it is not UTF-8.']],
+  ])
+  expect((await stored()).map(({ notes }) => notes?.length).sort()).toEqual([1, 2])
+})
+
+test('files that are not in an archive stay', async () => {
+  const { put, stored } = await start()
+  await put(await pack({ 'learners.csv': read('learners'), 'courses.csv': read('courses') }))
+  await put(await pack({ 'learners.csv': 'localId\n1\n' }))
+  expect((await stored()).map(({ file, records }) => [file, records])).toEqual([
+    ['courses', 39],
+    ['learners', 1],
+  ])
+})
+
+test('one file may arrive as an archive or as a workbook, whatever the name in it', async () => {
+  const { put, stored } = await start()
+  const archive = await pack({ 'Export of Monday.csv': read('learners', 'clean') })
+  expect((await put(archive, ZIP, '/learners.zip')).json()).toMatchObject({ file: 'learners', records: 400 })
+  // The content decides, not the name of its type.
+  const sheet = makeXlsx({ Sheet1: toRows('courses') })
+  expect((await put(sheet, 'text/csv', '/courses.xlsx')).json()).toMatchObject({
+    file: 'courses',
+    records: 40,
+  })
+  const several = await put(workbook(['learners', 'courses']), XLSX, '/courses')
+  expect([several.statusCode, several.json().detail]).toEqual([
+    400,
+    'courses.xlsx/learners is the file learners, not courses: send an archive or a workbook of several files as a whole.',
+  ])
+  expect(await stored()).toHaveLength(2)
+})
+
+test('a full database is a failure of the service, not of the archive', async () => {
+  const { service, put, stored } = await start()
+  service.database.assertRoom = async () => {
+    throw new DatabaseFull('/srv/mahi.db has no room left')
+  }
+  const response = await put(await pack({ 'learners.csv': read('learners', 'clean') }))
+  expect([response.statusCode, response.json().detail]).toEqual([
+    503,
+    'The service has no disk space left. Nothing was changed.',
+  ])
+  expect(await stored()).toEqual([])
+})
+
+/** The names of all properties that objects inherit. */
+const INHERITED = Object.getOwnPropertyNames(Object.prototype)
+
+test('columns with the names of inherited properties are those of their records only, in every format', async () => {
+  const definition = makeSmallDefinition()
+  const { service, ask, token, put } = await start({ DEFINITIONS: definition })
+  await startWorker(service.database, [definition])
+  const names = ['localId', 'id', ...INHERITED]
+  const own = ['L1', 'A1', ...INHERITED.map((name) => `own ${name}`)]
+  const other = ['L2', 'A1', ...INHERITED.map(() => '')]
+  const records = [
+    Object.fromEntries(names.map((name, index) => [name, own[index]])),
+    { localId: 'L2', id: 'A1' },
+  ]
+  const json = records.map((record) => `${JSON.stringify(record)}\n`).join('')
+  const csv = [names, own, other].map((cells) => `${cells.join()}\n`).join('')
+  const contents: readonly (readonly [string, Uint8Array])[] = [
+    [XLSX, makeXlsx({ people: [names, own, other] })],
+    ['text/csv', Buffer.from(csv)],
+    ['application/x-ndjson', Buffer.from(json)],
+  ]
+  for (const [type, content] of contents) {
+    expect((await put(content, type, '/people')).statusCode).toBe(200)
+    const batch = await ask(
+      'POST',
+      `/${token}/records/people`,
+      {},
+      { content: [{ localId: 'L3', id: 'A3' }] },
+    )
+    expect(batch.statusCode).toBe(200)
+    const read = async (accept: string) => (await ask('GET', `/${token}/files/people`, { accept })).body
+    const written = parseLines(await read('application/x-ndjson'))
+    expect([type, written]).toEqual([type, [...records, { localId: 'L3', id: 'A3' }]])
+    expect((await read('text/csv')).split(/\r?\n/)[0]?.split(',').toSorted()).toEqual(names.toSorted())
+    const { runId } = (await ask('POST', `/${token}/validation-runs`)).json()
+    const run = await ask('GET', `/${token}/validation-runs/${runId}`, { prefer: 'wait=30' })
+    expect(run.json()).toMatchObject({ status: 'Processed' })
+    const found = (await ask('GET', `/${token}/validation-results`, { accept: 'application/x-ndjson' })).body
+    // The second record repeats the key of the first.
+    expect(found).toContain('"localId":"L2"')
+    expect(found).not.toMatch(/native code|\[object/)
+    const shown = parseLines<{ localId?: string; recordText?: string }>(found)
+    for (const { recordText = '' } of shown.filter(({ localId }) => localId === 'L2'))
+      for (const name of INHERITED) expect(recordText).not.toContain(`own ${name}`)
+  }
+})
+
+test('conditions and digests hold for archives too', async () => {
+  const { put, stored } = await start()
+  const archive = Buffer.from(await pack({ 'learners.csv': read('learners') }))
+  const digest = createHash('sha256').update(archive).digest('base64')
+  const sent = { 'content-digest': `sha-256=:${digest}:` }
+  expect((await put(archive, ZIP, '', sent)).statusCode).toBe(200)
+  const wrong = await put(await pack({ 'courses.csv': 'x' }), ZIP, '', sent)
+  expect([wrong.statusCode, wrong.json().detail]).toEqual([
+    400,
+    'Content-Digest does not match the content that arrived.',
+  ])
+  expect((await put(archive, ZIP, '/learners', { 'if-none-match': '*' })).statusCode).toBe(412)
+  expect(await stored()).toHaveLength(1)
+})
+
+/** Marks the entries of an archive as encrypted. */
+function encrypt(archive: Uint8Array): Buffer {
+  const bytes = Buffer.from(archive)
+  const mark = (signature: string, at: number) => {
+    for (
+      let from = bytes.indexOf(signature, 0, 'latin1');
+      from >= 0;
+      from = bytes.indexOf(signature, from + 4, 'latin1')
+    )
+      bytes.writeUInt16LE(bytes.readUInt16LE(from + at) | 1, from + at)
+  }
+  mark('PK\u0003\u0004', 6)
+  mark('PK\u0001\u0002', 8)
+  return bytes
+}
+
+const LEARNERS = read('learners')
+
+test.each([
+  [
+    'a path outside of it',
+    () => pack({ 'learners.csv': LEARNERS, '../courses.csv': 'x' }),
+    'archive.zip/../courses.csv is outside of the archive.',
+  ],
+  [
+    'a cut end',
+    async () => (await pack({ 'learners.csv': LEARNERS, 'courses.csv': read('courses') })).subarray(0, 5000),
+    'archive.zip is not a ZIP archive, or is damaged: pack it again.',
+  ],
+  [
+    'no known name',
+    () => pack({ 'a.csv': 'x', 'b.txt': 'y' }),
+    /^archive\.zip has none of the files of the definition sdr: learners\.csv,/,
+  ],
+  [
+    'two files of one kind',
+    () => pack({ 'learners.csv': LEARNERS, 'courses.csv': 'a', 'learners.ndjson': '{}' }),
+    /^archive\.zip\/learners\.(?:csv|ndjson) is Learners, and so is archive\.zip\/learners\.(?:csv|ndjson); name one of them\.$/,
+  ],
+  [
+    'a password',
+    async () => encrypt(await pack({ 'learners.csv': LEARNERS })),
+    'archive.zip/learners.csv is encrypted: unpack it first.',
+  ],
+  ['nothing in it', () => pack({}), /^archive\.zip is (?:an empty ZIP archive|not a ZIP archive)/],
+  [
+    'a file that is empty',
+    () => pack({ 'learners.csv': LEARNERS, 'courses.csv': '' }),
+    'archive.zip/courses.csv: The file is empty.',
+  ],
+  [
+    'a file that is no text',
+    () => pack({ 'learners.csv': LEARNERS, 'courses.csv': '%PDF-1.7' }),
+    'archive.zip/courses.csv: The file is a PDF document, not text.',
+  ],
+  [
+    'a damaged workbook',
+    () => pack({ 'learners.csv': LEARNERS, 'courses.xlsx': 'PK\u0003\u0004' }),
+    'archive.zip/courses.xlsx is not a spreadsheet in the XLSX format, or is damaged.',
+  ],
+] as const)('an archive with %s is refused by name, and nothing of it is stored', async (_, make, reason) => {
+  const { put, stored, left, service } = await start()
+  const response = await put(await make())
+  expect([400, 415]).toContain(response.statusCode)
+  expect(response.json().detail).toMatch(reason)
+  expect(await stored()).toEqual([])
+  expect(await service.database.all('select version from file_version')).toEqual([])
+  expect(left()).toEqual([])
+  // The files can be changed again at once.
+  expect((await put(await pack({ 'learners.csv': LEARNERS }))).statusCode).toBe(200)
+})
+
+test('an archive that unpacks to more than an upload may have is refused', async () => {
+  const { put, stored, left } = await start({ UPLOAD_MAX_MB: '1' })
+  const bomb = await pack({ 'learners.csv': new Uint8Array(5e7) })
+  expect(bomb.length).toBeLessThan(100_000)
+  const response = await put(bomb)
+  expect([response.statusCode, response.json().detail]).toEqual([
+    400,
+    'archive.zip unpacks to more than 1048576 bytes.',
+  ])
+  expect([await stored(), left()]).toEqual([[], []])
+})
+
+test('what is neither an archive nor a workbook is refused by its content', async () => {
+  const { put } = await start()
+  for (const [content, path] of [
+    ['localId\n1\n', ''],
+    ['localId\n1\n', '/learners'],
+    ['', ''],
+  ] as const) {
+    const response = await put(Buffer.from(content), ZIP, path)
+    expect([response.statusCode, response.json().detail]).toEqual([
+      415,
+      expect.stringContaining('The content is neither a ZIP archive nor a workbook in the format XLSX.'),
+    ])
+  }
+  const old = await put(Buffer.from('\u00d0\u00cf\u0011\u00e0', 'latin1'), 'text/csv', '/learners')
+  expect(old.json().detail).toBe(
+    'learners: The file is a workbook with a password or in the old format XLS. Save it as XLSX without a password.',
+  )
+})
+
+test('an archive for a submission that can no longer be changed is refused', async () => {
+  const { ask, put, token } = await start()
+  await ask('DELETE', `/${token}`)
+  expect((await put(await pack({ 'learners.csv': LEARNERS }))).statusCode).toBe(410)
+})
+
+test('while one file of an archive is being changed, the archive waits for another time', async () => {
+  const { put, service, token, stored } = await start()
+  await put(await pack({ 'courses.csv': read('courses') }))
+  await service.database.write(`submission:${token}`, (writer) =>
+    writer.run(`update submission_file set writer = 'other', writer_until = $2 where token = $1`, [
+      token,
+      Date.now() + 60_000,
+    ]),
+  )
+  const response = await put(await pack({ 'learners.csv': LEARNERS, 'courses.csv': 'localId\n1\n' }))
+  expect([response.statusCode, response.json().errorCode]).toEqual([409, 'DS1'])
+  expect((await stored()).map(({ file, records }) => [file, records])).toEqual([['courses', 39]])
+  // Its claim on the other file is gone.
+  expect((await put(await pack({ 'learners.csv': LEARNERS }))).statusCode).toBe(200)
+})

@@ -1,0 +1,339 @@
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { gzipSync } from 'node:zlib'
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { check } from '../support/checking.ts'
+import { parseLines } from '../support/lines.ts'
+import { cases } from '../support/properties.ts'
+import { Service } from '../support/service.ts'
+import { makeSmallDefinition } from '../support/small-definition.ts'
+import { startWorker } from '../support/submission-worker.ts'
+
+const ALL = ['validation-results:read', 'submissions:write'] as const
+
+interface Found {
+  readonly errorCode: string
+  readonly line: number
+}
+
+/** A service whose submissions are checked against the small definition, with files in an encoding. */
+async function start(encoding?: string) {
+  const definition = makeSmallDefinition()
+  if (encoding !== undefined) {
+    const descriptor = join(definition, 'datapackage.json')
+    const given = JSON.parse(readFileSync(descriptor, 'utf8'))
+    for (const resource of given.resources) resource.encoding = encoding
+    writeFileSync(descriptor, JSON.stringify(given))
+  }
+  const service = await Service.start({ RATE_LIMIT_SUBMISSIONS: 'off', DEFINITIONS: definition })
+  const { key } = await service.createKey({ scopes: ALL, eids: ['1001'] })
+  const ask = (
+    method: 'GET' | 'PUT' | 'POST' | 'DELETE',
+    path: string,
+    headers = {},
+    payload?: object | Buffer,
+  ) =>
+    service.request({
+      method,
+      url: `/v1/submissions${path}`,
+      headers: { 'x-api-key': key, eid: '1001', ...headers },
+      ...(payload !== undefined && { payload }),
+    })
+  const create = async () =>
+    (await ask('POST', '', {}, { returnId: '202512' })).json().submissionToken as string
+  const put = (token: string, content: Buffer, headers = {}) =>
+    ask('PUT', `/${token}/files/people`, { 'content-type': 'text/csv', ...headers }, content)
+  /** The findings of a run over the stored file. */
+  const validate = async (token: string): Promise<Found[]> => {
+    const { runId } = (await ask('POST', `/${token}/validation-runs`)).json()
+    for (;;) {
+      const run = await ask('GET', `/${token}/validation-runs/${runId}`, { prefer: 'wait=20' })
+      if (run.json().dateCompleted === undefined) continue
+      expect(run.json()).toMatchObject({ status: 'Processed' })
+      const found = await ask('GET', `/${token}/validation-results`, { accept: 'application/x-ndjson' })
+      return parseLines<Found>(found.body)
+    }
+  }
+  return { service, definition, ask, create, put, validate }
+}
+
+/** The findings of `mahi check`. */
+async function checkPeople(definition: string, content: Buffer): Promise<readonly Found[]> {
+  const { findings } = await check(
+    { 'people.csv': content },
+    { definition, complete: true, returnId: '202512' },
+  )
+  return findings
+}
+
+/** What both must say. A file that begins like NDJSON has another name where it is stored. */
+const compare = (found: readonly Found[]) =>
+  found.map((each) => {
+    const { errorCode, line, field, value, errorDescription, localId, recordText } = each as Found &
+      Record<string, unknown>
+    return { errorCode, line, field, value, errorDescription, localId, recordText }
+  })
+
+function swap(bytes: Buffer): Buffer {
+  return Buffer.from(bytes).swap16()
+}
+
+/** Each character in four bytes. */
+function toUtf32(text: string): Buffer {
+  const codes = [...`\ufeff${text}`].map((each) => each.codePointAt(0) ?? 0)
+  const bytes = Buffer.alloc(codes.length * 4)
+  for (const [index, code] of codes.entries()) bytes.writeUInt32LE(code, index * 4)
+  return bytes
+}
+
+const ENCODINGS: Readonly<Record<string, (text: string) => Buffer>> = {
+  'UTF-8': (text) => Buffer.from(text),
+  'UTF-8 with a mark': (text) => Buffer.from(`\ufeff${text}`),
+  'UTF-16LE': (text) => Buffer.from(`\ufeff${text}`, 'utf16le'),
+  'UTF-16BE': (text) => swap(Buffer.from(`\ufeff${text}`, 'utf16le')),
+  'UTF-16LE without a mark': (text) => Buffer.from(text, 'utf16le'),
+  'UTF-32': toUtf32,
+  'Windows-1252': (text) => Buffer.from(text, 'latin1'),
+  'a mixture': (text) => Buffer.concat([Buffer.from(text), Buffer.from('9,caf\xe9,G1,20\n', 'latin1')]),
+}
+
+const spelling = fc.constantFrom<(name: string) => string>(
+  (name) => name,
+  (name) => name.toUpperCase(),
+  (name) => name.replace('Id', '_ID'),
+  (name) => ` ${name.replace('Id', '-id')} `,
+)
+const cell = fc.constantFrom(
+  '',
+  'A1',
+  'A2',
+  'B7',
+  'G1',
+  '20',
+  '12',
+  'é',
+  'Käthe',
+  ' x',
+  'a b',
+  '"',
+  'ß;|',
+  '1,5',
+)
+const row = fc.tuple(fc.integer({ min: 1, max: 9 }).map(String), cell, cell, cell)
+const variant = fc.record({
+  encoding: fc.constantFrom(...Object.keys(ENCODINGS)),
+  separator: fc.constantFrom(',', ';', '\t', '|'),
+  names: spelling,
+  directive: fc.boolean(),
+  lineEnd: fc.constantFrom('\n', '\r\n', '\r'),
+  packed: fc.constantFrom('no', 'said', 'unsaid'),
+  isQuoted: fc.boolean(),
+  rows: fc.array(row, { minLength: 1, maxLength: 12 }),
+})
+type Variant = typeof variant extends fc.Arbitrary<infer Value> ? Value : never
+
+function render({ encoding, separator, names, directive, lineEnd, isQuoted, rows }: Variant): Buffer {
+  const header = ['localId', 'id', 'group', 'age'].map(names)
+  const quoted = (cells: readonly string[]) =>
+    cells.map((each) => (isQuoted ? `"${each.replaceAll('"', '""')}"` : each)).join(separator)
+  const lines = [...(directive ? [`sep=${separator}`] : []), header.join(separator), ...rows.map(quoted)]
+  return (ENCODINGS[encoding] ?? Buffer.from)(lines.map((line) => `${line}${lineEnd}`).join(''))
+}
+
+test('an upload that mahi check reads is accepted, and a run has the findings of mahi check', async () => {
+  const { service, definition, create, put, validate } = await start()
+  await startWorker(service.database, [definition])
+  await fc.assert(
+    fc.asyncProperty(variant, async (given) => {
+      const content = render(given)
+      const token = await create()
+      const sent = given.packed === 'no' ? content : gzipSync(content)
+      const response = await put(token, sent, given.packed === 'said' ? { 'content-encoding': 'gzip' } : {})
+      expect(response.statusCode, response.body).toBe(200)
+      expect(compare(await validate(token))).toEqual(compare(await checkPeople(definition, content)))
+    }),
+    cases(8),
+  )
+})
+
+test('the response to an upload notes what was guessed, and the file is stored as UTF-8', async () => {
+  const { ask, create, put } = await start()
+  const token = await create()
+  const text = 'localId,id,group,age\n1,Käthe,G1,20\n'
+  const noted = async (content: Buffer) => (await put(token, content)).json().notes as string[] | undefined
+  const stored = async () => (await ask('GET', `/${token}/files/people`)).body
+  expect(await noted(Buffer.from(text))).toBeUndefined()
+  expect(await noted(Buffer.from(text, 'latin1'))).toEqual([
+    'The file was read as Windows-1252, because it is not UTF-8.',
+  ])
+  expect(await stored()).toBe(text)
+  expect(await noted(Buffer.from(`\ufeff${text}`, 'utf16le'))).toEqual([
+    'The file was read as UTF-16, because it is not UTF-8.',
+  ])
+  expect(await stored()).toBe(text)
+  expect(await noted(Buffer.from(text.replaceAll('\n', '\r')))).toEqual([
+    'The lines end with CR only. They were read as if they ended with LF.',
+  ])
+  expect(await stored()).toBe(text)
+})
+
+test('an upload is read in the encoding that its definition states, unless its bytes show another', async () => {
+  const { definition, ask, create, put } = await start('shift_jis')
+  const token = await create()
+  const text = 'localId,id,group,age\n1,\u3042,G1,20\n'
+  const bytes = Buffer.from(text.replace('\u3042', '\x82\xa0'), 'latin1')
+  const noted = async (content: Buffer) => (await put(token, content)).json().notes as string[] | undefined
+  const stored = async () => (await ask('GET', `/${token}/files/people`)).body
+  expect(await noted(bytes)).toEqual(['The file was read as shift_jis, as its definition says.'])
+  expect(await stored()).toBe(text)
+  expect(await checkPeople(definition, bytes)).toEqual(await checkPeople(definition, Buffer.from(text)))
+  expect(await noted(Buffer.from(text))).toBeUndefined()
+  expect(await stored()).toBe(text)
+  expect(await noted(Buffer.from(`\ufeff${text}`, 'utf16le'))).toEqual([
+    'The file was read as UTF-16, because it is not UTF-8.',
+  ])
+  expect(await stored()).toBe(text)
+  // The file ends within a character.
+  expect(await noted(bytes.subarray(0, bytes.indexOf(0xa0)))).toEqual([
+    'The file was read as shift_jis, as its definition says.',
+    'Some bytes are no characters in shift_jis; they were replaced by \ufffd. Save the file in this encoding, or in UTF-8, and send it again.',
+  ])
+  expect(await stored()).toBe('localId,id,group,age\n1,\ufffd')
+})
+
+test('the response to an upload says if its first line is not the header of this file', async () => {
+  const { create, put } = await start()
+  const token = await create()
+  const noted = async (content: Buffer | string) => {
+    const response = await put(token, Buffer.from(content))
+    expect(response.statusCode).toBe(200)
+    return response.json().notes?.[0] as string | undefined
+  }
+  const none = 'The first line has none of the expected columns, such as localId, id, group.'
+  expect(await noted(Buffer.from('89504e470d0a1a0a0000000d494844520000', 'hex'))).toBe(none)
+  expect(await noted('People\nlocalId,id,group,age\n1,A,G1,20\n')).toBe(
+    `${none} Line 2 has them: delete the line above it.`,
+  )
+  expect(await noted('localId,code,title\n1,G1,First\n')).toBe(
+    'The first line has 1 of the columns of people, and 3 of groups. Is this the file groups? If so, rename it to groups.csv.',
+  )
+  expect(await noted('id,extra\n1,2\n')).toBeUndefined()
+  expect(await noted('localId,id,group,age\n')).toBe('The file has no records.')
+})
+
+test('a large upload in Windows-1252 is converted whole, with the digest of what is stored', async () => {
+  const { ask, create, put } = await start()
+  const token = await create()
+  const lines = Array.from({ length: 120_000 }, (_, index) => `${index},A${index},Gé,20\n`)
+  const text = `localId,id,group,age\n${lines.join('')}`
+  const response = await put(token, Buffer.from(text, 'latin1'))
+  expect(response.json()).toMatchObject({ records: 120_000, bytes: Buffer.byteLength(text) })
+  const { body, headers } = await ask('GET', `/${token}/files/people`)
+  expect(body === text).toBe(true)
+  expect(headers.etag).toBe(`"${response.json().sha256}"`)
+})
+
+test('batches and conversions know columns in another spelling', async () => {
+  const { ask, create, put } = await start()
+  const token = await create()
+  await put(token, Buffer.from('LOCAL_ID;ID;GROUP;AGE\n1;A1;G1;20\n2;A2;G1;21\n'))
+  const batch = { content: [{ localId: '2', id: 'A9', age: '30' }] }
+  const response = await ask('POST', `/${token}/records/people`, {}, batch)
+  expect(response.json().content).toEqual([{ localId: '2', errors: [] }])
+  expect((await ask('GET', `/${token}/files/people`)).body).toBe(
+    'LOCAL_ID;ID;GROUP;AGE\n1;A1;G1;20\n2;A9;;30\n',
+  )
+  const json = await ask('GET', `/${token}/files/people`, { accept: 'application/x-ndjson' })
+  expect(json.body.split('\n')[0]).toBe('{"localId":"1","id":"A1","group":"G1","age":"20"}')
+})
+
+test('a refusal names the file', async () => {
+  const { create, put } = await start()
+  const token = await create()
+  for (const [content, detail] of [
+    [Buffer.from('%PDF-1.7 and so on'), 'people: The file is a PDF document, not text.'],
+    [
+      Buffer.from('PK\u0003\u0004 and so on'),
+      'people.zip is not a ZIP archive, or is damaged: pack it again.',
+    ],
+  ] as const)
+    expect((await put(token, content)).json().detail).toBe(detail)
+})
+
+const LONG = `{"localId":"3","id":"${'x'.repeat(300_000)}"}`
+
+test('faulty lines of NDJSON are stored, and found by each run, also after batches', async () => {
+  const { service, definition, ask, create, put, validate } = await start()
+  await startWorker(service.database, [definition])
+  const token = await create()
+  const lines = [
+    '{"localId":"1","id":"A1","group":"G1","age":20}',
+    '{"localId":"2","id":',
+    '',
+    LONG,
+    '["A4"]',
+    `{"localId":"5","id":${'['.repeat(200)}${']'.repeat(200)}}`,
+    'localId,id',
+  ]
+  const content = Buffer.from(`${lines.join('\n')}\n`)
+  expect((await put(token, content, { 'content-type': 'application/x-ndjson' })).json()).toMatchObject({
+    records: 6,
+  })
+  expect((await ask('GET', `/${token}/files/people`, { accept: 'application/x-ndjson' })).body).toBe(
+    content.toString(),
+  )
+  const found = await validate(token)
+  expect(compare(found)).toEqual(compare(await checkPeople(definition, content)))
+  expect(found.filter(({ errorCode }) => errorCode.endsWith('-record')).map(({ line }) => line)).toEqual([
+    2, 4, 5, 6, 7,
+  ])
+  await ask('POST', `/${token}/records/people`, {}, { content: [{ localId: '1', id: 'A9', group: 'G1' }] })
+  const after = await validate(token)
+  const records = (each: readonly Found[]) => each.filter(({ errorCode }) => errorCode.endsWith('-record'))
+  const describe = (each: Found) => (each as Found & { errorDescription: string }).errorDescription
+  expect(records(after).map(describe)).toEqual(records(found).map(describe))
+})
+
+test('a batch keeps the bytes of every other record, also if they are not UTF-8', async () => {
+  const { ask, create, put } = await start()
+  const token = await create()
+  const stray = Buffer.from('1,caf\xe9,G1,20\n', 'latin1')
+  const header = Buffer.from('localId,id,group,age\n')
+  const [one, last] = [Buffer.from('2,Māori,G1,20\n'), Buffer.from('3,A3,G1,20\n')]
+  await put(token, Buffer.concat([header, stray, one, last]))
+  const payload = { content: [{ localId: '3', id: 'A4', group: 'G1', age: '21' }] }
+  await ask('POST', `/${token}/records/people`, {}, payload)
+  const { rawPayload } = await ask('GET', `/${token}/files/people`)
+  expect(rawPayload).toEqual(Buffer.concat([header, stray, one, Buffer.from('3,A4,G1,21\n')]))
+
+  const lines = [
+    Buffer.from('{"localId":"1","id":"caf\xe9"}\n', 'latin1'),
+    Buffer.from('{"localId":"2","id":"ā"}\n'),
+  ]
+  await put(token, Buffer.concat(lines), { 'content-type': 'application/x-ndjson' })
+  await ask('DELETE', `/${token}/records/people`, {}, { content: [{ localId: '2' }] })
+  expect((await ask('GET', `/${token}/files/people`)).rawPayload).toEqual(lines[0])
+})
+
+test('a record that cannot be read is not converted to an empty one', async () => {
+  const { ask, create, put } = await start()
+  const token = await create()
+  const get = (accept: string) => ask('GET', `/${token}/files/people`, { accept })
+  await put(token, Buffer.from('localId,id,group,age\n1,A1,G1,20\n2,A"2",G1,20\n'))
+  expect((await get('text/csv')).statusCode).toBe(200)
+  const csv = await get('application/x-ndjson')
+  expect([csv.statusCode, csv.json().detail]).toEqual([
+    409,
+    'Line 3 of the file cannot be converted. A value without quotes around it contains a quote. The file is available as CSV only.',
+  ])
+  const broken = Buffer.from('{"localId":"2","id":"caf\xe9"}\n', 'latin1')
+  await put(token, Buffer.concat([Buffer.from('{"localId":"1","id":"ā"}\n'), broken]), {
+    'content-type': 'application/x-ndjson',
+  })
+  const json = await get('text/csv')
+  expect([json.statusCode, json.json().detail]).toEqual([
+    409,
+    'Line 2 of the file is not valid UTF-8. The file is available as NDJSON only.',
+  ])
+})

@@ -1,0 +1,190 @@
+import { readdirSync, statSync, writeFileSync } from 'node:fs'
+import { connect } from 'node:net'
+import { join } from 'node:path'
+import { unzip } from '@cj-tech-master/excelts/archive'
+import { expect, test } from 'vitest'
+import { DiskFull } from '../../src/engines/checking/index.ts'
+import { readWorkbook } from '../../src/engines/records/index.ts'
+import { DatabaseFull, DatabaseUnavailable } from '../../src/foundation/database/database.ts'
+import { DecryptionFailed } from '../../src/foundation/database/seal.ts'
+import { until } from '../support/command.ts'
+import { Service } from '../support/service.ts'
+import { makeSmallDefinition } from '../support/small-definition.ts'
+import { engine, temporaryFolder } from '../support/temporary.ts'
+
+const PEOPLE = 'localId,id,group,age\n1,A1,G1,20\n2,A2,G9,12\n3,A3,G1 ,12\n'
+const GROUPS = 'localId,code,title\n1,G1,One\n'
+
+async function start({ encrypted = false } = {}) {
+  const folder = temporaryFolder()
+  const service = await Service.start({
+    RATE_LIMIT_SUBMISSIONS: 'off',
+    DEFINITIONS: makeSmallDefinition(),
+    CHECK_FOLDER: folder,
+    ...(encrypted && { ENCRYPTION_KEYS: `k1:${Buffer.alloc(32, 1).toString('base64')}` }),
+  })
+  const scopes = ['validation-results:read', 'submissions:write'] as const
+  const { key } = await service.createKey({ scopes, eids: ['1001'] })
+  const ask = (method: 'GET' | 'PUT' | 'POST' | 'DELETE', path: string, more = {}) => {
+    const headers = { 'x-api-key': key, eid: '1001', 'content-type': 'text/csv' }
+    return service.app.inject({ method, url: `/v1/submissions${path}`, headers, ...more })
+  }
+  const created = await ask('POST', '', {
+    headers: { 'x-api-key': key, eid: '1001', 'content-type': 'application/json' },
+    payload: { returnId: '202512' },
+  })
+  const { submissionToken: token } = created.json() as { submissionToken: string }
+  const upload = async () => {
+    await ask('PUT', `/${token}/files/people`, { payload: PEOPLE })
+    await ask('PUT', `/${token}/files/groups`, { payload: GROUPS })
+  }
+  return { service, folder, ask, token, upload }
+}
+
+/** The files of an archive, by name. */
+async function unpack(bytes: Buffer): Promise<Record<string, string>> {
+  const files: Record<string, string> = {}
+  for await (const entry of unzip(bytes).entries())
+    files[entry.path] = Buffer.from(await entry.bytes()).toString()
+  return files
+}
+
+test.each([{ encrypted: false }, { encrypted: true }])(
+  'the files of a submission come back marked and corrected, and leave nothing behind (encrypted: $encrypted)',
+  async ({ encrypted }) => {
+    const { folder, ask, token, upload } = await start({ encrypted })
+    await upload()
+    const workbook = await ask('GET', `/${token}/marked-files`)
+    expect(workbook.statusCode).toBe(200)
+    expect(workbook.headers).toMatchObject({
+      'content-type': 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet',
+      'content-disposition': 'attachment; filename="marked.xlsx"',
+      'cache-control': 'private, no-store',
+    })
+    const path = join(temporaryFolder(), 'marked.xlsx')
+    writeFileSync(path, workbook.rawPayload)
+    const sheets = await readWorkbook(path)
+    expect(sheets.map(({ name }) => name)).toEqual(['Summary', 'people', 'groups'])
+
+    const marked = await ask('GET', `/${token}/marked-files?format=csv`)
+    expect(marked.headers['content-type']).toBe('application/zip')
+    const copies = await unpack(marked.rawPayload)
+    expect(Object.keys(copies).sort()).toEqual(['groups.csv', 'people.csv'])
+    expect(copies['people.csv']).toMatch(/A2,G9,12/)
+    expect(copies['people.csv']).toMatch(/No record of groups has group/)
+
+    const corrected = await ask('GET', `/${token}/corrected-files`)
+    const fixed = await unpack(corrected.rawPayload)
+    expect(Object.keys(fixed).sort()).toEqual(['groups.csv', 'mahi-changes.csv', 'people.csv'])
+    expect(fixed['people.csv']).toBe(PEOPLE.replace('G1 ', 'G1'))
+    expect(fixed['mahi-changes.csv']).toMatch(/people\.csv,4,group,G1 ,G1/)
+
+    // The submission is as it was.
+    expect((await ask('GET', `/${token}/files/people`)).body).toBe(PEOPLE)
+    expect(
+      readdirSync(folder, { recursive: true }).filter((name) =>
+        statSync(join(folder, String(name))).isFile(),
+      ),
+    ).toEqual([])
+  },
+)
+
+test('without files, after a cancellation and with an unknown format there is nothing to send', async () => {
+  const { ask, token, upload } = await start()
+  const empty = await ask('GET', `/${token}/corrected-files`)
+  expect([empty.statusCode, empty.json().detail]).toEqual([
+    404,
+    'The submission has no files yet. Upload them first.',
+  ])
+  await upload()
+  expect((await ask('GET', `/${token}/marked-files?format=pdf`)).statusCode).toBe(400)
+  await ask('DELETE', `/${token}`)
+  expect((await ask('GET', `/${token}/marked-files`)).statusCode).toBe(410)
+})
+
+test.each([
+  {
+    failure: new DatabaseUnavailable('the database at db.internal:5432 does not respond'),
+    expected: [503, 'The database does not respond.'],
+  },
+  {
+    failure: new DatabaseFull('/srv/mahi.db has no room left'),
+    expected: [503, 'The service has no disk space left. Nothing was changed.'],
+  },
+  {
+    failure: new DecryptionFailed('the data is encrypted with the key k9'),
+    expected: [500, 'The service failed. The log has the cause under this ID.'],
+  },
+  {
+    failure: new DiskFull(),
+    expected: [503, 'The service has no disk space left for this work. Try again later.'],
+  },
+])('$failure.name is a failure of the service, not of the files', async ({ failure, expected }) => {
+  const { service, ask, token, upload } = await start()
+  await upload()
+  const { database } = service
+  const { get } = database
+  database.get = async <Row>(...[sql, parameters]: Parameters<typeof get>) => {
+    if (sql.includes('file_chunk')) throw failure
+    return (await get.call(database, sql, parameters)) as Row | undefined
+  }
+  for (const path of ['marked-files', 'corrected-files']) {
+    const response = await ask('GET', `/${token}/${path}`)
+    expect([response.statusCode, response.json().detail]).toEqual(expected)
+  }
+})
+
+test('a file that is deleted while it is read is a conflict', async () => {
+  const { service, ask, token, upload } = await start()
+  await upload()
+  await service.database.write(`submission:${token}`, (writer) => writer.run('delete from file_chunk'))
+  const response = await ask('GET', `/${token}/marked-files`)
+  expect([response.statusCode, response.json()]).toEqual([
+    409,
+    expect.objectContaining({
+      detail: 'A file was replaced or deleted while it was read. Try again.',
+      errorCode: 'DS1',
+    }),
+  ])
+})
+
+test('other organisations and other scopes get neither', async () => {
+  const { service, token, upload } = await start()
+  await upload()
+  const { key: other } = await service.createKey({ scopes: ['validation-results:read'], eids: ['1002'] })
+  const { key: writer } = await service.createKey({ scopes: ['submissions:write'], eids: ['1001'] })
+  for (const path of ['marked-files', 'corrected-files']) {
+    const url = `/v1/submissions/${token}/${path}`
+    expect((await service.get(url, { 'x-api-key': other, eid: '1002' })).statusCode).toBe(401)
+    expect((await service.get(url, { 'x-api-key': writer, eid: '1001' })).statusCode).toBe(401)
+  }
+})
+
+test.runIf(engine === 'sqlite')(
+  'temporary files are private, and a client that leaves ends the work and its files',
+  async () => {
+    const { service, folder, ask, token } = await start()
+    const lines = Array.from({ length: 300_000 }, (_, index) => `${index},A${index},G1,20`)
+    await ask('PUT', `/${token}/files/people`, { payload: `localId,id,group,age\n${lines.join('\n')}\n` })
+    await ask('PUT', `/${token}/files/groups`, { payload: GROUPS })
+    const { key } = await service.createKey({ scopes: ['validation-results:read'], eids: ['1001'] })
+    const url = await service.app.listen({ host: '127.0.0.1', port: 0 })
+    const socket = connect(Number(new URL(url).port), '127.0.0.1').on('error', () => undefined)
+    socket.write(
+      `GET /v1/submissions/${token}/marked-files HTTP/1.1\r\nhost: x\r\nx-api-key: ${key}\r\neid: 1001\r\n\r\n`,
+    )
+    const files = () =>
+      readdirSync(folder, { recursive: true, withFileTypes: true })
+        .filter((entry) => entry.isFile())
+        .map((entry) => join(entry.parentPath, entry.name))
+    await until(() => files().some((name) => name.endsWith('people.csv')) || undefined)
+    const modes = files().flatMap((name) => {
+      const stats = statSync(name, { throwIfNoEntry: false })
+      return stats === undefined ? [] : [stats.mode & 0o077]
+    })
+    expect(new Set(modes)).toEqual(new Set([0]))
+    socket.resetAndDestroy()
+    await until(() => files().length === 0 || undefined)
+    await until(() => service.app.budgets['returned-files'].used === 0 || undefined)
+  },
+)

@@ -1,0 +1,726 @@
+import { createHash } from 'node:crypto'
+import { readFileSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { gzipSync } from 'node:zlib'
+import fc from 'fast-check'
+import { expect, onTestFinished, test } from 'vitest'
+import { checkFiles } from '../../src/engines/checking/check-files.ts'
+import { createChangesBudget } from '../../src/foundation/budget/budgets.ts'
+import type { Database } from '../../src/foundation/database/database.ts'
+import { openDatabase } from '../../src/foundation/database/open.ts'
+import { Sealer } from '../../src/foundation/database/seal.ts'
+import { claim, type Job, schedule } from '../../src/foundation/jobs/queue.ts'
+import { reencrypt } from '../../src/submissions/encryption/reencrypt.ts'
+import { submit } from '../../src/submissions/explanations/submit.ts'
+import { applyBatch } from '../../src/submissions/files/batch.ts'
+import { readCurrentFile } from '../../src/submissions/files/current-file.ts'
+import { COMPLETE } from '../../src/submissions/files/file-index.ts'
+import type { Upload } from '../../src/submissions/files/receive.ts'
+import { storeFile } from '../../src/submissions/files/upload.ts'
+import { readDetails } from '../../src/submissions/findings/read-findings.ts'
+import { readRun } from '../../src/submissions/findings/runs.ts'
+import { cancelSubmission } from '../../src/submissions/retention/ending.ts'
+import { countOrphans, sweepOrphans } from '../../src/submissions/retention/orphans.ts'
+import { purgeNow } from '../../src/submissions/retention/purge.ts'
+import { sweep } from '../../src/submissions/retention/retention.ts'
+import { Definitions } from '../../src/submissions/rules/definitions.ts'
+import { cancelRun, requestRun } from '../../src/submissions/runs/validation.ts'
+import { createSubmission, findOwn, listFiles, readState } from '../../src/submissions/submission.ts'
+import { cases } from '../support/properties.ts'
+import { makeSmallDefinition } from '../support/small-definition.ts'
+import { countStored } from '../support/stored-findings.ts'
+import { startWorker } from '../support/submission-worker.ts'
+import { engine, temporaryDatabaseUrl, temporaryFolder } from '../support/temporary.ts'
+
+const EID = '1001'
+const KEY = { id: 'k1', key: new Uint8Array(32).fill(7) }
+
+/** A database with submissions, and a worker once it is needed. */
+class Store {
+  readonly database: Database
+  readonly url: string
+  readonly #definition = makeSmallDefinition()
+  readonly definitions = new Definitions([this.#definition])
+  readonly sealer: Sealer
+
+  private constructor(database: Database, url: string, sealer: Sealer) {
+    this.database = database
+    this.url = url
+    this.sealer = sealer
+  }
+
+  static async open(sealer = new Sealer()): Promise<Store> {
+    const url = temporaryDatabaseUrl()
+    const database = await openDatabase(url)
+    onTestFinished(() => database.close())
+    return new Store(database, url, sealer)
+  }
+
+  /** What submitting needs. */
+  get submitting() {
+    const { database, sealer, definitions } = this
+    return { database, sealer, definitions, takeMemory: () => createChangesBudget().take('', 0) }
+  }
+
+  async create(returnId = '202512'): Promise<string> {
+    const { submission } = await createSubmission(this.database, {
+      eid: EID,
+      returnId,
+      definition: 'small',
+      life: 86_400_000,
+    })
+    return submission.token
+  }
+
+  async put(token: string, resource: string, content: string | Buffer, rest: Partial<Upload> = {}) {
+    return await storeFile(this.database, this.sealer, {
+      token,
+      eid: EID,
+      resource,
+      format: String(content).startsWith('{') ? 'ndjson' : 'csv',
+      form: this.definitions.formOf('small', resource),
+      gzip: false,
+      content: pieces(Buffer.from(content)),
+      maxBytes: 50_000_000,
+      ...rest,
+    })
+  }
+
+  async batch(token: string, resource: string, operations: { localId: string; record?: object }[]) {
+    return await applyBatch(this.database, this.sealer, {
+      token,
+      eid: EID,
+      resource,
+      operations: operations as never,
+      maxRecords: 1000,
+      form: this.definitions.formOf('small', resource),
+    })
+  }
+
+  async state(token: string) {
+    const submission = await findOwn(this.database, EID, token)
+    if (submission === undefined) throw new Error('there is no such submission')
+    return await readState(this.database, submission)
+  }
+
+  /** The resulting files, by their names. */
+  async files(token: string, sealer = this.sealer): Promise<Map<string, Buffer>> {
+    const files = new Map<string, Buffer>()
+    for (const file of await listFiles(this.database, token)) {
+      const form = this.definitions.formOf('small', file.resource)
+      const chunks: Buffer[] = []
+      for await (const chunk of readCurrentFile(this.database, sealer, file, form, takeMemory))
+        chunks.push(chunk)
+      files.set(`${file.resource}.${file.format}`, Buffer.concat(chunks))
+    }
+    return files
+  }
+
+  async startWorker() {
+    return await startWorker(this.database, [this.#definition], { sealer: this.sealer })
+  }
+
+  /** Requests a run, and waits for its end. */
+  async validate(token: string) {
+    const { run } = await requestRun(this.database, { token, eid: EID, maxWaiting: 100 })
+    for (;;) {
+      const now = await readRun(this.database, run.run)
+      if (now?.completed != null) return now
+      await new Promise((resolve) => setTimeout(resolve, 20))
+    }
+  }
+
+  /** Waits until no job of the kind is left. */
+  async untilDone(kind: string): Promise<void> {
+    while ((await this.database.get('select id from job where kind = $1', [kind])) !== undefined)
+      await new Promise((resolve) => setTimeout(resolve, 20))
+  }
+}
+
+/** Memory for the changes to a file. */
+const takeMemory = () => createChangesBudget().take('', 0)
+
+async function* pieces(content: Buffer, size = 1000): AsyncGenerator<Buffer> {
+  for (let at = 0; at < content.length; at += size) yield content.subarray(at, at + size)
+}
+
+/** The content of an upload that pauses before its end. */
+class PausedContent {
+  readonly #started = Promise.withResolvers<void>()
+  readonly #resumed = Promise.withResolvers<void>()
+  readonly #text: string
+
+  constructor(text: string) {
+    this.#text = text
+  }
+
+  /** Settles once the upload reads its content. */
+  get started(): Promise<void> {
+    return this.#started.promise
+  }
+
+  resume(): void {
+    this.#resumed.resolve()
+  }
+
+  async *[Symbol.asyncIterator](): AsyncGenerator<Buffer> {
+    this.#started.resolve()
+    yield Buffer.from(this.#text)
+    await this.#resumed.promise
+  }
+}
+
+const PEOPLE = 'localId,id,group,age\n1,A1,G1,20\n2,A2,G9,12\n'
+
+test('an upload is stored in chunks and read back byte for byte, plain, gzipped or encrypted', async () => {
+  for (const sealer of [new Sealer(), new Sealer([KEY])]) {
+    const store = await Store.open(sealer)
+    const token = await store.create()
+    const rows = Array.from({ length: 120_000 }, (_, index) => `${index},P${index},G1,20`)
+    const text = `\ufefflocalId,id,group,age\r\n${rows.join('\r\n')}`
+    const sha256 = createHash('sha256').update(text).digest('hex')
+    const packed = gzipSync(text)
+    for (const [content, gzip] of [
+      [Buffer.from(text), false],
+      [packed, true],
+    ] as const) {
+      const digest = createHash('sha256').update(content).digest()
+      const stored = await store.put(token, 'people', content, {
+        format: 'csv',
+        gzip,
+        digest,
+        content: pieces(content, 65_537),
+      })
+      expect(stored).toMatchObject({ records: 120_000, bytes: Buffer.byteLength(text), sha256 })
+      expect((await store.files(token)).get('people.csv')?.toString()).toBe(text)
+    }
+    const chunks = await store.database.get<{ chunks: number }>(
+      'select count(*) as chunks from file_chunk c join submission_file f on f.version = c.version',
+    )
+    expect(chunks?.chunks).toBeGreaterThan(1)
+    if (sealer.keyId !== null) await expect(store.files(token, new Sealer())).rejects.toThrow('"k1"')
+  }
+})
+
+test('an upload that is refused leaves the file before, and nothing of itself', async () => {
+  const store = await Store.open()
+  const token = await store.create()
+  const before = await store.put(token, 'people', PEOPLE)
+  const bomb = gzipSync(Buffer.alloc(60_000_000, `${'a,b'.repeat(40)}\n`))
+  const refusals: [string | Buffer, Partial<Upload>, object][] = [
+    [Buffer.from('PK\x03\x04 and so on'), { format: 'csv' }, { kind: 'unsupported' }],
+    ['', { format: 'csv' }, { kind: 'invalid', message: 'people: The file is empty.' }],
+    [PEOPLE, { digest: Buffer.alloc(32) }, { kind: 'invalid' }],
+    [PEOPLE, { ifMatch: ['"other"'] }, { kind: 'precondition' }],
+    [PEOPLE, { maxBytes: 20 }, { kind: 'too-large' }],
+    [bomb, { format: 'csv', gzip: true }, { kind: 'too-large' }],
+    [gzipSync(PEOPLE).subarray(0, 40), { format: 'csv', gzip: true }, { kind: 'invalid', errorCode: 'GM1' }],
+    ['not gzip at all', { gzip: true }, { kind: 'invalid', errorCode: 'GM1' }],
+  ]
+  for (const [content, rest, refusal] of refusals) {
+    await expect(store.put(token, 'people', content, rest)).rejects.toMatchObject(refusal)
+  }
+  const broken = async function* () {
+    yield Buffer.from('localId,id\n')
+    throw new Error('the connection was lost')
+  }
+  await expect(store.put(token, 'people', PEOPLE, { content: broken() })).rejects.toThrow('was lost')
+  expect((await store.state(token)).files).toEqual([before])
+  expect(await store.database.all('select version from file_version')).toEqual([{ version: before.version }])
+  expect(await store.database.all('select version from file_chunk')).toEqual([{ version: before.version }])
+  const etag = `"${before.sha256}"`
+  expect((await store.put(token, 'people', PEOPLE, { ifMatch: [etag] })).records).toBe(2)
+})
+
+test('a second upload of a file is refused while the first is in progress', async () => {
+  const store = await Store.open()
+  const token = await store.create()
+  const content = new PausedContent(PEOPLE)
+  const first = store.put(token, 'people', PEOPLE, { content })
+  await content.started
+  const second = { kind: 'conflict', errorCode: 'DS1' }
+  await expect(store.put(token, 'people', PEOPLE)).rejects.toMatchObject(second)
+  await expect(store.batch(token, 'people', [{ localId: '1', record: {} }])).rejects.toMatchObject(second)
+  await store.put(token, 'groups', 'localId,code\n1,G1\n')
+  content.resume()
+  expect((await first).records).toBe(2)
+  await store.put(token, 'people', PEOPLE)
+})
+
+test('an upload that paused until its data was deleted fails, and leaves the file before', async () => {
+  const store = await Store.open()
+  const token = await store.create()
+  const before = await store.put(token, 'people', PEOPLE)
+  const content = new PausedContent(PEOPLE)
+  const paused = store.put(token, 'people', PEOPLE, { content })
+  await content.started
+  await store.database.write('schema', (writer) => writer.run('update submission_file set writer_until = 1'))
+  await schedule(store.database, 'retention', 'sweep')
+  const job = await claim(store.database, 'test', ['retention'])
+  if (job === undefined) throw new Error('there is no sweep')
+  await sweep(store.database, job, { files: 'off', results: 'off' }, () => undefined)
+  expect(await purgeNow(store.database)).toBe(1)
+  content.resume()
+  await expect(paused).rejects.toMatchObject({ kind: 'conflict', errorCode: 'DS1' })
+  expect((await store.state(token)).files).toMatchObject([{ version: before.version }])
+  expect((await store.put(token, 'people', PEOPLE)).records).toBe(2)
+})
+
+test('a run reads the files as they were when it was requested, and the submission ends only without errors', async () => {
+  const store = await Store.open()
+  const token = await store.create()
+  await expect(store.validate(token)).rejects.toMatchObject({ kind: 'invalid' })
+  await store.put(token, 'people', PEOPLE)
+  await store.put(token, 'groups', 'localId,code,title\n1,G1,A group with a long title\n')
+  const { run } = await requestRun(store.database, { token, eid: EID, maxWaiting: 100 })
+  expect((await requestRun(store.database, { token, eid: EID, maxWaiting: 100 })).created).toBe(false)
+  await store.put(token, 'people', 'localId,id,group,age\n1,A1,G1,20\n')
+  expect((await store.state(token)).status).toBe('Validating')
+  await store.startWorker()
+  const ended = await store.validate(token)
+  expect(ended).toMatchObject({ run: run.run, status: 'Processed', errors: 2, warnings: 1 })
+  expect((await store.state(token)).status).toBe('Pending')
+  await expect(
+    submit(store.submitting, { token, eid: EID, actor: { id: 'test', name: 'Test' } }),
+  ).rejects.toMatchObject({
+    kind: 'conflict',
+  })
+  expect(await store.validate(token)).toMatchObject({ number: 2, errors: 0, warnings: 1 })
+  expect((await store.state(token)).status).toBe('Validated')
+  await submit(store.submitting, { token, eid: EID, actor: { id: 'test', name: 'Test' } })
+  expect((await store.state(token)).status).toBe('Submitted')
+  await expect(store.put(token, 'people', PEOPLE)).rejects.toMatchObject({ kind: 'conflict' })
+  // The replaced file is deleted once no run needs it.
+  await store.untilDone('purge')
+  expect(await store.database.all('select version from file_version')).toHaveLength(2)
+})
+
+const record = fc.record({
+  id: fc.constantFrom('A1', 'A2', 'A3', 'TOO-LONG', '', 'é"x'),
+  group: fc.constantFrom('G1', 'G2', 'G,3', ''),
+  age: fc.constantFrom('20', '12', 'x', ''),
+})
+const localId = fc.constantFrom('1', '2', '3', '4')
+const rows = fc.array(fc.tuple(localId, record), { maxLength: 6 })
+const step = fc.oneof(
+  fc.record({ do: fc.constant('csv' as const), rows, broken: fc.boolean() }),
+  fc.record({ do: fc.constant('ndjson' as const), rows }),
+  fc.record({
+    do: fc.constant('batch' as const),
+    rows: fc.array(fc.tuple(localId, record), { minLength: 1, maxLength: 4 }),
+  }),
+  fc.record({ do: fc.constant('delete' as const), ids: fc.uniqueArray(localId, { minLength: 1 }) }),
+)
+const returnIdOf = (number: number) => String(202_500 + number)
+const quoteCell = (cell: string) => (/[",\n]/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell)
+
+test('after any uploads, batches and deletions a run finds what a check of the resulting files finds', async () => {
+  const store = await Store.open(new Sealer([KEY]))
+  await store.startWorker()
+  let number = 0
+  const property = async (steps: (typeof step extends fc.Arbitrary<infer T> ? T : never)[]) => {
+    const token = await store.create(returnIdOf(++number))
+    await store.put(token, 'groups', 'localId,code,title\n1,G1,One\n2,G2,A title too long\n')
+    for (const each of steps) {
+      if (each.do === 'csv') {
+        const lines = each.rows.map(([id, values]) =>
+          [id, values.id, values.group, values.age].map(quoteCell).join(),
+        )
+        const broken = each.broken ? '\n9,"open,G1,3\n8,a"b,G1,20,7' : ''
+        await store.put(token, 'people', `localId,id,group,age\n${lines.join('\n')}${broken}`)
+      } else if (each.do === 'ndjson') {
+        const lines = each.rows.map(([id, values]) => JSON.stringify({ localId: id, ...values }))
+        await store.put(token, 'people', `${lines.join('\n')}\n\n`, { format: 'ndjson' })
+      } else if (each.do === 'batch') {
+        const operations = each.rows.map(([id, values]) => ({
+          localId: id,
+          record: { localId: id, ...values },
+        }))
+        await store.batch(token, 'people', operations)
+      } else {
+        await store.batch(
+          token,
+          'people',
+          each.ids.map((id) => ({ localId: id })),
+        )
+      }
+    }
+    const run = await store.validate(token)
+    expect(run).toMatchObject({ status: 'Processed', reason: null })
+    const folder = temporaryFolder()
+    const inputs = [...(await store.files(token))].map(([name, content]) => {
+      const path = join(folder, name)
+      writeFileSync(path, content)
+      return { resource: name.split('.')[0] ?? '', name, path }
+    })
+    const counted = (await listFiles(store.database, token)).find(({ resource }) => resource === 'people')
+    if (counted !== undefined) {
+      const content = (await store.files(token)).get(`people.${counted.format}`)?.toString() ?? ''
+      const lines = content.split('\n').filter((line) => line.trim() !== '').length
+      expect(counted.records).toBe(lines - (counted.format === 'csv' ? 1 : 0))
+    }
+    const definition = store.definitions.get('small').folder
+    const result = await checkFiles({
+      definition,
+      files: inputs,
+      complete: true,
+      returnId: returnIdOf(number),
+    })
+    const expected: unknown[] = []
+    for await (const finding of result.findings()) expected.push(finding)
+    await result.dispose()
+    const reference = { run: run.run, totalCount: run.total, sealed: run.sealed }
+    const ordinals = Array.from({ length: run.total }, (_, index) => index)
+    expect(await readDetails(store.database, reference, ordinals, store.sealer)).toEqual(expected)
+  }
+  await fc.assert(fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 5 }), property), cases(4, 2))
+})
+
+test('a cancelled submission leaves nothing of its records in any table, nor in the file of the database', async () => {
+  const store = await Store.open()
+  const secrets = ['Kererū-7391', 'QXZ-unmistakable']
+  const token = await store.create()
+  const [one, other] = secrets
+  const rows = Array.from({ length: 500 }, (_, index) => `L${index}-${other},${one},${other},12`)
+  await store.put(token, 'people', `localId,id,group,age\n${rows.join('\n')}\n`)
+  await store.batch(token, 'people', [
+    { localId: `L1-${other}`, record: { localId: `L1-${other}`, id: one } },
+  ])
+  await store.startWorker()
+  await store.validate(token)
+  const stay = await store.create('202604')
+  await store.put(stay, 'people', PEOPLE)
+  await cancelSubmission(store.database, { token, eid: EID, actor: { id: 'test', name: 'Test' } })
+  expect((await store.state(token)).status).toBe('Cancelled')
+  await store.untilDone('purge')
+
+  const tables = await store.database.all<{ name: string }>(store.database.dialect.tables)
+  for (const { name } of tables) {
+    const content = await store.database.all<Record<string, unknown>>(`select * from ${name}`)
+    const text = JSON.stringify(content)
+    for (const secret of secrets) expect(text, name).not.toContain(secret)
+  }
+  expect(await store.database.all('select version from file_chunk')).toHaveLength(1)
+  if (engine === 'sqlite') {
+    const path = store.url.slice('sqlite:'.length)
+    expect(statSync(path).mode & 0o077).toBe(0)
+    for (const name of [path, `${path}-wal`]) {
+      const bytes = readFileSync(name).toString('latin1')
+      for (const secret of secrets) expect(bytes).not.toContain(Buffer.from(secret).toString('latin1'))
+    }
+  }
+  const audit = await store.database.all<{ event: string }>(
+    'select event from audit where subject = $1 order by id',
+    [token],
+  )
+  expect(audit.map(({ event }) => event)).toEqual(['created', 'cancelled', 'purged'])
+})
+
+test('a cancelled run stores nothing, whether it waits or is in progress', async () => {
+  const store = await Store.open()
+  const token = await store.create()
+  await store.put(token, 'people', PEOPLE)
+  const first = await requestRun(store.database, { token, eid: EID, maxWaiting: 100 })
+  const ended = await cancelRun(store.database, { token, eid: EID, number: first.run.number })
+  expect(ended.run.status).toBe('Cancelled')
+  expect((await store.state(token)).status).toBe('Pending')
+  const second = await requestRun(store.database, { token, eid: EID, maxWaiting: 100 })
+  await store.startWorker()
+  while ((await readRun(store.database, second.run.run))?.status === 'Queued')
+    await new Promise((resolve) => setTimeout(resolve, 5))
+  const stopped = await cancelRun(store.database, { token, eid: EID, number: second.run.number })
+  // It may have been quicker than the call.
+  if (stopped.run.status === 'Cancelled') {
+    expect(await countStored(store.database)).toBe(0)
+  }
+  expect((await store.validate(token)).status).toBe('Processed')
+})
+
+test('expired data is deleted, and so are uploads that were never completed', async () => {
+  const store = await Store.open()
+  const token = await store.create()
+  await store.put(token, 'people', PEOPLE)
+  const worker = await store.startWorker()
+  await store.validate(token)
+  await worker.stop()
+  const recent = await store.create('202604')
+  await store.put(recent, 'people', PEOPLE)
+  await store.database.write('schema', async (writer) => {
+    await writer.run(`update file_version set received = 1 where token = $1`, [token])
+    await writer.run(`update submission_run set completed = 1 where token = $1`, [token])
+    await writer.run(
+      `insert into file_version (version, token, resource, format, chunks, records, size, digest, batches, received, stored)
+       values ('abandoned', $1, 'people', 'csv', 0, 0, 0, '', 0, $2, 0)`,
+      [recent, Date.now()],
+    )
+    await writer.run('delete from job')
+  })
+  const purged: object[] = []
+  await schedule(store.database, 'retention', 'sweep')
+  const job = await claim(store.database, 'test', ['retention'])
+  if (job === undefined) throw new Error('there is no sweep')
+  await sweep(store.database, job, { files: 30, results: 30 }, (each) => void purged.push(each))
+  await purgeNow(store.database)
+  expect(purged).toEqual([
+    { eid: EID, files: 1, findings: 0 },
+    { eid: EID, files: 0, findings: 1 },
+  ])
+  expect(await store.database.all('select token from file_version')).toEqual([{ token: recent }])
+  expect(await countStored(store.database)).toBe(0)
+  expect((await store.state(token)).status).toBe('Pending')
+})
+
+test('a sweep deletes and counts what belongs to no submission, and nothing else', async () => {
+  const store = await Store.open()
+  const token = await store.create()
+  await store.put(token, 'people', PEOPLE)
+  await store.batch(token, 'people', [{ localId: '1', record: { localId: '1' } }])
+  const worker = await store.startWorker()
+  await store.validate(token)
+  await worker.stop()
+  const tables = ['file_version', 'submission_file', 'submission_run', 'file_chunk', 'file_record']
+  const findings = ['result_block', 'result_entry', 'result_posting']
+  const read = async () => {
+    const rows = [...tables, ...findings].map(async (table) =>
+      (await store.database.all(`select * from ${table}`)).map((row) => JSON.stringify(row)).sort(),
+    )
+    return await Promise.all(rows)
+  }
+  const before = await read()
+  // What an upload beside a deletion left, and parts of files and runs that have no row any more.
+  await store.database.write('schema', async (writer) => {
+    await writer.run(
+      `insert into submission (token, eid, return_id, run, total, published, created, ended, ended_at, purged)
+       values ('purged-token', $1, '202512', 0, 0, 0, 1, 'Cancelled', 1, 1)`,
+      [EID],
+    )
+    for (const [owner, version] of [
+      ['purged-token', 'left'],
+      ['no-submission', 'lost'],
+    ])
+      await writer.run(
+        `insert into file_version (version, token, resource, format, chunks, records, size, digest, batches, received, stored)
+         values ($2, $1, 'people', 'csv', 0, 0, 0, '', 0, 1, 1)`,
+        [owner ?? '', version ?? ''],
+      )
+    await writer.run(
+      `insert into submission_file (token, resource, version) values ('purged-token', 'people', 'left')`,
+    )
+    for (const version of ['left', 'nowhere']) {
+      await writer.run(`insert into file_record (version, local_id, copies) values ($1, 'A', 1)`, [version])
+      for (let ordinal = 0; ordinal < 40; ordinal++)
+        await writer.run(
+          `insert into file_chunk (version, ordinal, kind, data) values ($1, $2, 'file', $3)`,
+          [version, ordinal, Buffer.from('0')],
+        )
+    }
+    await writer.run(
+      `insert into submission_run (run, token, number, eid, status, received, completed, revision, total, errors, warnings, files)
+       values (1000, 'purged-token', 1, $1, 'Processed', 1, 1, 1, 1, 1, 0, '[]')`,
+      [EID],
+    )
+    for (const run of [1000, 1001]) {
+      await writer.run(`insert into result_entry (run, ordinal, document) values ($1, 0, '{}')`, [run])
+      await writer.run(`insert into result_block (run, part, block, content) values ($1, 1, 0, $2)`, [
+        run,
+        Buffer.from('0'),
+      ])
+      await writer.run(
+        `insert into result_posting (run, field, value, block, total, ordinals) values ($1, 'key', '', 0, 1, $2)`,
+        [run, Buffer.from('0')],
+      )
+    }
+  })
+  const found: object[] = []
+  const job: Job = {
+    id: 0,
+    kind: 'retention',
+    subject: 'orphans',
+    eid: '',
+    queued: 0,
+    attempts: 1,
+    worker: 'test',
+    request: null,
+    trace: null,
+  }
+  const sweeping = () => sweepOrphans(store.database, job, (each) => void found.push(each))
+  await sweeping()
+  expect(await read()).toEqual(before)
+  expect(found).toEqual([
+    { file_version: 2, file_chunk: 1, file_record: 1, result_block: 1, result_entry: 1, result_posting: 1 },
+  ])
+  expect(await countOrphans(store.database)).toEqual({
+    file_version: 2,
+    submission_file: 0,
+    submission_run: 0,
+    file_chunk: 1,
+    file_record: 1,
+    result_block: 1,
+    result_entry: 1,
+    result_posting: 1,
+  })
+  await sweeping()
+  expect(found).toHaveLength(1)
+})
+
+test('a batch after an upload knows each of many records, however often its id occurs', async () => {
+  const store = await Store.open()
+  const token = await store.create()
+  const rows = Array.from({ length: 12_000 }, (_, index) => `${index % 7_000},P${index},G1,20`)
+  await store.put(token, 'people', `localId,id,group,age\n${rows.join('\n')}\n`)
+  const form = store.definitions.formOf('small', 'people')
+  const batch = { token, eid: EID, resource: 'people', maxRecords: 10, form }
+  const operations = ['0', '4999', '6999', '7000'].map((localId) => ({ localId }))
+  const results = await applyBatch(store.database, store.sealer, { ...batch, operations })
+  expect(results.map(({ errors }) => errors.length)).toEqual([0, 0, 0, 1])
+  const file = (await listFiles(store.database, token))[0]
+  // Two records each of the first two ids, and one of the third.
+  expect(file?.records).toBe(12_000 - 5)
+})
+
+/** A file of which 12,000 records have 7,000 ids, and a batch that deletes some of them. */
+async function storeMany(store: Store) {
+  const token = await store.create()
+  const rows = Array.from({ length: 12_000 }, (_, index) => `${index % 7_000},P${index},G1,20`)
+  await store.put(token, 'people', `localId,id,group,age\n${rows.join('\n')}\n`)
+  const batch = (...ids: string[]) => ({
+    token,
+    eid: EID,
+    resource: 'people',
+    maxRecords: 10,
+    form: store.definitions.formOf('small', 'people'),
+    operations: ids.map((localId) => ({ localId })),
+  })
+  const count = async () => (await listFiles(store.database, token))[0]?.records
+  return { token, batch, count }
+}
+
+/** A database whose transactions a test observes or prevents. */
+function observing(database: Database, before: (count: number) => Promise<void>): Database {
+  let count = 0
+  return new Proxy(database, {
+    get(target, name) {
+      if (name === 'write')
+        return async (...parameters: Parameters<Database['write']>) => {
+          await before(++count)
+          return await target.write(...parameters)
+        }
+      const value = Reflect.get(target, name)
+      return typeof value === 'function' ? value.bind(target) : value
+    },
+  })
+}
+
+test('others write while a batch indexes an uploaded file', async () => {
+  const store = await Store.open()
+  const { batch, count } = await storeMany(store)
+  let written = 0
+  const observed = observing(store.database, async () => {
+    // It would wait for a transaction in progress.
+    await store.database.write('submission:another', async () => void written++)
+  })
+  await applyBatch(observed, store.sealer, batch('0'))
+  // At least one step for every 5,000 records, besides the batch.
+  expect(written).toBeGreaterThanOrEqual(5)
+  expect(await count()).toBe(12_000 - 2)
+})
+
+test('an index that a crash left half built is continued, also by several batches at once', async () => {
+  const store = await Store.open()
+  const { token, batch, count } = await storeMany(store)
+  const failing = observing(store.database, async (transaction) => {
+    if (transaction === 4) throw new Error('the process was killed')
+  })
+  await expect(applyBatch(failing, store.sealer, batch('0'))).rejects.toThrow('killed')
+  expect((await listFiles(store.database, token))[0]?.indexed).toBe(2)
+  const ids = ['0', '4999', '6999', '7000']
+  const results = await Promise.all(ids.map((id) => applyBatch(store.database, store.sealer, batch(id))))
+  expect(results.flat().map(({ errors }) => errors.length)).toEqual([0, 0, 0, 1])
+  expect(await count()).toBe(12_000 - 5)
+})
+
+test('a file that is replaced while a batch indexes it gets the batch', async () => {
+  const store = await Store.open()
+  const { token, batch, count } = await storeMany(store)
+  const replacing = observing(store.database, async (transaction) => {
+    if (transaction === 3) await store.put(token, 'people', 'localId,id,group,age\n1,P1,G1,20\n2,P2,G1,20\n')
+  })
+  await expect(applyBatch(replacing, store.sealer, batch('1', '6999'))).resolves.toMatchObject([
+    { errors: [] },
+    { errors: [expect.any(String)] },
+  ])
+  expect(await count()).toBe(1)
+})
+
+test('files are encrypted again while batches index and change them', async () => {
+  const store = await Store.open(new Sealer([KEY]))
+  const { token, batch, count } = await storeMany(store)
+  const sealer = new Sealer([{ id: 'k2', key: new Uint8Array(32).fill(8) }, KEY])
+  let again: Promise<unknown> | undefined
+  const observed = observing(store.database, async (transaction) => {
+    if (transaction === 3) again = reencrypt(store.database, sealer)
+  })
+  const ids = ['0', '4999', '6999', '7000', '3']
+  for (const id of ids) await applyBatch(observed, sealer, batch(id))
+  await again
+  expect(await reencrypt(store.database, sealer)).toMatchObject({ key: 'k2', left: 0 })
+  expect(await count()).toBe(12_000 - 7)
+  const [file] = await listFiles(store.database, token)
+  expect(file).toMatchObject({ sealed: 'k2' })
+  // Batches after it know the same records.
+  const after = await applyBatch(store.database, sealer, batch('0', '1', '3'))
+  expect(after.map(({ errors }) => errors.length)).toEqual([1, 0, 1])
+})
+
+test('a second call that encrypts the same file again leaves the index that batches have built since', async () => {
+  const store = await Store.open(new Sealer([KEY]))
+  const { token, batch } = await storeMany(store)
+  const sealer = new Sealer([{ id: 'k2', key: new Uint8Array(32).fill(8) }, KEY])
+  const { database } = store
+  const all = database.all.bind(database)
+  let isLate = true
+  const listing: typeof all = async (sql, parameters) => {
+    const rows = await all(sql, parameters)
+    if (!isLate || !sql.includes('v.stored = 1')) return rows as never
+    // The first call and a batch come once this one has listed the file with its old key.
+    isLate = false
+    await reencrypt(database, sealer)
+    await applyBatch(database, sealer, batch('0'))
+    return rows as never
+  }
+  Object.assign(database, { all: listing })
+  expect(await reencrypt(database, sealer)).toMatchObject({ key: 'k2', left: 0 })
+  const [file] = await listFiles(store.database, token)
+  expect(file).toMatchObject({ sealed: 'k2', indexed: COMPLETE })
+})
+
+test('batches that change more than fits in memory are refused when the file is read, and end a run', async () => {
+  const store = await Store.open()
+  const form = store.definitions.formOf('small', 'people')
+  const wide = await store.create('202511')
+  await store.put(wide, 'people', PEOPLE)
+  const record = Object.fromEntries(Array.from({ length: 2_001 }, (_, index) => [`field${index}`, 'x']))
+  const batch = { eid: EID, resource: 'people', maxRecords: 20_000, form }
+  const operations = [{ localId: '1', record }]
+  await applyBatch(store.database, store.sealer, { ...batch, token: wide, operations })
+
+  const long = await store.create('202512')
+  for (let part = 0; part < 8; part++) {
+    const operations = Array.from({ length: 20_000 }, (_, index) => ({
+      localId: `${part}-${index}-`.padEnd(200, 'x'),
+      record: { id: 'A' },
+    }))
+    await applyBatch(store.database, store.sealer, { ...batch, token: long, operations })
+  }
+  for (const [token, message] of [
+    [wide, 'more than 2,000 fields'],
+    [long, 'too many records'],
+  ] as const) {
+    for (let time = 0; time < 2; time++) {
+      const [file] = await listFiles(store.database, token)
+      if (file === undefined) throw new Error('the submission has no file')
+      const reading = readCurrentFile(store.database, store.sealer, file, form, takeMemory).next()
+      await expect(reading).rejects.toThrow(message)
+    }
+  }
+})
