@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs'
+import { appendFileSync } from 'node:fs'
 import type { Reporter, TestCase } from 'vitest/node'
 
 /** Names each test that passed only in its second try: on standard error, and in the file RETRIED, if that is set. */
@@ -13,6 +13,6 @@ export class RetryReporter implements Reporter {
   onTestRunEnd(): void {
     const lines = this.#retried.map((name) => `Passed only in its second try: ${name}\n`).join('')
     process.stderr.write(lines)
-    if (process.env.RETRIED) writeFileSync(process.env.RETRIED, lines)
+    if (process.env.RETRIED) appendFileSync(process.env.RETRIED, lines)
   }
 }
