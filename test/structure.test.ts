@@ -169,6 +169,17 @@ test('a table is read and written by its owner only', () => {
   expect([...new Set(foreign.map(({ file, table }) => `${file} uses ${table}`))]).toEqual([])
 })
 
+test('a table that is looked up by text has no prototype: a cell may be "constructor"', () => {
+  const table = /const ([A-Z_]+): (?:Readonly<)?Record<string, .*> = \{/g
+  const looked = sources.flatMap((file) => {
+    const text = read(file)
+    const names = [...text.matchAll(table)].map(([, name = '']) => name)
+    return names.filter((name) => text.includes(`${name}[`)).map((name) => `${name} of ${file}`)
+  })
+  expect(sources.filter((file) => read(file).includes('= lookUp<')).length).toBeGreaterThan(10)
+  expect(looked).toEqual([])
+})
+
 test('numbers for people are formatted by format-number.ts', () => {
   // The script of a report has nothing to import.
   const script = 'src/engines/checking/report/html-assets.ts'

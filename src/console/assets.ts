@@ -2,16 +2,17 @@ import { hash } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 import type { FastifyInstance } from 'fastify'
 import { StaticPage } from '../api/serving/static-page.ts'
+import { lookUp } from '../foundation/look-up.ts'
 import { PACKAGE_ROOT } from '../foundation/package/root.ts'
 
 /** The folder of the style sheet and the scripts, which are served unchanged. */
 const FOLDER = new URL('src/console/public/', PACKAGE_ROOT)
 
-const TYPES: Readonly<Record<string, string>> = {
+const TYPES = lookUp<string>({
   css: 'text/css; charset=utf-8',
   js: 'text/javascript; charset=utf-8',
   svg: 'image/svg+xml',
-}
+})
 
 const files = readdirSync(FOLDER)
   .sort()

@@ -5,6 +5,7 @@ import { NO_CREDENTIAL } from '../api/contract/problems.ts'
 import { readServiceUrl, type UrlField } from '../foundation/command-line/service-url.ts'
 import { say } from '../foundation/command-line/terminal.ts'
 import { fail } from '../foundation/faults/user-error.ts'
+import { lookUp } from '../foundation/look-up.ts'
 import { UNREACHABLE_DEADLINE } from './source.ts'
 
 /** The environment variable with the key: other users of the machine can read command lines. */
@@ -125,7 +126,7 @@ function explainRefusal(detail = NO_CREDENTIAL): string {
 const UNTRUSTED =
   'this machine does not trust its certificate: set NODE_EXTRA_CA_CERTS to the file of its authority'
 
-const CONNECTION_FAULTS: Record<string, string> = {
+const CONNECTION_FAULTS = lookUp<string>({
   ENOTFOUND: 'the host is unknown',
   EAI_AGAIN: 'the host name could not be looked up',
   ECONNRESET: 'the connection was broken off',
@@ -139,7 +140,7 @@ const CONNECTION_FAULTS: Record<string, string> = {
   DEPTH_ZERO_SELF_SIGNED_CERT: UNTRUSTED,
   SELF_SIGNED_CERT_IN_CHAIN: UNTRUSTED,
   UNABLE_TO_VERIFY_LEAF_SIGNATURE: UNTRUSTED,
-}
+})
 
 /**
  * Explains an error. The detail of a problem is enough: its title only says the same in general, or contradicts it.

@@ -2,6 +2,7 @@ import { randomFillSync, randomUUID } from 'node:crypto'
 import { type IncomingMessage, METHODS, type Server, ServerResponse, STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
+import { lookUp } from '../../foundation/look-up.ts'
 import { PROBLEM_TYPE, Problem, renderProblem } from '../contract/problems.ts'
 import { breakBody, isBroken } from '../request/body.ts'
 import { VERSION_HEADERS } from '../request/versions.ts'
@@ -26,13 +27,13 @@ const MALFORMED_BODY = new Problem(
   'The body is not well-formed HTTP/1.1: a chunk is malformed (RFC 9112, section 7.1).',
   { headers: { connection: 'close' } },
 )
-const CLIENT_ERRORS: Record<string, Problem> = {
+const CLIENT_ERRORS = lookUp<Problem>({
   HPE_HEADER_OVERFLOW: new Problem(
     'headers-too-large',
     'The request line and the headers exceed 16 KiB, or there are more than 1,000 headers.',
   ),
   ERR_HTTP_REQUEST_TIMEOUT: new Problem('request-timeout', 'The request did not arrive in time.'),
-}
+})
 const HTTP_METHODS = new Set(METHODS)
 const CONNECT = new Problem(
   'method-not-allowed',

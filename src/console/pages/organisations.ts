@@ -1,4 +1,5 @@
 import type * as types from '../../../client/src/types.ts'
+import { lookUp } from '../../foundation/look-up.ts'
 import { count, formatBytes, formatNumber } from '../../foundation/text/format-number.ts'
 import type { Having } from '../api.ts'
 import type { Context, Outcome, Route, Shown } from '../context.ts'
@@ -73,10 +74,10 @@ function showRow({ eid, state, keys, submissions, fileBytes, activeRuns, finding
 const showState = (state: string) =>
   state === 'Suspended' ? html`<strong class="warning">Suspended</strong>` : state
 
-const NOTICES: Readonly<Record<string, string>> = {
+const NOTICES = lookUp<string>({
   suspended: 'The organisation is suspended.',
   resumed: 'The organisation is active again.',
-}
+})
 
 async function showOrganisation(context: Context): Promise<Shown> {
   const organisation = await context.api.call<Usage>(pathOf(context))

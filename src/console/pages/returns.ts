@@ -1,4 +1,5 @@
 import type * as types from '../../../client/src/types.ts'
+import { lookUp } from '../../foundation/look-up.ts'
 import { count, formatOptional } from '../../foundation/text/format-number.ts'
 import { ApiProblem } from '../api.ts'
 import type { Context, Route, Shown } from '../context.ts'
@@ -23,14 +24,14 @@ interface ReturnPage {
 /** The most returns that the list of submissions begins with: those that open last. */
 const SHOWN = 20
 
-const STATUSES: Readonly<Record<string, string>> = {
+const STATUSES = lookUp<string>({
   NotStarted: 'Not started',
   FilesReceived: 'Files received',
   Validating: 'Being checked',
   HasErrors: 'Has errors',
   Ready: 'Ready to submit',
   Submitted: 'Submitted',
-}
+})
 
 const describe = (status = ''): string => STATUSES[status] ?? status
 

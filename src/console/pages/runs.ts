@@ -1,4 +1,5 @@
 import type * as types from '../../../client/src/types.ts'
+import { lookUp } from '../../foundation/look-up.ts'
 import { formatNumber, formatOptional } from '../../foundation/text/format-number.ts'
 import type { Context, Outcome, Route, Shown } from '../context.ts'
 import { readForm } from '../forms.ts'
@@ -130,14 +131,14 @@ const RUN_COLUMNS = [
   { name: 'Comparison', hidden: true },
 ]
 
-const STATUSES: Readonly<Record<string, string>> = {
+const STATUSES = lookUp<string>({
   Queued: 'Waiting',
   InProgress: 'Running',
   Processed: 'Finished',
   Halted: 'Stopped at a limit',
   Cancelled: 'Cancelled',
   UnknownError: 'Failed',
-}
+})
 
 function runTable(context: Context, runs: readonly Run[]): VNode {
   return html`<${Table} label="Checks so far" class="narrow cards" columns=${RUN_COLUMNS}>

@@ -1,4 +1,5 @@
 import { actorOf } from '../../api/access/actor.ts'
+import { lookUp } from '../../foundation/look-up.ts'
 import { EMPTY_RETURN, isEmptyReturn } from '../../foundation/text/empty-return.ts'
 import { count, formatNumber } from '../../foundation/text/format-number.ts'
 import type { Context, Outcome, Route, Shown } from '../context.ts'
@@ -20,10 +21,10 @@ export const submitPages: readonly Route[] = [
   { method: 'POST', path: '/submissions/:token/delete', handle: deleteSubmission },
 ]
 
-const NOTICES: Readonly<Record<string, string>> = {
+const NOTICES = lookUp<string>({
   submitted: 'Submitted. It can no longer be changed.',
   reopened: 'Reopened. The organisation can change it again.',
-}
+})
 
 async function showSubmit(context: Context): Promise<Shown> {
   const workbench = await readWorkbench(context)

@@ -1,4 +1,5 @@
 import type * as types from '../../../client/src/types.ts'
+import { lookUp } from '../../foundation/look-up.ts'
 import { count } from '../../foundation/text/format-number.ts'
 import type { Having } from '../api.ts'
 import type { Context, Shown } from '../context.ts'
@@ -161,14 +162,14 @@ export function showStep(
   }
 }
 
-const STATUSES: Readonly<Record<string, string>> = {
+const STATUSES = lookUp<string>({
   Pending: 'Not checked',
   Validating: 'Being checked',
   Validated: 'Checked',
   Submitted: 'Submitted',
   Closed: 'Expired',
   Cancelled: 'Deleted',
-}
+})
 
 export const describeStatus = (status: string): string => STATUSES[status] ?? status
 

@@ -1,4 +1,5 @@
 import { UserError } from '../../foundation/faults/user-error.ts'
+import { lookUp } from '../../foundation/look-up.ts'
 import { suggest } from '../../foundation/text/suggest.ts'
 import { PLACEHOLDER } from './definition/check-info.ts'
 import { type Check, type Definition, listChecks, type Resource } from './definition/definition.ts'
@@ -64,11 +65,11 @@ export function explainCheck(definition: Definition, code: string, json: boolean
   return `${[`${check.code} (${severity}): ${summary}`, '', ...lines, ...notice].join('\n')}\n`
 }
 
-const BASIS: Readonly<Record<string, string>> = {
+const BASIS = lookUp<string>({
   stated: 'the source states it',
   inferred: 'it follows from what the source states',
   own: "Mahi's own addition",
-}
+})
 
 function describePeriod(since: string | undefined, until: string | undefined): string | undefined {
   if (since === undefined && until === undefined) return undefined

@@ -1,3 +1,4 @@
+import { lookUp } from '../../foundation/look-up.ts'
 import { count } from '../../foundation/text/format-number.ts'
 import { joinOr } from '../../foundation/text/join-or.ts'
 import type { Check, Field, Limits, Resource } from './definition/definition.ts'
@@ -56,16 +57,16 @@ export function summariseMessage(message: string): string {
 }
 
 /** Why a derived check matters, unless the definition says so itself. */
-const DEFAULT_WHY: Readonly<Record<string, string>> = {
+const DEFAULT_WHY = lookUp<string>({
   file: 'Without the file, its records and the rules that need them are not checked.',
   header: 'The values of a column without its expected name are not checked.',
   record: 'The values of the record cannot be assigned to columns, so they are not checked.',
   spaces: 'A system that compares values exactly treats the value as a different one.',
   type: 'The value cannot be read as what the column contains.',
-}
+})
 
 /** How to fix the findings of a derived check, unless the definition says so itself. */
-const DEFAULT_FIX: Readonly<Record<string, string>> = {
+const DEFAULT_FIX = lookUp<string>({
   file: 'Add the file, or export it again as CSV in UTF-8.',
   header: 'Give each column the name that the definition states, and delete the others.',
   record: 'Correct the record in the file, or export it again.',
@@ -81,7 +82,7 @@ const DEFAULT_FIX: Readonly<Record<string, string>> = {
   items: 'Correct the list.',
   unique: 'Make the value unique.',
   key: 'Keep one record for each key.',
-}
+})
 
 /** Describes the findings of a derived check in one sentence. */
 export function describeKind(resource: Resource, check: Check): string {
@@ -186,12 +187,12 @@ const ITEMS: Readonly<Record<Field['itemType'], string>> = {
   datetime: 'dates and times',
 }
 
-const TEXTS: Readonly<Record<string, string>> = {
+const TEXTS = lookUp<string>({
   email: 'an email address',
   uri: 'a URI such as https://example.org',
   uuid: 'a UUID',
   binary: 'text in Base64',
-}
+})
 
 const POINTS = {
   default: '174.78,-41.29',
@@ -199,11 +200,11 @@ const POINTS = {
   object: '{"lon": 174.78, "lat": -41.29}',
 } as Readonly<Record<string, string>>
 
-const OTHERS: Readonly<Record<string, string>> = {
+const OTHERS = lookUp<string>({
   duration: 'a duration such as P1Y6M',
   object: 'a JSON object',
   array: 'a JSON array',
-}
+})
 
 export function describeLength({ minLength, maxLength }: Limits): string {
   if (minLength !== undefined && minLength === maxLength) return `exactly ${maxLength}`

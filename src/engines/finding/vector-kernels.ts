@@ -1,3 +1,5 @@
+import { lookUp } from '../../foundation/look-up.ts'
+
 /**
  * Three loops over rows of vectors, in WebAssembly with SIMD, which JavaScript has not: the training of the embedding
  * spends its time in them, and queries spent a quarter of theirs in such a loop of JavaScript. Rows and vectors are
@@ -90,7 +92,7 @@ export function copyRows(from: Float32Array, fromSize: number, to: Float32Array,
 }
 
 /** The instructions that are used, by their names in the text format; the numbers after a name are its operands. */
-const CODES: Readonly<Record<string, readonly number[]>> = {
+const CODES = lookUp<readonly number[]>({
   block: [0x02, 0x40],
   loop: [0x03, 0x40],
   end: [0x0b],
@@ -116,7 +118,7 @@ const CODES: Readonly<Record<string, readonly number[]>> = {
   lane: [0xfd, 0x1f],
   'f32x4.add': [0xfd, 0xe4, 0x01],
   'f32x4.mul': [0xfd, 0xe6, 0x01],
-}
+})
 
 // Parameters: 0 list, 1 factors or out, 2 count, 3 rows, 4 bytes of a row, 5 vector. Locals: 6 the row, 7 the place in
 // it, 8 and 9 sums or the factor: two sums, because each addition to one would wait for the one before.

@@ -1,7 +1,8 @@
 import { CST, Parser, YAMLParseError } from 'yaml'
+import { lookUp } from '../../foundation/look-up.ts'
 
 /** What is wrong with a YAML text, by the code of its parser, and what is allowed. */
-const REASONS: Readonly<Record<string, string>> = {
+const REASONS = lookUp<string>({
   ALIAS_PROPS: 'an alias cannot have an anchor or a tag',
   BAD_ALIAS:
     'a name after "*" or "&" has characters that are not allowed: put text that starts with them in quotes',
@@ -24,13 +25,13 @@ const REASONS: Readonly<Record<string, string>> = {
   TAG_RESOLVE_FAILED: 'a value starts with "!", which names a tag: put it in quotes',
   UNEXPECTED_TOKEN:
     'there is text where none is allowed: a quote, comma or bracket is probably at the wrong place',
-}
+})
 
 /** The parser's messages for a bracket or a quote that is not closed. Its codes for them have other causes too. */
 const UNCLOSED = /\bend with a [\]}]|^Missing closing /
 
 /** What closes a list, an object or a text, by what opens it. */
-const CLOSING: Readonly<Record<string, string>> = { '[': ']', '{': '}', '"': '"', "'": "'" }
+const CLOSING = lookUp<string>({ '[': ']', '{': '}', '"': '"', "'": "'" })
 
 /**
  * Says in words why a text is not YAML, and on which line.

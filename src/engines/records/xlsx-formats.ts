@@ -1,4 +1,5 @@
 import { inflateRawSync } from 'node:zlib'
+import { lookUp } from '../../foundation/look-up.ts'
 import { dropEnd } from '../../foundation/text/drop-end.ts'
 import type { ShownNumber } from './table.ts'
 
@@ -47,7 +48,7 @@ function readAttributes(text: string): Readonly<Record<string, string>> {
   )
 }
 
-const ENTITIES: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'" }
+const ENTITIES = lookUp<string>({ amp: '&', lt: '<', gt: '>', quot: '"', apos: "'" })
 
 function unescapeXml(text: string): string {
   return text.replaceAll(/&(#x[\da-f]+|#\d+|\w+);/gi, (whole, name: string) => {

@@ -2,6 +2,7 @@ import { existsSync, realpathSync, statSync } from 'node:fs'
 import { type FileHandle, open, rename, rm } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { UserError } from '../faults/user-error.ts'
+import { lookUp } from '../look-up.ts'
 
 /** A file cannot be written; the message says what to do. */
 export class FileUnusable extends UserError {}
@@ -123,7 +124,7 @@ const NO_ROOM = 'cannot be written: the disk is full. Free some space and run th
 const NOTHING_NEW = 'cannot be written: nothing can be created in its folder. Name another folder'
 const NO_RIGHT = 'cannot be written: give this user write permission for it and its folder'
 
-const ADVICE: Record<string, string> = {
+const ADVICE = lookUp<string>({
   ENOSPC: NO_ROOM,
   EDQUOT: NO_ROOM,
   EFBIG: 'cannot be written: it would exceed the maximum file size',
@@ -135,4 +136,4 @@ const ADVICE: Record<string, string> = {
   EISDIR: 'cannot be written: it is a folder',
   EEXIST: 'cannot be written: a part of its path is a file, not a folder',
   EIO: 'cannot be written: the disk reports an error',
-}
+})

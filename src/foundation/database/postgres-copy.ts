@@ -1,3 +1,4 @@
+import { lookUp } from '../look-up.ts'
 import type { Value } from './database.ts'
 
 /** Characters of a COPY that are sent at once. */
@@ -30,7 +31,7 @@ function renderValue(value: Value | undefined): string | number {
   return `\\\\x${Buffer.from(value.buffer, value.byteOffset, value.byteLength).toString('hex')}`
 }
 
-const ESCAPES: Record<string, string> = { '\\': '\\\\', '\n': '\\n', '\r': '\\r', '\t': '\\t' }
+const ESCAPES = lookUp<string>({ '\\': '\\\\', '\n': '\\n', '\r': '\\r', '\t': '\\t' })
 
 function escapeCopy(text: string): string {
   return /[\\\n\r\t]/.test(text) ? text.replace(/[\\\n\r\t]/g, (character) => ESCAPES[character] ?? '') : text

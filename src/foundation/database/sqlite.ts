@@ -4,6 +4,7 @@ import { dirname, resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import Sqlite from 'better-sqlite3'
 import { Budget } from '../budget/budget.ts'
+import { lookUp } from '../look-up.ts'
 import { makeFolder } from '../make-folder.ts'
 import { currentCaller } from './caller.ts'
 import {
@@ -368,7 +369,7 @@ function isOnReadOnlyDisk(path: string): boolean {
   }
 }
 
-const ADVICE: Record<string, string> = {
+const ADVICE = lookUp<string>({
   SQLITE_NOTADB: 'is not a SQLite database. Name another file in DATABASE_URL, or move this one away',
   SQLITE_CORRUPT: 'is damaged. Restore it from a backup, or move it away and import again',
   SQLITE_READONLY: 'cannot be written. Give this user write permission for the file and its folder',
@@ -383,4 +384,4 @@ const ADVICE: Record<string, string> = {
   ENOTDIR: 'cannot be opened: part of its path is a file, not a folder',
   ENOENT: 'cannot be opened: its folder cannot be created',
   EROFS: 'cannot be written: its file system is read-only',
-}
+})

@@ -1,14 +1,15 @@
+import { lookUp } from '../look-up.ts'
 import { UserError } from './user-error.ts'
 
 /** Why a file cannot be read, and what to do, after its name. */
-const READ_ERRORS: Readonly<Record<string, string>> = {
+const READ_ERRORS = lookUp<string>({
   ENOENT: 'does not exist',
   ENOTDIR: 'does not exist: a part of its path is a file, not a folder',
   EACCES: 'cannot be read: this user has no permission. Give it read permission for the file and its folder',
   EPERM: 'cannot be read: this user has no permission. Give it read permission for the file and its folder',
   EISDIR: 'is a folder. Name the files in it',
   EIO: 'cannot be read: the disk reports an error. Use another copy of the file',
-}
+})
 
 /** The calls of the system that only read; `open` is also how files are written. */
 const READING = new Set(['open', 'read', 'stat', 'lstat', 'scandir'])

@@ -1,3 +1,4 @@
+import { lookUp } from '../../../foundation/look-up.ts'
 /** A query with one changed comparison. */
 export interface Mutant {
   readonly sql: string
@@ -5,7 +6,7 @@ export interface Mutant {
   readonly change: string
 }
 
-const CHANGES: Record<string, readonly string[]> = {
+const CHANGES = lookUp<readonly string[]>({
   '=': ['<>'],
   '==': ['<>'],
   '<>': ['='],
@@ -22,7 +23,7 @@ const CHANGES: Record<string, readonly string[]> = {
   'not exists': ['exists'],
   between: ['not between'],
   'not between': ['between'],
-}
+})
 
 /** Strings, quoted names and comments are skipped; `->` and `<<` are not comparisons. */
 const TOKEN =

@@ -1,10 +1,12 @@
+import { lookUp } from '../../../foundation/look-up.ts'
+
 /** The characters that may start a name in XML (production 4 of XML 1.0), and those that may follow. */
 const NAME_START =
   ':A-Z_a-z\\u00c0-\\u00d6\\u00d8-\\u00f6\\u00f8-\\u02ff\\u0370-\\u037d\\u037f-\\u1fff\\u200c\\u200d\\u2070-\\u218f\\u2c00-\\u2fef\\u3001-\\ud7ff\\uf900-\\ufdcf\\ufdf0-\\ufffd\\u{10000}-\\u{effff}'
 const NAME = `${NAME_START}\\-.0-9\\u00b7\\u0300-\\u036f\\u203f\\u2040`
 
 /** The classes whose meaning differs between XML Schema (appendix F of part 2) and JavaScript. */
-const CLASSES: Readonly<Record<string, string>> = {
+const CLASSES = lookUp<string>({
   d: '\\p{Nd}',
   D: '\\P{Nd}',
   w: '[^\\p{P}\\p{Z}\\p{C}]',
@@ -15,7 +17,7 @@ const CLASSES: Readonly<Record<string, string>> = {
   I: `[^${NAME_START}]`,
   c: `[${NAME}]`,
   C: `[^${NAME}]`,
-}
+})
 
 /**
  * Compiles a pattern that must match the whole value. Its syntax is that of XML Schema, as the standard says; what only

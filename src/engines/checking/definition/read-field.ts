@@ -1,3 +1,4 @@
+import { lookUp } from '../../../foundation/look-up.ts'
 import { quote } from '../../../foundation/text/quote.ts'
 import { TEXT_FORMATS } from '../engine/documents.ts'
 import { compileMoment } from '../engine/moments.ts'
@@ -29,7 +30,7 @@ const PROPERTIES = [
 ]
 
 /** The types to which a property applies. */
-const APPLIES: Readonly<Record<string, readonly FieldType[]>> = {
+const APPLIES = lookUp<readonly FieldType[]>({
   decimalChar: ['number'],
   groupChar: ['number', 'integer'],
   bareNumber: ['number', 'integer'],
@@ -40,7 +41,7 @@ const APPLIES: Readonly<Record<string, readonly FieldType[]>> = {
   categories: ['string', 'integer', 'list'],
   'mahi:items': ['list'],
   'mahi:decimals': ['number'],
-}
+})
 
 const ORDERED: readonly FieldType[] = [
   'integer',
@@ -54,7 +55,7 @@ const ORDERED: readonly FieldType[] = [
 ]
 
 /** The types to which a constraint applies; all others apply to every type. */
-const CONSTRAINED: Readonly<Record<string, readonly FieldType[]>> = {
+const CONSTRAINED = lookUp<readonly FieldType[]>({
   minLength: ['string', 'list', 'array', 'object'],
   maxLength: ['string', 'list', 'array', 'object'],
   minimum: ORDERED,
@@ -62,7 +63,7 @@ const CONSTRAINED: Readonly<Record<string, readonly FieldType[]>> = {
   exclusiveMinimum: ORDERED,
   exclusiveMaximum: ORDERED,
   pattern: ['string'],
-}
+})
 
 /** The kinds of field checks, in the order of findings. */
 export const FIELD_KINDS = [

@@ -1,3 +1,4 @@
+import { lookUp } from '../../../foundation/look-up.ts'
 import { suggest } from '../../../foundation/text/suggest.ts'
 import { CHECK_PROPERTIES, listPlaceholders, PARAMETERS, readCheck } from './check-info.ts'
 import {
@@ -165,7 +166,7 @@ export function readResource(node: Node, context: ResourceContext): Resource {
   }
 }
 
-const ALGORITHMS: Readonly<Record<string, number>> = { md5: 32, sha1: 40, sha256: 64, sha512: 128 }
+const ALGORITHMS = lookUp<number>({ md5: 32, sha1: 40, sha256: 64, sha512: 128 })
 
 /** Reads the digest of a file: that of MD5, or of the algorithm named before a colon. */
 function readHash(node: Node): Resource['hash'] {

@@ -1,5 +1,6 @@
 import { getOrMake } from '../../../foundation/get-or-make.ts'
 import { increment } from '../../../foundation/increment.ts'
+import { lookUp } from '../../../foundation/look-up.ts'
 import { formatNumber } from '../../../foundation/text/format-number.ts'
 import { NO_RECORDS } from '../../records/index.ts'
 import type { Check, Definition, Field, Resource } from '../definition/definition.ts'
@@ -362,11 +363,11 @@ export class Causes {
 const EXPORT_AGAIN = 'Export the file again as CSV in UTF-8, with the names of its columns in the first line.'
 
 /** The kinds of checks whose values say nothing about what is wrong. */
-const PLAIN_PHRASES: Readonly<Record<string, string>> = {
+const PLAIN_PHRASES = lookUp<string>({
   required: 'is empty',
   empty: 'has a value where it must be empty',
   spaces: 'has spaces at its ends',
-}
+})
 const PLAIN_KINDS = new Set([...Object.keys(PLAIN_PHRASES), 'unique'])
 
 /** The only value of a record of several columns that lacks others: a note below the records has no other. */

@@ -1,3 +1,4 @@
+import { lookUp } from '../../../foundation/look-up.ts'
 import { isDate } from '../parameters.ts'
 import { trimFraction } from './numbers.ts'
 
@@ -37,7 +38,7 @@ const words = (names: readonly string[]) =>
   names.map((name) => `${name.slice(0, 3)}${name.length > 3 ? `(?:${name.slice(3)})?` : ''}`).join('|')
 
 /** The pattern of each directive; those of two digits accept one, unless digits follow each other without a separator. */
-const DIRECTIVES: Readonly<Record<string, string>> = {
+const DIRECTIVES = lookUp<string>({
   a: `(?:${words(DAYS)})`,
   b: `(?:${words(MONTHS)})`,
   d: '\\d{1,2}',
@@ -53,9 +54,9 @@ const DIRECTIVES: Readonly<Record<string, string>> = {
   Y: '\\d{4}',
   z: '(?:z|[+-](?:0\\d|1[0-4]):?[0-5]\\d)',
   Z: '(?:utc|gmt|z)',
-}
+})
 /** Directives that stand for others; those of a locale are those of the locale C. */
-const COMBINED: Readonly<Record<string, string>> = {
+const COMBINED = lookUp<string>({
   A: '%a',
   B: '%b',
   h: '%b',
@@ -66,7 +67,7 @@ const COMBINED: Readonly<Record<string, string>> = {
   T: '%H:%M:%S',
   x: '%m/%d/%y',
   X: '%H:%M:%S',
-}
+})
 
 /** What a format of each type must contain: one of each list. */
 const NEEDED: Readonly<Record<MomentType, readonly string[]>> = {

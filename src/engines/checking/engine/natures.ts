@@ -1,3 +1,4 @@
+import { lookUp } from '../../../foundation/look-up.ts'
 import { quote } from '../../../foundation/text/quote.ts'
 import { isSpreadsheetError } from '../../records/index.ts'
 import type { Field } from '../definition/definition.ts'
@@ -419,7 +420,7 @@ function dropZeros(text: string): string {
   return text.replace(/[.,]0+$/, '')
 }
 
-const MARKS: Readonly<Record<string, string>> = { '.': 'point', ',': 'comma' }
+const MARKS = lookUp<string>({ '.': 'point', ',': 'comma' })
 
 /** Of a mark that may separate decimals or thousands. */
 function describeEither(mark: string, decimal: string, whole: string): Nature {

@@ -1,3 +1,4 @@
+import { lookUp } from '../../../foundation/look-up.ts'
 import { dropEnd } from '../../../foundation/text/drop-end.ts'
 
 /** How the numbers of a field are written. */
@@ -55,11 +56,11 @@ function compileForms(
   }
 }
 
-const SPECIAL: Readonly<Record<string, string>> = {
+const SPECIAL = lookUp<string>({
   nan: 'NaN',
   inf: 'Infinity',
   '-inf': '-Infinity',
-}
+})
 
 /** The digits of a number with its point moved by an exponent. */
 function shift(whole: string, fraction: string, exponent: number): string | undefined {

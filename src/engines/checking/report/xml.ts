@@ -1,10 +1,12 @@
-const ESCAPES: Record<string, string> = {
+import { lookUp } from '../../../foundation/look-up.ts'
+
+const ESCAPES = lookUp<string>({
   '&': '&amp;',
   '<': '&lt;',
   '>': '&gt;',
   '"': '&quot;',
   "'": '&#39;',
-}
+})
 
 /** Escapes text for XML and HTML, including attributes, and replaces characters that XML does not allow. */
 export function escapeText(text: string): string {
