@@ -3,7 +3,7 @@ import { isIP } from 'node:net'
 import type { RateLimit } from './api/access/rate-limit.ts'
 import type { Rate } from './api/request/body.ts'
 import { MOST_RECORDS } from './catalogue/records/limits.ts'
-import { readContainerLimit } from './foundation/command-line/memory.ts'
+import { LEAST_MEMORY_MB, readContainerLimit } from './foundation/command-line/memory.ts'
 import { readSealKeys } from './foundation/database/seal-keys.ts'
 import { UserError } from './foundation/faults/user-error.ts'
 import { joinOr } from './foundation/text/join-or.ts'
@@ -34,7 +34,7 @@ export const SETTINGS = {
     default: undefined,
     meaning:
       "megabytes of memory that a server or a worker keeps within; by default the container's limit, if it has one",
-    read: readWhole(128, 1_048_576),
+    read: readWhole(LEAST_MEMORY_MB, 1_048_576),
   }),
   HOST: define({ default: '127.0.0.1', meaning: 'IP address or host name to listen on', read: readText }),
   PORT: define({
@@ -368,7 +368,10 @@ export type Settings = { readonly [Name in Defaulted]: Value<Name> } & {
 }
 
 /** Settings that only work together. */
-const JWT_SETTINGS = ['JWT_ISSUER', 'JWT_AUDIENCE', 'JWT_JWKS_URL'] as const
+const TOGETHER = [
+  ['JWT_ISSUER', 'JWT_AUDIENCE', 'JWT_JWKS_URL'],
+  ['OIDC_ISSUER', 'OIDC_CLIENT_ID', 'PUBLIC_URL'],
+] as const
 
 type Environment = Readonly<Record<string, string | undefined>>
 
@@ -430,9 +433,10 @@ export function readSettings(given: Environment): Settings {
   if (settings.METRICS_PORT > 0 && settings.METRICS_PORT === settings.PORT) {
     faults.push(`METRICS_PORT and PORT must be different, not both ${settings.PORT}`)
   }
-  const missing = JWT_SETTINGS.filter((name) => !environment[name]?.trim())
-  if (missing.length > 0 && missing.length < JWT_SETTINGS.length) {
-    faults.push(`${missing.join(' and ')} must also be set: ${JWT_SETTINGS.join(', ')} only work together`)
+  for (const names of TOGETHER) {
+    const missing = names.filter((name) => !environment[name]?.trim())
+    if (missing.length > 0 && missing.length < names.length)
+      faults.push(`${missing.join(' and ')} must also be set: ${names.join(', ')} only work together`)
   }
   if (settings.DATABASE_READ_URL !== undefined && /^sqlite:/.test(settings.DATABASE_URL)) {
     faults.push('DATABASE_READ_URL requires a PostgreSQL DATABASE_URL; SQLite has no standbys')

@@ -1,5 +1,6 @@
 import type { Reader } from '../../foundation/database/database.ts'
 import { formatTimestamp } from '../../foundation/text/timestamp.ts'
+import { unavailable } from '../contract/problems.ts'
 import type { Audit } from './audit.ts'
 import type { Explain } from './keys.ts'
 import { isClient } from './remembered.ts'
@@ -67,7 +68,12 @@ export class AccessWatch {
     this.#stopped = true
   }
 
-  readonly isSuspended = (eid: string): boolean => this.#suspended?.has(eid) === true
+  /** @throws {Problem} `unavailable` until the suspensions have been read: a suspended organisation must not be served */
+  readonly isSuspended = (eid: string): boolean => {
+    if (this.#suspended === undefined)
+      throw unavailable('The service has not yet read which organisations are suspended. Try again.')
+    return this.#suspended.has(eid)
+  }
 
   /** From memory, so that every refusal takes the same time. */
   readonly explain: Explain = (id, keyHash, client) => {

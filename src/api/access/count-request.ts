@@ -37,15 +37,14 @@ export function countRequest(
   const own = counting.consume(limit, counterOf(callerOf(request), eid))
   if (eid === undefined || counting.limits.organisation === undefined)
     return whenKnown(own, (verdict) => assertAllowed(counting, request, limit, verdict, 'requests'))
-  // Both at once: over Redis, each takes a round trip.
-  const shared = counting.consume('organisation', eid)
-  return whenKnown(own, (verdict) =>
-    whenKnown(shared, (of) => {
-      assertAllowed(counting, request, limit, verdict, 'requests')
+  return whenKnown(own, (verdict) => {
+    // A request that its own limit refuses must not use up the allowance of the organisation's other credentials.
+    assertAllowed(counting, request, limit, verdict, 'requests')
+    return whenKnown(counting.consume('organisation', eid), (of) => {
       if (of?.allowed === false)
         assertAllowed(counting, request, 'organisation', of, `requests of organisation ${eid}`)
-    }),
-  )
+    })
+  })
 }
 
 /**

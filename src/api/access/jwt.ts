@@ -39,6 +39,9 @@ const ACCESS_TOKEN = /^(?:application\/)?(?:at\+)?jwt$/i
 /** Tolerated clock difference to the issuer, in seconds. */
 const CLOCK_SKEW = 60
 
+/** The end of the last year that RFC 3339 can write, in milliseconds since 1970. */
+const LATEST = Date.UTC(9999, 11, 31, 23, 59, 59, 999)
+
 /**
  * Creates the verifier of an issuer's JSON Web Tokens (RFC 7519, checked as RFC 8725 recommends). A token is invalid
  * whether the fault is in the token, its key or the JWKS URL; the debug log has the reason.
@@ -104,6 +107,7 @@ function describeFault(error: unknown): string {
 function readPrincipal(claims: JWTPayload, eidClaim: string, keyedHash: KeyedHash): Principal {
   const { iss, sub, exp } = claims
   if (!isText(sub) || exp === undefined) throw new TokenRefused('"sub" claim must be a string')
+  if ((exp + CLOCK_SKEW) * 1000 > LATEST) throw new TokenRefused('"exp" claim must be a date')
   const client = [claims.client_id, claims.azp].find(isText)
   const subject = keyedHash(JSON.stringify([iss, sub]))
   return {

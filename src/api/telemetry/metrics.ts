@@ -63,7 +63,7 @@ export class Metrics {
       labelNames: label === undefined ? [] : [label],
       registers: [this.registry],
       async collect() {
-        const value = await read()
+        const value = await tryRead(read)
         // Synchronously, so that no concurrent scrape finds the series missing.
         this.reset()
         for (const [labels, number] of series(value, label)) this.set(labels, number)
@@ -120,7 +120,9 @@ export class Metrics {
       labelNames: label === undefined ? [] : [label],
       registers: [this.registry],
       async collect() {
-        const value = await read()
+        const value = await tryRead(read)
+        // A counter never falls: while it cannot be read, it stays as it was.
+        if (value === undefined) return
         this.reset()
         for (const [labels, number] of series(value, label)) this.inc(labels, number)
       },
@@ -174,6 +176,15 @@ export class Metrics {
       async () => ofEach(({ durations }) => durations),
       'operation',
     )
+  }
+}
+
+/** One metric that cannot be read, such as while the database is away, must not hide the others. */
+async function tryRead(read: Read): Promise<Value> {
+  try {
+    return await read()
+  } catch {
+    return undefined
   }
 }
 

@@ -30,6 +30,9 @@ const YOUNG = ['--max-semi-space-size=8', '--min-semi-space-size=8']
  */
 const GROWTH = '--heap-growing-percent=100'
 
+/** The least that MEMORY_MB may be: V8 ends with a segmentation fault where its heap has only a few megabytes. */
+export const LEAST_MEMORY_MB = 128
+
 type Environment = Readonly<Record<string, string | undefined>>
 
 export interface Launch {
@@ -47,7 +50,9 @@ export function planLaunch(environment: Environment, flags: readonly string[] = 
   const given = [...flags, ...(environment.NODE_OPTIONS ?? '').split(' ')]
   const isGiven = (flag: string) =>
     given.some((each) => each.replaceAll('_', '-').startsWith(flag.replace(/=.*/, '')))
-  const memory = Number(environment.MEMORY_MB) || readContainerLimit()
+  // A setting that is refused changes nothing: the process has to live long enough to say so.
+  const set = Number(environment.MEMORY_MB)
+  const memory = set >= LEAST_MEMORY_MB ? set : readContainerLimit()
   const wanted = [
     // One of the two alone could contradict the other.
     ...(YOUNG.some(isGiven) ? [] : YOUNG),

@@ -107,7 +107,9 @@ export async function takeOne(
   kinds: readonly JobKind[],
   stopping: AbortSignal,
 ): Promise<boolean> {
-  const job = await claim(database, randomBytes(9).toString('base64url'), kinds)
+  // A claimed job without a handler would stay leased.
+  const handled = kinds.filter((kind) => handlers[kind] !== undefined)
+  const job = await claim(database, randomBytes(9).toString('base64url'), handled)
   outage.worked()
   const handler = job === undefined ? undefined : handlers[job.kind]
   if (job === undefined || handler === undefined) return false

@@ -1,0 +1,101 @@
+import { expect, test } from 'vitest'
+import { AccessWatch } from '../src/api/access/access-watch.ts'
+import { Audit } from '../src/api/access/audit.ts'
+import { Metrics } from '../src/api/telemetry/metrics.ts'
+import { planLaunch } from '../src/foundation/command-line/memory.ts'
+import { claim, enqueue } from '../src/foundation/jobs/queue.ts'
+import { takeOne } from '../src/foundation/jobs/worker.ts'
+import { Outage } from '../src/foundation/outage.ts'
+import { readSettings } from '../src/settings.ts'
+import { Issuer } from './support/jwks.ts'
+import { openTemporary } from './support/reused-schemas.ts'
+import { Service } from './support/service.ts'
+
+test('what a key is refused does not count for its organisation', async () => {
+  const service = await Service.start({ RATE_LIMIT_RESULTS: '2/3600', RATE_LIMIT_ORGANISATION: '5/3600' })
+  await service.publish([], { token: 'submission' })
+  const get = async (key: string) => {
+    const url = '/v1/submissions/submission/validation-results'
+    return (await service.get(url, { 'x-api-key': key, eid: '1001' })).statusCode
+  }
+  const noisy = await service.createKey({ client: 'noisy', eids: ['1001'] })
+  const other = await service.createKey({ client: 'other', eids: ['1001'] })
+  const statuses = await Promise.all(Array.from({ length: 20 }, () => get(noisy.key)))
+  expect(statuses.filter((status) => status === 200)).toHaveLength(2)
+  expect([await get(other.key), await get(other.key), await get(other.key)]).toEqual([200, 200, 429])
+})
+
+test('no organisation is served before the suspensions have been read', async () => {
+  let fails = true
+  const database = await openTemporary()
+  const reader = {
+    ...database,
+    all: async <Row>(sql: string, parameters?: Parameters<typeof database.all>[1]): Promise<Row[]> => {
+      if (fails && sql.includes('organisation_suspension')) throw new Error('away')
+      return await database.all<Row>(sql, parameters)
+    },
+  } as typeof database
+  const watch = await AccessWatch.start(reader, new Audit({ warn: () => undefined }))
+  expect(() => watch.isSuspended('1001')).toThrow(expect.objectContaining({ slug: 'unavailable' }))
+  fails = false
+  await watch.refresh()
+  expect(watch.isSuspended('1001')).toBe(false)
+  watch.stop()
+})
+
+test('a job of a kind that a worker has no handler for stays in the queue', async () => {
+  const database = await openTemporary()
+  await database.write('job:test', (writer) => enqueue(writer, { kind: 'index', subject: '1', eid: '' }))
+  const options = {
+    database,
+    handlers: {},
+    onError: () => undefined,
+    outage: new Outage(
+      () => undefined,
+      () => undefined,
+    ),
+  }
+  expect(await takeOne(options, ['index'], new AbortController().signal)).toBe(false)
+  expect(await claim(database, 'another', ['index'])).toMatchObject({ attempts: 1 })
+})
+
+test('a metric that cannot be read hides no other, and a counter never falls', async () => {
+  const metrics = new Metrics()
+  let fails = false
+  const read = async () => {
+    if (fails) throw new Error('the database is away')
+    return 7
+  }
+  metrics.gauge('mahi_gauge', 'One.', read)
+  metrics.counter('mahi_counter_total', 'Another.', read)
+  metrics.gauge('mahi_other', 'A third.', () => 1)
+  const lines = async () =>
+    (await metrics.registry.metrics())
+      .split('\n')
+      .filter((line) => /^mahi_(?:gauge|counter|other)/.test(line))
+  expect(await lines()).toEqual(['mahi_gauge 7', 'mahi_counter_total 7', 'mahi_other 1'])
+  fails = true
+  expect(await lines()).toEqual(['mahi_gauge Nan', 'mahi_counter_total 7', 'mahi_other 1'])
+})
+
+test('a token that expires later than any date is refused', async () => {
+  const issuer = await Issuer.start()
+  const key = await issuer.addKey()
+  const service = await Service.start(issuer.settings)
+  for (const [exp, status] of [
+    [253_402_300_739, 200],
+    [253_402_300_740, 401],
+    [1e300, 401],
+  ] as const) {
+    const authorization = `Bearer ${await issuer.sign(key, { exp })}`
+    expect((await service.get('/v1/me', { 'x-api-key': undefined, authorization })).statusCode).toBe(status)
+  }
+})
+
+test('settings that cannot work stop the start with a sentence', () => {
+  expect(planLaunch({ MEMORY_MB: '10' }).flags.join()).not.toMatch('max-old-space-size=4')
+  expect(() => readSettings({ MEMORY_MB: '10' })).toThrow(/MEMORY_MB must be/)
+  expect(() => readSettings({ OIDC_ISSUER: 'https://login.example' })).toThrow(
+    'OIDC_CLIENT_ID and PUBLIC_URL must also be set: OIDC_ISSUER, OIDC_CLIENT_ID, PUBLIC_URL only work together',
+  )
+})
