@@ -22,7 +22,8 @@ export interface Backup {
  */
 export async function backUp(url: string, file: string): Promise<Backup> {
   let database: Database | undefined
-  const part = `${file}.part`
+  /** What is removed at the end; nothing before it is known to be the backup's own. */
+  let part: string | undefined
   try {
     database = await connectDatabase(url, { existing: true })
     await assertTables(database)
@@ -30,6 +31,9 @@ export async function backUp(url: string, file: string): Promise<Backup> {
       throw new DatabaseUnusable(
         `${file} is a folder. Name a file, such as ${join(file, 'mahi.backup')}, or keep several in it with --keep`,
       )
+    const target = `${file}.part`
+    if (url.startsWith('sqlite:')) assertNotDatabase(pathOf(url), [file, target])
+    part = target
     rmSync(part, { force: true })
     createPrivate(part)
     if (url.startsWith('sqlite:')) {
@@ -49,10 +53,26 @@ export async function backUp(url: string, file: string): Promise<Backup> {
   } catch (error) {
     throw await describeFailure(database, explainFile(error, file))
   } finally {
-    removePart(part)
+    if (part !== undefined) removePart(part)
     await database?.close()
   }
   return { file: resolve(file), bytes: statSync(file).size }
+}
+
+/**
+ * A backup in the place of the database, or of a file that SQLite keeps beside it, would destroy what it copies.
+ *
+ * @throws {DatabaseUnusable}
+ */
+function assertNotDatabase(database: string, written: readonly string[]): void {
+  const identify = (path: string) => {
+    const found = statSync(path, { throwIfNoEntry: false })
+    return found === undefined ? resolve(path) : `${found.dev} ${found.ino}`
+  }
+  const own = ['', '-wal', '-shm', '-journal'].map((end) => identify(`${database}${end}`))
+  const taken = written.find((path) => own.includes(identify(path)))
+  if (taken !== undefined)
+    throw new DatabaseUnusable(`${taken} belongs to the database itself. Name another file for the backup`)
 }
 
 /** Its folder may be no folder. */
