@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { isIP } from 'node:net'
+import { distance } from 'fastest-levenshtein'
 import type { RateLimit } from './api/access/rate-limit.ts'
 import type { Rate } from './api/request/body.ts'
 import { MOST_RECORDS } from './catalogue/records/limits.ts'
@@ -422,6 +423,7 @@ export function readSettings(given: Environment): Settings {
       )
     }
   }
+  faults.push(...findMisspelt(environment))
   const settings = values as Settings
   for (const [name, most] of [
     ['OCCUPATIONS_LIMIT_DEFAULT', 'OCCUPATIONS_LIMIT_MAX'],
@@ -443,6 +445,28 @@ export function readSettings(given: Environment): Settings {
   }
   if (faults.length > 0) throw new SettingsRefused(faults)
   return settings
+}
+
+/** Shorter names, such as HOST, are near to too many others. */
+const LEAST_NAME = 8
+/** Letters by which a misspelt name differs, at most. */
+const MOST_WRONG = 2
+
+/**
+ * Names that are probably meant as a setting that is not set: without a word, ENCRYPTION_KEY instead of ENCRYPTION_KEYS
+ * would store plain text.
+ */
+function findMisspelt(environment: Environment): string[] {
+  const unset = Object.keys(SETTINGS).filter((name) => {
+    return name.length >= LEAST_NAME && !environment[name]?.trim() && !environment[`${name}_FILE`]?.trim()
+  })
+  const isKnown = (name: string) => Object.hasOwn(SETTINGS, name.replace(/_FILE$/, ''))
+  return Object.keys(environment)
+    .filter((name) => !isKnown(name) && environment[name]?.trim())
+    .flatMap((name) => {
+      const meant = unset.find((each) => distance(name.replace(/_FILE$/, ''), each) <= MOST_WRONG)
+      return meant === undefined ? [] : [`${name} is not a setting. Write ${meant}, or remove it`]
+    })
 }
 
 /** The memory in which the search index is built, in bytes. */

@@ -95,6 +95,17 @@ test('a token that expires later than any date is refused', async () => {
 test('settings that cannot work stop the start with a sentence', () => {
   expect(planLaunch({ MEMORY_MB: '10' }).flags.join()).not.toMatch('max-old-space-size=4')
   expect(() => readSettings({ MEMORY_MB: '10' })).toThrow(/MEMORY_MB must be/)
+  for (const [name, meant] of [
+    ['OCCUPATION_ACCESS', 'OCCUPATIONS_ACCESS'],
+    ['ENCRYPTION_KEY', 'ENCRYPTION_KEYS'],
+    ['DATABASE_URI', 'DATABASE_URL'],
+  ] as const) {
+    const refused = `${name} is not a setting. Write ${meant}, or remove it`
+    expect(() => readSettings({ [name]: 'x' })).toThrow(refused)
+  }
+  // Another program's name, and one beside the setting that it resembles.
+  const environment = { HOSTNAME: 'x', NODE_ENV: 'x', DATABASE_URI: 'x', DATABASE_URL: 'sqlite:mahi.db' }
+  expect(readSettings(environment).DATABASE_URL).toBe('sqlite:mahi.db')
   expect(() => readSettings({ OIDC_ISSUER: 'https://login.example' })).toThrow(
     'OIDC_CLIENT_ID and PUBLIC_URL must also be set: OIDC_ISSUER, OIDC_CLIENT_ID, PUBLIC_URL only work together',
   )
