@@ -16,6 +16,7 @@ import { openReads, openTraces, reportBuild, reportPrimary } from './observe.ts'
 import { reportState } from './operate/gauges.ts'
 import type { Settings } from './settings.ts'
 import { WorkerProcess } from './submissions/runs/worker-process.ts'
+import { assertWritable } from './writable.ts'
 
 export interface ServerOptions {
   /** Filled in on the reference page, for browsers on this machine. */
@@ -58,6 +59,8 @@ export async function startServer(
       (opened) => opened.close(),
     )
     await assertComplete(database)
+    const { CHECK_FOLDER, ERASURE_LOG, SNAPSHOT_FOLDER } = settings
+    assertWritable({ CHECK_FOLDER, ERASURE_LOG, SNAPSHOT_FOLDER })
     const revisions = lifecycle.own(await RevisionWatch.start(database), (watch) => watch.stop())
     reportPrimary(revisions, metrics, log.logger)
     reportState(database, metrics)

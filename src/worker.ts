@@ -10,6 +10,7 @@ import { checkLimitsOf } from './submissions/check-limits.ts'
 import { openSealer } from './submissions/encryption/open-sealer.ts'
 import { Definitions } from './submissions/rules/definitions.ts'
 import { startSubmissionWorker } from './submissions/runs/worker.ts'
+import { assertWritable } from './writable.ts'
 
 /**
  * Opens the database and runs its queued jobs until stopped.
@@ -34,6 +35,7 @@ export async function startWork(settings: Settings): Promise<void> {
       await openDatabase(settings.DATABASE_URL, { poolSize: settings.DATABASE_POOL_SIZE }),
       (opened) => opened.close(),
     )
+    assertWritable({ CHECK_FOLDER: settings.CHECK_FOLDER })
     const sealer = await openSealer(database, settings)
     const runs = Math.max(1, settings.WORKERS)
     lifecycle.own(

@@ -7,6 +7,7 @@ import { claim, enqueue } from '../src/foundation/jobs/queue.ts'
 import { takeOne } from '../src/foundation/jobs/worker.ts'
 import { Outage } from '../src/foundation/outage.ts'
 import { readSettings } from '../src/settings.ts'
+import { InstallationHere } from './support/command-here.ts'
 import { Issuer } from './support/jwks.ts'
 import { openTemporary } from './support/reused-schemas.ts'
 import { Service } from './support/service.ts'
@@ -89,6 +90,18 @@ test('a token that expires later than any date is refused', async () => {
   ] as const) {
     const authorization = `Bearer ${await issuer.sign(key, { exp })}`
     expect((await service.get('/v1/me', { 'x-api-key': undefined, authorization })).statusCode).toBe(status)
+  }
+})
+
+test('a folder or a log that cannot be written stops the start, and names its setting', async () => {
+  const mahi = new InstallationHere()
+  const wrong = mahi.write('file', '')
+  for (const name of ['CHECK_FOLDER', 'ERASURE_LOG', 'SNAPSHOT_FOLDER']) {
+    const path = `${mahi.folder}/${wrong}/${name}`
+    expect(await mahi.run(['serve'], { environment: { [name]: path } })).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining(`${name} names ${path}, which this user cannot write to (E`),
+    })
   }
 })
 
