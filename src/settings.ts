@@ -290,7 +290,7 @@ export const SETTINGS = {
   OIDC_ISSUER: define({
     default: undefined,
     meaning: 'identity provider with which people sign in to the console',
-    read: readWebAddress,
+    read: readIssuer,
   }),
   OIDC_CLIENT_ID: define({
     default: undefined,
@@ -619,6 +619,13 @@ function readWebAddress(text: string): string {
   const address = /^https?:\/\//.test(text) ? URL.parse(text) : null
   if (address !== null && !address.username && !address.password) return text
   throw new Error('must be a URL such as https://login.example/keys')
+}
+
+/** Whoever can read or change what comes from an identity provider can sign in as anybody. */
+function readIssuer(text: string): string {
+  const { protocol, hostname } = new URL(readWebAddress(text))
+  if (protocol === 'https:' || /^(?:localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(hostname)) return text
+  throw new Error('must begin with https:// unless it is on this machine')
 }
 
 function readOrigins(text: string): '*' | readonly string[] {

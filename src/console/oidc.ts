@@ -2,6 +2,7 @@ import * as openid from 'openid-client'
 import type { KeyedHash } from '../api/access/jwt.ts'
 import { SESSION_LIFETIME } from '../api/access/keys.ts'
 import { DEFAULT_SCOPES, type Principal, SCOPES, type Scope } from '../api/access/principal.ts'
+import { createBoundedFetch } from '../foundation/bounded-fetch.ts'
 
 export interface OidcOptions {
   readonly issuer: string
@@ -13,6 +14,11 @@ export interface OidcOptions {
   readonly eidClaim: string
   readonly keyedHash: KeyedHash
 }
+
+/** Timeout of a request to the provider, in seconds. */
+const TIMEOUT = 10
+/** The longest response of the provider, in bytes: its documents, keys and tokens have some KB. */
+const MOST_BYTES = 1024 * 1024
 
 /** Data kept while the browser is at the identity provider. */
 interface SigningIn {
@@ -93,9 +99,17 @@ export class Oidc {
   #discover(): Promise<openid.Configuration> {
     const { issuer, clientId, clientSecret } = this.#options
     const url = new URL(issuer)
-    const insecure = url.protocol === 'http:' ? { execute: [openid.allowInsecureRequests] } : {}
     this.#configuration ??= openid
-      .discovery(url, clientId, clientSecret, undefined, { timeout: 10, ...insecure })
+      .discovery(url, clientId, clientSecret, undefined, {
+        timeout: TIMEOUT,
+        [openid.customFetch]: createBoundedFetch(MOST_BYTES),
+        execute: [
+          // The ID token must be signed by a key that the provider publishes.
+          openid.enableNonRepudiationChecks,
+          // The setting allows http:// on this machine only.
+          ...(url.protocol === 'http:' ? [openid.allowInsecureRequests] : []),
+        ],
+      })
       .catch((error: unknown) => {
         this.#configuration = undefined
         throw error

@@ -1,4 +1,5 @@
-import { createRemoteJWKSet, customFetch, errors, type FetchImplementation, type JWTVerifyGetKey } from 'jose'
+import { createRemoteJWKSet, customFetch, errors, type JWTVerifyGetKey } from 'jose'
+import { createBoundedFetch } from '../../foundation/bounded-fetch.ts'
 import { type Problem, unavailable } from '../contract/problems.ts'
 import { describeReason } from './reason.ts'
 
@@ -35,7 +36,7 @@ export class IssuerKeys {
       cacheMaxAge: Number.POSITIVE_INFINITY,
       cooldownDuration: Number.POSITIVE_INFINITY,
       timeoutDuration: TIMEOUT,
-      [customFetch]: fetchBounded,
+      [customFetch]: createBoundedFetch(MAX_BYTES),
     })
     this.#log = log
     this.#onChange = onChange
@@ -108,18 +109,4 @@ function noKeys(): Problem {
     'The identity provider has not answered yet, so the token cannot be verified.',
     COOLDOWN / 1000,
   )
-}
-
-/** Fetches at most MAX_BYTES. */
-const fetchBounded: FetchImplementation = async (url, options) => {
-  const response = await fetch(url, options)
-  const chunks: Uint8Array[] = []
-  let bytes = 0
-  for await (const chunk of response.body ?? []) {
-    bytes += chunk.length
-    // Leaving the loop cancels the rest of the response.
-    if (bytes > MAX_BYTES) throw new Error(`the JWK Set is larger than ${MAX_BYTES} bytes`)
-    chunks.push(chunk)
-  }
-  return new Response(Buffer.concat(chunks), { status: response.status })
 }
