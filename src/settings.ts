@@ -584,7 +584,7 @@ function readDatabaseUrl(text: string): string {
   throw new Error('must be a URL such as sqlite:var/mahi.db or postgres://user@host/database')
 }
 
-const SEVERAL_HOSTS = /^postgres(?:ql)?:\/\/[^/?#]*,|[?&]host=[^&]*(?:,|%2c)|[?&]target_session_attrs=/i
+const SEVERAL_HOSTS = /^postgres(?:ql)?:\/\/[^/?#]*,|[?&]host=[^?&]*(?:,|%2c)|[?&]target_session_attrs=/i
 
 /** @throws {Error} for lists of hosts, which the driver would treat as one host name and fail with ENOTFOUND */
 function isPostgresUrl(text: string): boolean {

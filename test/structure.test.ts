@@ -142,14 +142,6 @@ const OWNERS: Readonly<Record<string, string>> = {
   submission_run: 'submissions',
 }
 
-test('no regular expression looks for a run at the end of a text: that takes the square of the length of another run', () => {
-  // A run of one character or of a class, from any place up to the end of the text.
-  const run = /[\s(=]\/(?:\\.|\[(?:\\.|[^\]\\])*\]|[^\\[^/\s])[+*]\$\/[a-z]*[\s,.)]/
-  expect(`replace(/0+$/, '')`).toMatch(run)
-  expect('const after = /[^\\d\\-()]*$/\n').toMatch(run)
-  expect(sources.filter((file) => run.test(read(file)))).toEqual([])
-})
-
 test('a table is read and written by its owner only', () => {
   const migrations = 'src/foundation/database/migrations/'
   const tables = sources

@@ -129,7 +129,7 @@ export function createRequests(options: ClientOptions): Requests {
   const keyHeader: Record<string, string> = apiKey === undefined ? {} : { 'x-api-key': apiKey }
   // Refuses here what fetch would refuse at every attempt, as if it were a fault of the network.
   const { url: address } = new Request(String(options.baseUrl), { headers: keyHeader })
-  const base = address.replace(/\/*(?:[?#].*)?$/, '')
+  const base = (address.split(/[?#]/, 1)[0] ?? '').replace(/(?<!\/)\/+$/, '')
   const pages = new Map<string, { text: string; etag: string }>()
   const revisions = new SeenRevisions()
 

@@ -18,5 +18,5 @@ export function renderInline(text: string): string {
   return escapeHtml(text)
     .replaceAll(/`([^`]+)`/g, '<code>$1</code>')
     .replaceAll(/\*\*([^*]+)\*\*/g, '<strong>$1</strong>')
-    .replaceAll(/\[([^\]]+)\]\((\/[^)\s]*)\)/g, '<a href="$2">$1</a>')
+    .replaceAll(/\[([^\][]+)\]\((\/[^()\s]*)\)/g, '<a href="$2">$1</a>')
 }

@@ -8,7 +8,8 @@ const MAX_MESSAGE = 1000
 const MAX_CAUSES = 5
 
 /** Secrets that a library may log: the secret part of a key or a JWT, and a submission's token. */
-const SECRETS = /(mahi_[0-9a-f]{12})_[\w-]{43}|\beyJ[\w-]+\.[\w-]+\.[\w-]*|(\/submissions\/)[^/"?\s]+/g
+const SECRETS =
+  /(mahi_[0-9a-f]{12})_[\w-]{43}|(?<![\w-])eyJ[\w-]+\.[\w-]+\.[\w-]*|(\/submissions\/)[^/"?\s]+/g
 
 export interface Log {
   readonly logger: Logger

@@ -55,7 +55,7 @@ export function readSynonymLines(file: string, text: string): string[][] {
   const faults = new FaultList()
   const lists: string[][] = []
   for (const [index, line] of text.split(/\r?\n/).entries()) {
-    const content = line.replace(/#.*$/, '').trim()
+    const content = (line.split('#', 1)[0] ?? '').trim()
     if (content === '') continue
     const phrases = content.split('=').map((phrase) => phrase.trim().normalize('NFC'))
     if (phrases.length > 1 && phrases.every((phrase) => phrase !== '')) lists.push(phrases)

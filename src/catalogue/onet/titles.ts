@@ -21,7 +21,7 @@ export function isPlural(title: string): boolean {
 }
 
 function beforeOf(phrase: string): string {
-  return phrase.replace(/ of .*$/i, '')
+  return phrase.split(/ of /i, 1)[0] ?? ''
 }
 
 export interface AlternateTitle {

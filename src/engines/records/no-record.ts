@@ -21,12 +21,12 @@ export function describeNoRecord(
   if (isBlank(first)) return isEmpty(cells, count) ? EMPTY : undefined
   if (first === header[0]) return count === header.length && isSame(cells, header) ? HEADER : undefined
   // Spreadsheets have them below their records.
-  if (first.length <= LONGEST_TOTAL && TOTAL.test(first))
+  if (first.length <= LONGEST_TOTAL && TOTAL.test(first.trim()))
     return isHalfEmpty(cells, count) ? TOTALS : undefined
   return undefined
 }
 
-const TOTAL = /^\s*(?:grand |sub-?)?totals?\s*:?\s*$/i
+const TOTAL = /^(?:grand |sub-?)?totals?\s*:?$/i
 const LONGEST_TOTAL = 16
 
 function isSame(cells: readonly string[], header: readonly string[]): boolean {

@@ -41,10 +41,9 @@ const CELL_OR_VALUE = /<(?:\w{1,20}:)?(?:c\s([^<>]*)|v(?:\s[^<>]*)?>([^<]*))/g
 
 function readAttributes(text: string): Readonly<Record<string, string>> {
   return Object.fromEntries(
-    [...text.matchAll(/([\w:]+)\s*=\s*(?:"([^"]*)"|'([^']*)')/g)].map(([, name = '', one, other]) => [
-      name,
-      unescapeXml(one ?? other ?? ''),
-    ]),
+    [...text.matchAll(/(?<![\w:])([\w:]+)\s*=\s*(?:"([^"]*)"|'([^']*)')/g)].map(
+      ([, name = '', one, other]) => [name, unescapeXml(one ?? other ?? '')],
+    ),
   )
 }
 

@@ -16,9 +16,7 @@ function keepDigits(_name: string, value: unknown, { source }: { source?: string
 
 /** Binary floating-point numbers have all decimal numbers of up to 15 digits that are not too large or too small. */
 function mayBeChanged(source: string, value: number): boolean {
-  const digits = source
-    .replace(/[eE].*$/, '')
-    .replace(/\D/g, '')
-    .replace(/^0+/, '')
+  const [mantissa = ''] = source.split(/[eE]/, 1)
+  const digits = mantissa.replace(/\D/g, '').replace(/^0+/, '')
   return digits.length > 15 || !Number.isFinite(value) || (value === 0 && digits !== '')
 }

@@ -111,7 +111,16 @@ function isCertain(sequence: Uint8Array): boolean {
 const OTHER_STARTS = new RegExp(`[${OTHERS.flatMap(({ starts }) => starts).join('')}]`, 'u')
 
 /** A replacement character, or a question mark within a word or before one: `k?hungahunga`. */
-const LOST = /\S*(?:\ufffd|\p{L}\?\p{L}|(?<=^|\s)\?\p{L})\S*/u
+const LOST = /\ufffd|\p{L}\?\p{L}|(?<=^|\s)\?\p{L}/u
+
+/** The first word with a lost character. */
+function findLost(text: string): string | undefined {
+  const found = LOST.exec(text)
+  if (found === null) return undefined
+  let start = found.index
+  while (start > 0 && /\S/.test(text.charAt(start - 1))) start--
+  return /^\S+/.exec(text.slice(start))?.[0]
+}
 
 /** Why a text has probably lost characters to another character set; `undefined` if it has not. */
 export function findLostCharacters(text: string): string | undefined {
@@ -119,7 +128,7 @@ export function findLostCharacters(text: string): string | undefined {
   if (cut !== undefined)
     return `has ${quote(cut, 40)}, where UTF-8 was probably decoded as Windows-1252 and lost a byte: enter it again, or export the data again as UTF-8`
   if (!text.includes('\ufffd') && !text.includes('?')) return undefined
-  const word = LOST.exec(text)?.[0]
+  const word = findLost(text)
   // The query of a URL follows a question mark.
   if (word === undefined || (!word.includes('\ufffd') && /[/=&@]|www\./.test(word))) return undefined
   const what = word.includes('\ufffd') ? 'U+FFFD' : 'a question mark'

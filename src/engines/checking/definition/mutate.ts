@@ -27,7 +27,7 @@ const CHANGES = lookUp<readonly string[]>({
 
 /** Strings, quoted names and comments are skipped; `->` and `<<` are not comparisons. */
 const TOKEN =
-  /'(?:[^']|'')*'|"(?:[^"]|"")*"|--[^\n]*|\/\*[\s\S]*?\*\/|->>?|<<|>>|<=|>=|<>|!=|==|[=<>]|\b(?:is\s+not|not\s+in|not\s+exists|not\s+between|is|in|exists|between)\b/gi
+  /'(?:[^']|'')*(?:'|$)|"(?:[^"]|"")*(?:"|$)|--[^\n]*|\/\*[\s\S]*?(?:\*\/|$)|->>?|<<|>>|<=|>=|<>|!=|==|[=<>]|\b(?:is\s+not|not\s+in|not\s+exists|not\s+between|is|in|exists|between)\b/gi
 
 /** Returns every variant of a query with one changed comparison. */
 export function mutateComparisons(sql: string): Mutant[] {

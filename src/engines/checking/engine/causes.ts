@@ -147,7 +147,8 @@ export class Causes {
     const { resource, check, message, field: named, record } = finding
     if (check === resource.fileCheck) {
       // A second sentence, or an option, says what to do with this file.
-      const isAdvised = /\. \S.*[.?]$|--file /s.test(message)
+      const isAdvised =
+        message.includes('--file ') || (/[.?]$/.test(message) && /\. \S/.test(message.slice(0, -1)))
       const fix = message.endsWith(' is missing.') ? 'Add the file.' : EXPORT_AGAIN
       return this.#list.make('file', `file:${resource.name}`, finding, () => message, { isAdvised, fix })
     }

@@ -250,7 +250,7 @@ export function listPairs(definition: Definition, bare: string, { own, uses }: R
     }
   }
   for (const [, one = '', first = '', two = '', second = ''] of bare.matchAll(
-    /(\w+)\.(\w+)\s*=\s*(\w+)\.(\w+)/g,
+    /\b(\w+)\.(\w+)\s*=\s*(\w+)\.(\w+)/g,
   )) {
     const [left, right] = [aliases.get(one), aliases.get(two)]
     if (left === own.table.toLowerCase() && right === use.resource.table.toLowerCase()) addPair(first, second)

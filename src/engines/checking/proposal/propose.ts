@@ -176,7 +176,7 @@ function toName(text: string): string {
     .toLowerCase()
     .replace(/\p{M}/gu, '')
     .replace(/[^a-z0-9_]+/g, '-')
-    .replace(/^-+|-+$/g, '')
+    .replace(/^-|-$/g, '')
 }
 
 /** Checks the files against the proposal until nothing is found that can be removed from it. */

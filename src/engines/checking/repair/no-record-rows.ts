@@ -24,7 +24,7 @@ export function compileNoRecords(
   const required = positions.filter((position, field) => position > 0 && testers[field]?.needsValue)
   // What is neither a name nor a valid record is nothing but a sum.
   const isSum = ([name = '', ...values]: readonly string[]) =>
-    values.every((value) => isBlank(value) || NUMBER.test(value)) &&
+    values.every((value) => isBlank(value) || isNumber(value)) &&
     (first?.isValid(name.trim()) === false ||
       required.some((position) => isBlank(values[position - 1] ?? '')))
   return (cells, count) => {
@@ -37,7 +37,11 @@ export function compileNoRecords(
   }
 }
 
-const NUMBER = /^\s*[-+]?[\d., ]*\d\s*%?\s*$/
+/** A number, or a percentage, as a spreadsheet shows it. */
+function isNumber(cell: string): boolean {
+  const text = cell.trim()
+  return /^[-+]?[\d., ]*\d$/.test(text.endsWith('%') ? text.slice(0, -1).trimEnd() : text)
+}
 
 function isBlank(cell: string): boolean {
   return cell.trim() === ''
