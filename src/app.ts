@@ -1,4 +1,4 @@
-import type { FastifyBaseLogger, FastifyRequest } from 'fastify'
+import type { FastifyBaseLogger } from 'fastify'
 import { createAccess } from './api/access/create-access.ts'
 import type { ConsumeLimit } from './api/access/rate-limit.ts'
 import type { Part } from './api/contract/part.ts'
@@ -12,7 +12,6 @@ import { registerHealth } from './api/serving/health.ts'
 import { createServing, type Serving } from './api/serving/serving.ts'
 import type { Log } from './api/telemetry/log.ts'
 import type { Metrics } from './api/telemetry/metrics.ts'
-import type { Traces } from './api/telemetry/traces.ts'
 import { createCatalogue } from './catalogue/create-catalogue.ts'
 import { createConsole } from './console/create-console.ts'
 import type { Database } from './foundation/database/database.ts'
@@ -35,8 +34,6 @@ export interface AppOptions {
   /** Ends the service: requests first, then everything that they use. */
   readonly lifecycle: Lifecycle
   readonly log: Log
-  /** Absent if traces are off. */
-  readonly traces?: Traces | undefined
   /** Filled in on the reference page, for browsers on this machine. */
   readonly demo?: DemoCredentials | undefined
 }
@@ -47,7 +44,7 @@ export interface AppOptions {
  * @throws {DatabaseUnusable} if the encryption keys are not those of the database
  */
 export async function buildApp(options: AppOptions): Promise<Pick<Serving, 'app' | 'cutOffRest'>> {
-  const { settings, database, standby, revisions, consume, metrics, lifecycle, traces } = options
+  const { settings, database, standby, revisions, consume, metrics, lifecycle } = options
   const log = options.log.logger as FastifyBaseLogger
   const own = <Created extends Part>(part: Created): Created => {
     metrics.report(part.metrics)
@@ -59,7 +56,6 @@ export async function buildApp(options: AppOptions): Promise<Pick<Serving, 'app'
     life: lifecycle,
     log: options.log,
     metrics,
-    traces,
   })
   const { app, send, versions } = serving
   metrics.report(serving.metrics)
@@ -86,7 +82,6 @@ export async function buildApp(options: AppOptions): Promise<Pick<Serving, 'app'
     versions,
     reach: reachWith(revisions),
     recordAccess: submissions.recordAccess,
-    originOf: ({ id, raw }: FastifyRequest) => ({ request: id, trace: traces?.describe(raw) }),
   }
   registerOperations(app, services, [
     ...catalogue.operations,

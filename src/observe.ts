@@ -1,20 +1,10 @@
 import type { Logger } from 'pino'
 import type { Metrics } from './api/telemetry/metrics.ts'
-import type { Traces } from './api/telemetry/traces.ts'
 import type { Database } from './foundation/database/database.ts'
 import type { RevisionWatch } from './foundation/database/revision-watch.ts'
 import { StandbyReader, StandbyUnusable } from './foundation/database/standby.ts'
 import { VERSION } from './foundation/package/root.ts'
 import type { Settings } from './settings.ts'
-
-/** Starts recording traces; `undefined` if they are off, and then OpenTelemetry is not loaded. */
-export async function openTraces(endpoint: string | undefined, logger: Logger): Promise<Traces | undefined> {
-  if (endpoint === undefined) return undefined
-  const { Traces } = await import('./api/telemetry/traces.ts')
-  return new Traces(endpoint, (reason) =>
-    logger.warn({ reason }, 'traces could not be exported: check OTEL_EXPORTER_OTLP_ENDPOINT'),
-  )
-}
 
 /** Reports the running versions. */
 export function reportBuild(metrics: Metrics): void {

@@ -12,7 +12,7 @@ import { assertComplete } from './foundation/database/instance.ts'
 import { openDatabase } from './foundation/database/open.ts'
 import { RevisionWatch } from './foundation/database/revision-watch.ts'
 import { Lifecycle } from './foundation/lifecycle.ts'
-import { openReads, openTraces, reportBuild, reportPrimary } from './observe.ts'
+import { openReads, reportBuild, reportPrimary } from './observe.ts'
 import { reportState } from './operate/gauges.ts'
 import type { Settings } from './settings.ts'
 import { WorkerProcess } from './submissions/runs/worker-process.ts'
@@ -49,11 +49,6 @@ export async function startServer(
   reportBuild(metrics)
   const lifecycle = new Lifecycle()
   try {
-    // Ends last, after everything that it records.
-    const traces = lifecycle.own(
-      await openTraces(settings.OTEL_EXPORTER_OTLP_ENDPOINT, log.logger),
-      (opened) => opened?.stop(),
-    )
     const database = lifecycle.own(
       await openDatabase(settings.DATABASE_URL, { poolSize: settings.DATABASE_POOL_SIZE }),
       (opened) => opened.close(),
@@ -82,17 +77,15 @@ export async function startServer(
     if (settings.METRICS_PORT !== 0) {
       lifecycle.own(await listenForMetrics(settings, metrics, log.logger), (server) => server?.close())
     }
-    const traced = traces?.traceReader(database) ?? database
     const { app, cutOffRest } = await buildApp({
       settings,
-      database: traced,
-      standby: standby && (traces?.traceReader(standby) ?? standby),
+      database,
+      standby,
       revisions,
       consume: redis?.consume ?? createMemoryLimiter(limits),
       metrics,
       lifecycle,
       log,
-      traces,
       demo,
     })
     const url = await listenForRequests(app, settings)

@@ -328,11 +328,6 @@ export const SETTINGS = {
     meaning: 'port of the Prometheus metrics; 0 for none',
     read: readWhole(0, 65535),
   }),
-  OTEL_EXPORTER_OTLP_ENDPOINT: define({
-    default: undefined,
-    meaning: 'URL of an OpenTelemetry collector (OTLP over HTTP) for traces, such as http://127.0.0.1:4318',
-    read: readWebAddress,
-  }),
   OVERLOAD_DELAY_MS: define({
     default: '500',
     meaning: 'milliseconds that a request may wait for its turn before it gets 503; 0 for any time',

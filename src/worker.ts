@@ -4,7 +4,6 @@ import { Metrics } from './api/telemetry/metrics.ts'
 import { IndexJob, watchForMissingIndex } from './catalogue/search/index-job.ts'
 import { openDatabase } from './foundation/database/open.ts'
 import { Lifecycle } from './foundation/lifecycle.ts'
-import { openTraces } from './observe.ts'
 import { indexMemoryOf, type Settings } from './settings.ts'
 import { checkLimitsOf } from './submissions/check-limits.ts'
 import { openSealer } from './submissions/encryption/open-sealer.ts'
@@ -25,11 +24,6 @@ export async function startWork(settings: Settings): Promise<void> {
   // At once: the parent process may end while this one still starts.
   lifecycle.endWithParent()
   try {
-    // Ends last, after everything that it records.
-    const traces = lifecycle.own(
-      await openTraces(settings.OTEL_EXPORTER_OTLP_ENDPOINT, log.logger),
-      (opened) => opened?.stop(),
-    )
     const definitions = new Definitions(settings.DEFINITIONS)
     const database = lifecycle.own(
       await openDatabase(settings.DATABASE_URL, { poolSize: settings.DATABASE_POOL_SIZE }),
@@ -40,8 +34,7 @@ export async function startWork(settings: Settings): Promise<void> {
     const runs = Math.max(1, settings.WORKERS)
     lifecycle.own(
       await startSubmissionWorker({
-        database: traces?.traceReader(database) ?? database,
-        traces,
+        database,
         sealer,
         definitions,
         runs,

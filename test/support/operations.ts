@@ -56,10 +56,9 @@ export function serve(...operations: readonly Operation[]) {
     unread: new UnreadResponses(budgets['unread-responses']),
     buffers: new SocketBuffers(budgets['socket-buffers']),
   }
-  const originOf = ({ id }: { id: string }) => ({ request: id })
   registerOperations(
     app,
-    { access, send, versions, reach: () => undefined, recordAccess: () => undefined, originOf },
+    { access, send, versions, reach: () => undefined, recordAccess: () => undefined },
     operations,
   )
   onTestFinished(() => app.close())

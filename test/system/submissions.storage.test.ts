@@ -541,7 +541,6 @@ test('a sweep deletes and counts what belongs to no submission, and nothing else
     attempts: 1,
     worker: 'test',
     request: null,
-    trace: null,
   }
   const sweeping = () => sweepOrphans(store.database, job, (each) => void found.push(each))
   await sweeping()

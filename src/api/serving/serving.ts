@@ -20,7 +20,6 @@ import { assertVersion, VersionRouter } from '../request/versions.ts'
 import type { Log } from '../telemetry/log.ts'
 import type { Measurement, Metrics } from '../telemetry/metrics.ts'
 import { ResponseLog } from '../telemetry/response-log.ts'
-import type { Traces } from '../telemetry/traces.ts'
 import { Connections } from './connections.ts'
 import { CommonHeaders, IDLE_TIMEOUT } from './headers.ts'
 import { endResponse } from './last-response.ts'
@@ -46,8 +45,6 @@ export interface ServingOptions {
   readonly life: Life
   readonly log: Log
   readonly metrics: Metrics
-  /** Absent if traces are off. */
-  readonly traces?: Traces | undefined
 }
 
 /** Everything between the socket and the handler of an operation. */
@@ -83,11 +80,11 @@ const NO_QUERY = {}
 /** Prepares for requests without listening. */
 export async function createServing(
   settings: ServingSettings,
-  { pageReads, life, log, metrics, traces }: ServingOptions,
+  { pageReads, life, log, metrics }: ServingOptions,
 ): Promise<Serving> {
   const logger = log.logger as FastifyBaseLogger
   for (const loss of await probeNode()) logger.warn(loss)
-  const responses = new ResponseLog(log, metrics, traces?.ending(endResponse) ?? endResponse)
+  const responses = new ResponseLog(log, metrics, endResponse)
   const requests = new Requests(responses)
   const common = new CommonHeaders(life, new Cors(settings.CORS_ORIGINS))
   const turns = new Turns(settings.OVERLOAD_DELAY_MS)
@@ -163,7 +160,6 @@ export async function createServing(
     begin(request, reply)
     turns.enter(request, done)
   })
-  traces?.watch(app)
   // Before any of the body is read.
   app.addHook('onRequest', (request, reply, done) => {
     assertWellFormed(request)

@@ -16,7 +16,7 @@ import type { Containers } from './unpack.ts'
 interface CheckFlags {
   definition?: string
   file?: string[]
-  format: 'table' | 'ndjson' | 'csv' | 'html' | 'junit' | 'sarif' | 'xlsx'
+  format: 'table' | 'ndjson' | 'csv' | 'html' | 'junit' | 'xlsx'
   mark?: string
   fix?: string
   overwrite?: true
@@ -49,7 +49,7 @@ export function addCheckCommand(program: Command): void {
     .option('--as-of <date>', "date on which codes and rules apply; by default the end of the return's month")
     .addOption(
       new Option('--format <format>', 'form of the report; xlsx, with --mark: a marked workbook')
-        .choices(['table', 'ndjson', 'csv', 'html', 'junit', 'sarif', 'xlsx'])
+        .choices(['table', 'ndjson', 'csv', 'html', 'junit', 'xlsx'])
         .default('table'),
     )
     .option('--output <file>', 'write the report to a file instead of standard output')
@@ -113,7 +113,6 @@ async function runCheck(paths: readonly string[], flags: CheckFlags): Promise<nu
   const stop = () => abort.abort(new UserError('The check was stopped.'))
   process.once('SIGINT', stop).once('SIGTERM', stop)
   let repairs: Repairs | undefined
-  let files: CheckRequest['files'] = []
   const { Containers } = await import('./unpack.ts')
   const containers = new Containers()
   const cleanUp = async () => {
@@ -133,9 +132,6 @@ async function runCheck(paths: readonly string[], flags: CheckFlags): Promise<nu
       repairs = new Repairs(request, flags)
       request = await repairs.fix(abort.signal)
     }
-    files = request.files.map((file) =>
-      'path' in file ? { ...file, path: containers.originOf(file.path) ?? file.path } : file,
-    )
     return request
   }
   const result = await checkFiles(prepare, {
@@ -149,7 +145,6 @@ async function runCheck(paths: readonly string[], flags: CheckFlags): Promise<nu
     .finally(() => progress.stop())
   try {
     const { summary, path } = result
-    const { locateFiles } = await import('./report/locations.ts')
     // Every report says which files are empty.
     for (const { file, notes } of summary.files)
       for (const note of notes) if (note !== EMPTY_NOTE) say(`Note: ${file}: ${note}`)
@@ -158,7 +153,6 @@ async function runCheck(paths: readonly string[], flags: CheckFlags): Promise<nu
       summary,
       path,
       changes,
-      locate: locateFiles(files),
       findings: async function* () {
         const standingOf = baseline?.compare()
         for await (const finding of result.findings())

@@ -1,16 +1,8 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 
-/** The request that some work belongs to: jobs name it, so that the log and the traces of both can be joined. */
-export interface Origin {
-  /** The id of the request, as in its log line. */
-  readonly request: string
-  /** The `traceparent` of its span, if traces are on. */
-  readonly trace?: string | undefined
-}
-
 interface Context {
   readonly caller: string
-  readonly origin: (() => Origin) | undefined
+  readonly request: string | undefined
 }
 
 const contexts = new AsyncLocalStorage<Context>()
@@ -21,17 +13,17 @@ export const ITSELF = ''
 /**
  * Runs work for a caller, who has a share of the connections and takes turns with others.
  *
- * @param origin names the request; called only by work that stores it
+ * @param request the id of the request, as in its log line
  */
-export function actFor<T>(caller: string, work: () => T, origin?: () => Origin): T {
-  return contexts.run({ caller, origin }, work)
+export function actFor<T>(caller: string, work: () => T, request?: string): T {
+  return contexts.run({ caller, request }, work)
 }
 
 export function currentCaller(): string {
   return contexts.getStore()?.caller ?? ITSELF
 }
 
-/** The request in progress; `undefined` for commands and timers. */
-export function currentOrigin(): Origin | undefined {
-  return contexts.getStore()?.origin?.()
+/** The id of the request in progress, which jobs name so that the log lines of both can be joined. */
+export function currentRequest(): string | undefined {
+  return contexts.getStore()?.request
 }

@@ -1,4 +1,4 @@
-import { currentOrigin } from '../database/caller.ts'
+import { currentRequest } from '../database/caller.ts'
 import type { Database, Reader, Writer } from '../database/database.ts'
 
 /** Kinds of jobs. Each has one handler; only runs wait behind runs. */
@@ -13,9 +13,8 @@ export interface Job {
   readonly eid: string
   /** When it was queued, in milliseconds since 1970. */
   readonly queued: number
-  /** The id and the `traceparent` of the request that it was queued by, if there was one. */
+  /** The id of the request that it was queued by, if there was one. */
   readonly request: string | null
-  readonly trace: string | null
   /** The number of claims so far, including this one. */
   readonly attempts: number
   /** The holder's name, which is unique for each claim. */
@@ -37,17 +36,16 @@ export async function enqueue(
   writer: Writer,
   { kind, subject, eid, due = Date.now() }: { kind: JobKind; subject: string; eid: string; due?: number },
 ): Promise<void> {
-  const origin = currentOrigin()
   await writer.run(
-    `insert into job (kind, subject, eid, turn, queued, due, attempts, request, trace)
+    `insert into job (kind, subject, eid, turn, queued, due, attempts, request)
      select $1, $2, $3,
-       case when own.last is not null and own.last >= now.turn then own.last + 1 else now.turn end, $4, $5, 0, $6, $7
+       case when own.last is not null and own.last >= now.turn then own.last + 1 else now.turn end, $4, $5, 0, $6
      from (select max(turn) as last from job where eid = $3 and kind = $1) own,
        (select coalesce(
           (select max(turn) from job where kind = $1 and worker is not null),
           (select min(turn) from job where kind = $1), 0) as turn) now
      where true on conflict (kind, subject) do nothing`,
-    [kind, subject, eid, Date.now(), due, origin?.request ?? null, origin?.trace ?? null],
+    [kind, subject, eid, Date.now(), due, currentRequest() ?? null],
   )
 }
 
@@ -70,7 +68,7 @@ export async function claim(
     writer.get<Job>(
       `update job set worker = $2, lease = $3, attempts = attempts + 1
        where id = (select id from job where ${free} order by turn, id limit 1 ${writer.dialect.skipLocked})
-       returning id, kind, subject, eid, queued, attempts, worker, request, trace`,
+       returning id, kind, subject, eid, queued, attempts, worker, request`,
       [now, worker, now + LEASE],
     ),
   )

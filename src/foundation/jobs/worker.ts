@@ -32,9 +32,8 @@ interface JobReport {
   /** Milliseconds in the queue before this attempt, and of the attempt. */
   readonly waited: number
   readonly ms: number
-  /** The id and the trace of the request that it was queued by. */
+  /** The id of the request that it was queued by. */
   readonly request?: string
-  readonly trace?: string
   /** What the handler adds. */
   readonly [fact: string]: string | number | undefined
 }
@@ -123,7 +122,6 @@ export async function takeOne(
       waited: began - job.queued,
       ms: Date.now() - began,
       ...(job.request !== null && { request: job.request }),
-      ...(job.trace !== null && { trace: job.trace.split('-')[1] }),
       ...facts,
     })
   // The worker was killed at every attempt, possibly because of this job.

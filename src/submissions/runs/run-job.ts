@@ -1,7 +1,6 @@
 import { rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { isSuspended } from '../../api/access/suspensions.ts'
-import type { Traces } from '../../api/telemetry/traces.ts'
 import type { Finding as CheckFinding, Limits } from '../../engines/checking/index.ts'
 import {
   CheckFailed,
@@ -30,8 +29,6 @@ import { dropUnused, endRun } from './validation.ts'
 
 export interface RunJobOptions {
   readonly database: Database
-  /** Absent if traces are off. */
-  readonly traces?: Traces | undefined
   readonly sealer: Sealer
   /** The number of runs of a submission to keep. */
   readonly keep: number
@@ -115,15 +112,7 @@ export class RunJob implements JobHandler {
 
   /** Returns the number of findings. */
   async #check(job: Job, run: Run, signal: AbortSignal): Promise<number> {
-    const {
-      database,
-      sealer,
-      keep,
-      definitions,
-      limits,
-      traces,
-      check: checkThem = checkFiles,
-    } = this.#options
+    const { database, sealer, keep, definitions, limits, check: checkThem = checkFiles } = this.#options
     const submission = await database.get<{ returnId: string; type: string | null }>(
       'select return_id as "returnId", type from submission where token = $1',
       [run.token],
@@ -132,33 +121,27 @@ export class RunJob implements JobHandler {
     const definition = definitions.get(run.definition ?? '')
     const progress = new ProgressWriter(database, run)
     const counted = new RecordCount(run.files)
-    const check = () =>
-      checkThem(
-        {
-          definition,
-          returnId: submission.returnId,
-          complete: submission.type !== 'Indicative',
-          files: run.files.map((file) => ({
-            resource: file.resource,
-            name: `${file.resource}.${file.format}`,
-            open: () =>
-              readCurrentFile(
-                database,
-                sealer,
-                file,
-                definitions.formOf(definition.name, file.resource),
-                () => this.#changes.take('', 0),
-              ),
-          })),
-        },
-        {
-          limits,
-          signal,
-          temporary: this.#folder,
-          onProgress: (step) => progress.set(counted.describe(step)),
-        },
-      )
-    const result = await (traces?.inSpan('validate', check) ?? check()).finally(() => progress.stop())
+    const result = await checkThem(
+      {
+        definition,
+        returnId: submission.returnId,
+        complete: submission.type !== 'Indicative',
+        files: run.files.map((file) => ({
+          resource: file.resource,
+          name: `${file.resource}.${file.format}`,
+          open: () =>
+            readCurrentFile(database, sealer, file, definitions.formOf(definition.name, file.resource), () =>
+              this.#changes.take('', 0),
+            ),
+        })),
+      },
+      {
+        limits,
+        signal,
+        temporary: this.#folder,
+        onProgress: (step) => progress.set(counted.describe(step)),
+      },
+    ).finally(() => progress.stop())
     try {
       return await database.write(`job:run/${run.run}`, async (transaction) => {
         const stored = await storeFindings(transaction, run.run, toFindings(result.findings()), sealer)

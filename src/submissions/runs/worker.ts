@@ -23,7 +23,7 @@ export interface RunningWorker {
 
 /** Starts validating submissions, deleting data and building the search index, until stopped. */
 export async function startSubmissionWorker(options: SubmissionWorkerOptions): Promise<RunningWorker> {
-  const { database, traces, retention, log } = options
+  const { database, retention, log } = options
   const onPurge: OnPurge = (purged) => log.warn({ audit: 'purged', ...purged })
   const onOrphans: OnOrphans = (found) => log.warn({ audit: 'orphans', ...found })
   const runs = new RunJob(options)
@@ -54,7 +54,7 @@ export async function startSubmissionWorker(options: SubmissionWorkerOptions): P
   const worker = new Worker({
     database,
     runs: options.runs,
-    handlers: traces?.traceJobs(handlers) ?? handlers,
+    handlers,
     onError: (error, job) =>
       log.error({ err: error, job: job.kind, attempt: job.attempts }, 'the job failed'),
     onEnd: (report) => log.info(report, 'an attempt at a job has ended'),

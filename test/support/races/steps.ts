@@ -360,7 +360,6 @@ const retention: MakeStep = () => ({
       attempts: 1,
       worker: 'race',
       request: null,
-      trace: null,
     }
     await sweep(database, job, { files: 30, results: 30 }, () => undefined)
     await sweepOrphans(database, job, () => undefined)

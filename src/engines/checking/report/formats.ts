@@ -49,7 +49,6 @@ export const FORMATS = {
   csv: async () => writeCsv,
   html: async () => (await import('./html.ts')).writeHtml,
   junit: async () => (await import('./junit.ts')).writeJunit,
-  sarif: async () => (await import('./sarif.ts')).writeSarif,
 } satisfies Record<string, () => Promise<ReportWriter>>
 
 export type FormatName = keyof typeof FORMATS

@@ -15,8 +15,6 @@ export interface ReportInput {
   readonly path: string
   /** The changes since an earlier run by code, if there is one. */
   readonly changes: ReadonlyMap<string, Change> | undefined
-  /** Where the file of a finding is. */
-  readonly locate: (file: string) => string
 }
 
 type Append = (text: string) => Promise<void>
