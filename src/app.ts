@@ -85,7 +85,6 @@ export async function buildApp(options: AppOptions): Promise<Pick<Serving, 'app'
     send,
     versions,
     reach: reachWith(revisions),
-    recordAccess: submissions.recordAccess,
     originOf: ({ id, raw }: FastifyRequest) => ({ request: id, trace: traces?.describe(raw) }),
   }
   registerOperations(app, services, [

@@ -57,11 +57,7 @@ export function serve(...operations: readonly Operation[]) {
     buffers: new SocketBuffers(budgets['socket-buffers']),
   }
   const originOf = ({ id }: { id: string }) => ({ request: id })
-  registerOperations(
-    app,
-    { access, send, versions, reach: () => undefined, recordAccess: () => undefined, originOf },
-    operations,
-  )
+  registerOperations(app, { access, send, versions, reach: () => undefined, originOf }, operations)
   onTestFinished(() => app.close())
   return app
 }

@@ -26,7 +26,7 @@ type Line = Record<string, unknown>
 const KINDS: Record<string, { always: string[]; sometimes?: string[] }> = {
   request: {
     always: ['bytes', 'id', 'ms', 'operation', 'outcome', 'status'],
-    sometimes: ['client', 'method', 'requestId', 'route', 'trace'],
+    sometimes: ['client', 'eid', 'key', 'method', 'requestId', 'route', 'submission', 'trace'],
   },
   refusal: { always: ['address', 'audit', 'operation', 'reason'], sometimes: ['client', 'key', 'times'] },
   key: { always: ['audit', 'client', 'expires', 'key'] },
