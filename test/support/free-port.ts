@@ -1,14 +1,12 @@
 import { randomInt } from 'node:crypto'
 import { once } from 'node:events'
-import { rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
 /** Below the ports that the system gives to clients, and to servers that ask for any. */
 const [LEAST, MOST] = [20_000, 32_000]
-
-const claims: string[] = []
 
 /**
  * A port of loopback for a server that cannot choose one itself, or that returns at the same one. No other process of
@@ -21,15 +19,26 @@ export async function findFreePort(): Promise<number> {
   }
 }
 
+/** A file with the number of the process is a claim until that process has ended, however it ended. */
 function claim(port: number): boolean {
-  const file = join(tmpdir(), `mahi-tests-port-${port}`)
+  const folder = join(tmpdir(), 'mahi-tests-ports')
+  const file = join(folder, String(port))
+  mkdirSync(folder, { recursive: true })
+  if (existsSync(file) && !isAlive(Number(readFileSync(file, 'utf8')))) rmSync(file, { force: true })
   try {
-    writeFileSync(file, '', { flag: 'wx' })
+    writeFileSync(file, String(process.pid), { flag: 'wx' })
+    return true
   } catch {
     return false
   }
-  if (claims.push(file) === 1) process.once('exit', () => claims.map((each) => rmSync(each, { force: true })))
-  return true
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    return pid === 0 || process.kill(pid, 0)
+  } catch {
+    return false
+  }
 }
 
 async function isFree(port: number): Promise<boolean> {
