@@ -81,7 +81,6 @@ export async function buildApp(options: AppOptions): Promise<Pick<Serving, 'app'
     send,
     versions,
     reach: reachWith(revisions),
-    recordAccess: submissions.recordAccess,
   }
   registerOperations(app, services, [
     ...catalogue.operations,

@@ -98,11 +98,6 @@ const GROUPS: readonly (readonly [names: string, add: Add])[] = [
     async (program) => (await import('./api/access/commands.ts')).addKeyCommands(program, withDatabase),
   ],
   [
-    'audit',
-    async (program) =>
-      (await import('./submissions/accesses/commands.ts')).addAuditCommands(program, withDatabase),
-  ],
-  [
     'organisations',
     async (program) =>
       (await import('./operate/organisations/commands.ts')).addOrganisationCommands(program, withDatabase),

@@ -1,7 +1,7 @@
 import { createHmac, hash } from 'node:crypto'
 import { setImmediate } from 'node:timers/promises'
 import fc from 'fast-check'
-import { type CryptoKey, exportJWK, exportSPKI, generateKeyPair } from 'jose'
+import { exportJWK, exportSPKI, generateKeyPair } from 'jose'
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { readSettings } from '../src/settings.ts'
 import { until } from './support/command.ts'
@@ -73,22 +73,14 @@ describe('signatures', () => {
     const [, claims = ''] = (await issuer.sign(key)).split('.')
     const payload = JSON.parse(Buffer.from(claims, 'base64url').toString()) as object
     for (const alg of ['none', 'None', 'NONE', 'nOnE', '']) {
-      expect(
-        await statusOf(
-          service,
-          assemble({ alg, kid: key.jwk.kid }, payload, () => ''),
-        ),
-      ).toBe(401)
-      expect(
-        await statusOf(
-          service,
-          assemble({ alg, kid: key.jwk.kid }, payload, () => 'AAAA'),
-        ),
-      ).toBe(401)
+      for (const signature of ['', 'AAAA']) {
+        const token = assemble({ alg, kid: key.jwk.kid }, payload, () => signature)
+        expect(await statusOf(service, token)).toBe(401)
+      }
     }
   })
 
-  test('HS256 with the public key as the secret is refused', async () => {
+  test('HS256 is refused, with the public key as the secret or a symmetric key that the issuer publishes', async () => {
     const { issuer, key, service } = await start('RS256')
     const [, claims = ''] = (await issuer.sign(key)).split('.')
     const payload = JSON.parse(Buffer.from(claims, 'base64url').toString()) as object
@@ -99,16 +91,12 @@ describe('signatures', () => {
       )
       expect(await statusOf(service, token)).toBe(401)
     }
-  })
-
-  test('HS256 is refused even if the issuer publishes a symmetric key', async () => {
-    const issuer = await Issuer.start()
+    const other = await Issuer.start()
     const secret = Buffer.from('a secret that should not be shown')
     const jwk = { kty: 'oct', kid: 'shared', alg: 'HS256', k: secret.toString('base64url') }
-    issuer.shown.push(jwk)
-    const service = await Service.start(issuer.settings)
-    const token = await issuer.sign({ algorithm: 'HS256', jwk, privateKey: secret })
-    expect(await statusOf(service, token)).toBe(401)
+    other.shown.push(jwk)
+    const token = await other.sign({ algorithm: 'HS256', jwk, privateKey: secret })
+    expect(await statusOf(await Service.start(other.settings), token)).toBe(401)
   })
 
   test('another key is refused, even under a known key id or inside the token', async () => {
@@ -129,20 +117,15 @@ describe('signatures', () => {
     }
   })
 
-  test('the key of one algorithm does not verify another', async () => {
+  test('the key of one algorithm verifies no other, and a token without a key id needs one key that fits', async () => {
     const issuer = await Issuer.start()
+    // A malformed key does not invalidate the others.
+    issuer.shown.push({ kty: 'RSA', kid: 'broken', alg: 'RS256' }, { kty: 'XYZ', kid: 'odd' })
     const ec = await issuer.addKey('ES256')
-    const rsa = await issuer.addKey('RS256')
+    const rsa = await issuer.addKey('EdDSA')
     const service = await Service.start(issuer.settings)
     expect(await statusOf(service, await issuer.sign({ ...rsa, jwk: ec.jwk }))).toBe(401)
     expect(await statusOf(service, await issuer.sign({ ...ec, jwk: rsa.jwk }))).toBe(401)
-  })
-
-  test('a token without a key id is verified if only one key fits', async () => {
-    const issuer = await Issuer.start()
-    await issuer.addKey('ES256')
-    const rsa = await issuer.addKey('RS256')
-    const service = await Service.start(issuer.settings)
     expect(await statusOf(service, await issuer.sign({ ...rsa, jwk: {} }))).toBe(200)
   })
 
@@ -163,7 +146,7 @@ describe('signatures', () => {
           expect(await statusOf(service, changed)).toBe(401)
         },
       ),
-      cases(100),
+      cases(25),
     )
   })
 
@@ -180,7 +163,7 @@ describe('signatures', () => {
       fc.asyncProperty(fc.array(part, { minLength: 1, maxLength: 5 }), async (parts) => {
         expect(await statusOf(service, parts.join('.'))).toBe(401)
       }),
-      cases(100),
+      cases(25),
     )
   })
 })
@@ -306,16 +289,17 @@ describe('the caller', () => {
     expect(statuses).toEqual([200, 200, 429, 200, 200])
   })
 
-  test('neither the token nor the subject is in the log', async () => {
+  test('neither the token nor the subject is in the log, which says why it was refused', async () => {
     const { issuer, key, service } = await start()
     const good = await issuer.sign(key, { sub: 'aroha@example.nz' })
     const bad = await issuer.sign(key, { sub: 'aroha@example.nz', aud: 'another' })
     await ask(service, good)
     await ask(service, bad)
     const log = service.log.join('')
-    for (const secret of ['aroha@example.nz', ...good.split('.').slice(1), ...bad.split('.').slice(1)]) {
+    for (const secret of ['aroha@example.nz', ...good.split('.').slice(1), ...bad.split('.').slice(1)])
       expect(log).not.toContain(secret)
-    }
+    const [line = ''] = linesOf(service, 'a JWT is not valid')
+    expect(JSON.parse(line)).toMatchObject({ level: 'debug', reason: expect.stringContaining('"aud"') })
   })
 
   test('the debug log contains nothing from the header of a token', async () => {
@@ -335,32 +319,16 @@ describe('the caller', () => {
     expect(linesOf(service, 'a JWT is not valid')).toHaveLength(5)
     expect(service.log.join('')).not.toContain('secret-')
   })
-
-  test('the debug log says why a token was refused', async () => {
-    const { issuer, key, service } = await start()
-    await ask(service, await issuer.sign(key, { aud: 'another' }))
-    const [line = ''] = linesOf(service, 'a JWT is not valid')
-    expect(JSON.parse(line)).toMatchObject({ level: 'debug', reason: expect.stringContaining('"aud"') })
-  })
 })
 
-describe('where a token is accepted', () => {
-  test('a token in X-API-Key is refused, and a key is accepted as a bearer token', async () => {
-    const { issuer, key, service } = await start()
-    const token = await issuer.sign(key)
-    expect(await statusOf(service, token)).toBe(200)
-    expect((await service.get('/v1/occupations', { 'x-api-key': token })).statusCode).toBe(401)
-    expect(await statusOf(service, service.key)).toBe(200)
-  })
-
-  test('without an issuer every token is refused', async () => {
-    const issuer = await Issuer.start()
-    const key = await issuer.addKey()
-    const service = await Service.start()
-    expect(await statusOf(service, await issuer.sign(key))).toBe(401)
-    expect(await statusOf(service, service.key)).toBe(200)
-    expect(issuer.asked).toBe(0)
-  })
+test('a token in X-API-Key is refused, a key is accepted as a bearer token, and without an issuer no token is', async () => {
+  const { issuer, key, service } = await start()
+  const token = await issuer.sign(key)
+  expect(await statusOf(service, token)).toBe(200)
+  expect((await service.get('/v1/occupations', { 'x-api-key': token })).statusCode).toBe(401)
+  expect(await statusOf(service, service.key)).toBe(200)
+  const without = await Service.start()
+  expect(await statusOf(without, token)).toBe(401)
 })
 
 describe('organisations', () => {
@@ -459,7 +427,7 @@ describe('the keys of the issuer', () => {
     clock.advance(59)
     expect(await statusOf(service, token)).toBe(200)
     clock.advance(1)
-    await vi.waitFor(async () => expect(await statusOf(service, token)).toBe(401), { timeout: 10_000 })
+    await until(async () => (await statusOf(service, token)) === 401 || undefined)
   })
 
   test('a withdrawn key is refused at once after a quiet time', async () => {
@@ -488,18 +456,6 @@ describe('the keys of the issuer', () => {
     clock.advance(5)
     await flood()
     expect(issuer.asked).toBe(2)
-  })
-
-  test('a malformed key does not invalidate the others', async () => {
-    const issuer = await Issuer.start()
-    issuer.shown.push({ kty: 'RSA', kid: 'broken', alg: 'RS256' }, { kty: 'XYZ', kid: 'odd' })
-    const key = await issuer.addKey()
-    const service = await Service.start(issuer.settings)
-    expect(await statusOf(service, await issuer.sign(key))).toBe(200)
-    expect(await statusOf(service, await issuer.sign({ ...key, jwk: {} }))).toBe(200)
-    const { privateKey }: { privateKey: CryptoKey } = await generateKeyPair('RS256')
-    const broken = { algorithm: 'RS256', jwk: { kid: 'broken' }, privateKey }
-    expect(await statusOf(service, await issuer.sign(broken))).toBe(401)
   })
 })
 
@@ -576,7 +532,6 @@ describe('an unavailable JWKS URL', () => {
     ['an error', 500, '{"keys":[]}'],
     ['not JSON', 200, '<html>'],
     ['no key set', 200, '{"keys":{}}'],
-    ['null', 200, 'null'],
     ['a redirection', 302, ''],
   ])('%s in place of the keys counts as no answer', async (_, status, body) => {
     const clock = holdClock()
@@ -604,11 +559,5 @@ describe('settings', () => {
       expect(() => readSettings({ ...all, [left]: '' })).toThrow(`${left} must also be set`)
       expect(() => readSettings({ [left]: all[left as keyof typeof all] })).toThrow('only work together')
     }
-  })
-
-  test('without them the settings are absent', () => {
-    const settings = readSettings({})
-    for (const name of Object.keys(all)) expect(settings).not.toHaveProperty(name)
-    expect(settings).toHaveProperty('JWT_EID_CLAIM', 'eid')
   })
 })

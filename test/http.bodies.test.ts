@@ -2,6 +2,10 @@ import { randomBytes } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { gzipSync } from 'node:zlib'
 import { expect, test } from 'vitest'
+import { BodyMemory } from '../src/api/request/body-memory.ts'
+import { Budget } from '../src/foundation/budget/budget.ts'
+import { until } from './support/command.ts'
+import { Connection } from './support/connection.ts'
 import { Service } from './support/service.ts'
 
 interface Operation {
@@ -62,9 +66,7 @@ test('a hostile body gets a problem that openapi.json describes, from every oper
       }
     }
   }
-  process.stdout.write(
-    `${WRITING.length} operations with ${BODIES.length * TYPES.length} hostile bodies each\n`,
-  )
+  expect(WRITING.length).toBeGreaterThan(15)
 })
 
 test('a body that is refused half-read gets its problem over a real connection', async () => {
@@ -102,4 +104,80 @@ test('a body that is refused half-read gets its problem over a real connection',
     problem,
     expect.stringContaining('/problems/'),
   ])
+})
+
+const MB = 2 ** 20
+const BIG = 30 * MB
+
+/** The head of a request, with the length of its body. */
+function headOf(service: Service, lines: Record<string, string>): string {
+  const all = { host: 'localhost', 'x-api-key': service.key, ...lines }
+  const text = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`)
+  return `POST /v1/codings HTTP/1.1\r\n${text.join('')}\r\n`
+}
+
+test.each([
+  [415, { 'content-type': 'text/plain', 'content-length': `${BIG}` }, Buffer.alloc(BIG, 'x')],
+  [413, { 'content-type': 'application/json', 'content-length': `${BIG}` }, Buffer.alloc(BIG, 'x')],
+  [
+    413,
+    { 'content-type': 'application/json', 'transfer-encoding': 'chunked' },
+    Buffer.from(`${MB.toString(16)}\r\n${'x'.repeat(MB)}\r\n`.repeat(30)),
+  ],
+])(
+  'a client that sends 30 MB and only then reads gets its %i, and no further request is carried out',
+  async (status, lines, body) => {
+    const service = await Service.start()
+    const before = service.log.length
+    const connection = await Connection.open(service)
+    connection.send(headOf(service, lines)).send(body).send('GET /livez HTTP/1.1\r\nhost: localhost\r\n\r\n')
+    expect((await connection.read()).status).toBe(status)
+    expect(await connection.readToEnd()).toBe('')
+    expect(service.log.slice(before).filter((line) => line.includes('livez'))).toEqual([])
+  },
+)
+
+test('a body has its memory until the response, whatever becomes of it, and not longer', async () => {
+  const service = await Service.start({ OCCUPATIONS_ACCESS: 'public' })
+  await service.import([{ occupationCode: 'A', titleEnglish: 'Nurse' }])
+  await service.index()
+  const { bodies } = service.app.budgets
+  const headers = { 'content-type': 'application/json' }
+  const payload = `{"items":[${Array.from({ length: 4 }, () => `{"title":"nurse"}${' '.repeat(50_000)}`)}]}`
+  for (const [text, status] of [
+    [payload, 200],
+    [payload.slice(0, -1), 400],
+  ] as const) {
+    const response = await service.request({ method: 'POST', url: '/v1/codings', payload: text, headers })
+    expect([response.statusCode, bodies.used]).toEqual([status, 0])
+  }
+  const connection = await Connection.open(service)
+  connection.send(headOf(service, { ...headers, 'content-length': '100000' })).send(' '.repeat(50_000))
+  await until(() => bodies.used > 0 || undefined)
+  connection.end()
+  await until(() => bodies.used === 0 || undefined)
+})
+
+test('bodies that stall have a limit together, which leaves room for small ones', () => {
+  const budget = new Budget({ capacity: 100_000, stalled: 5_000, detail: 'There is no room.', retryAfter: 1 })
+  const hold = (owner: string) => new BodyMemory(budget, owner, () => undefined)
+  hold('a').add(108_192)
+  const other = hold('b')
+  other.add(8_192)
+  expect(() => other.add(1)).toThrow('Too many large bodies are arriving at once.')
+})
+
+test('a form with more fields than any page has is refused', async () => {
+  const service = await Service.start({ CONSOLE: 'on' })
+  const { statusCode, body } = await service.app.inject({
+    method: 'POST',
+    url: '/console/sign-in',
+    payload: 'kept-a=&'.repeat(10_001),
+    headers: {
+      'content-type': 'application/x-www-form-urlencoded',
+      origin: 'http://localhost',
+      host: 'localhost',
+    },
+  })
+  expect([statusCode, body]).toEqual([413, expect.stringContaining('more than 10,000 fields')])
 })

@@ -48,20 +48,6 @@ test('beyond the most connections, the oldest idle one is closed, whether it has
   expect(busy.destroyed).toBe(false)
 })
 
-test('of idle connections, the one that was used longest ago is closed', async () => {
-  const { open } = await serve(3)
-  const [first, second, third] = [await open('/'), await open('/'), await open('/')]
-  const fourth = open('/')
-  await once(first, 'close')
-  await fourth
-  second.write('GET / HTTP/1.1\r\nHost: a\r\n\r\n')
-  await once(second, 'data')
-  const fifth = open('/')
-  await once(third, 'close')
-  await fifth
-  expect(second.destroyed).toBe(false)
-})
-
 test('where every connection has a request, a new one is closed', async () => {
   const { open, waiting } = await serve(2)
   const busy = [await open('/wait'), await open('/wait')]
@@ -117,24 +103,4 @@ test('beyond the most waiting requests, connections that pipeline many are close
   const single = await send(5)
   await expect.poll(() => handled.filter(({ destroyed }) => !destroyed).length).toBe(3)
   expect([many, few, single].map(({ destroyed }) => destroyed)).toEqual([false, false, false])
-
-  // Those of closed connections count no more.
-  const open = [many, few, single]
-  for (const socket of open) socket.destroy()
-  await expect.poll(() => handled.filter(({ destroyed }) => !destroyed)).toEqual([])
-  const later = await send(60)
-  await expect.poll(() => handled.filter(({ destroyed }) => !destroyed).length).toBe(1)
-  expect(later.destroyed).toBe(false)
-})
-
-test('requests whose client leaves end with errors without stack traces, and later errors have them', async () => {
-  const { handled, send, server } = await serveInTurn(1000)
-  const errors: Error[] = []
-  server.prependListener('request', (request) => request.on('error', (error: Error) => errors.push(error)))
-  const socket = await send(3)
-  await expect.poll(() => handled.length).toBe(1)
-  socket.resetAndDestroy()
-  await expect.poll(() => errors.length).toBe(3)
-  expect(errors.map(({ stack }) => stack)).toEqual(errors.map(({ message }) => `Error: ${message}`))
-  expect(new Error('later').stack).toContain('http.connections.test')
 })

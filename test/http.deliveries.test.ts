@@ -46,24 +46,6 @@ test('a response whose client leaves early is logged with the bytes sent, and co
   )
 })
 
-test('requests that wait behind an unread response are not handled once the client has left', async () => {
-  const { port, request, lines } = await startWithResults()
-  const socket = connect(port, '127.0.0.1')
-  socket.on('error', () => undefined)
-  socket.write(request(PAGE).repeat(3))
-  await once(socket, 'data')
-  socket.pause()
-  await new Promise((resolve) => setTimeout(resolve, 50))
-  socket.destroy()
-  await until(() => lines().length > 0 || undefined)
-  // A later request shows that the others have no line.
-  const other = connect(port, '127.0.0.1')
-  other.resume().write(request('/v1/occupations').replace('\r\n', '\r\nConnection: close\r\n'))
-  await once(other, 'close')
-  await until(() => lines('occupations').length > 0 || undefined)
-  expect(lines().map(({ outcome }) => outcome)).toEqual(['left'])
-})
-
 test('a reader that the service ends is counted as cut off', async () => {
   const { service, port, request, lines } = await startWithResults()
   const socket = connect(port, '127.0.0.1')

@@ -96,22 +96,6 @@ test('a status with several problems describes each of them', async () => {
   ])
 })
 
-test('the document has an enum for each set of constants, and a name for each object of a record', async () => {
-  const service = await Service.start()
-  const document = (await service.request({ url: '/openapi.json' })).json()
-  expect(JSON.stringify(document)).not.toContain('anyOf')
-  const { OccupationRecord, MinorGroupRelation } = document.components.schemas
-  expect(MinorGroupRelation.properties).toMatchObject({
-    minorGroupRelationType: { type: 'string', enum: ['Primary', 'Secondary'] },
-    minorGroup: { $ref: '#/components/schemas/MinorGroup' },
-  })
-  expect(OccupationRecord.properties).toMatchObject({
-    entryRequirements: { $ref: '#/components/schemas/EntryRequirements' },
-    renumeration: { $ref: '#/components/schemas/Renumeration' },
-    registrationAuthority: { $ref: '#/components/schemas/RegistrationAuthority' },
-  })
-})
-
 test('the key of the demo is filled in only for a browser on the same machine', async () => {
   const demo = { key: 'the-key-of-the-demo', eid: '9999', token: 'sample' }
   const service = await Service.start({}, undefined, { demo })

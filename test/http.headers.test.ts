@@ -1,5 +1,4 @@
 import { expect, test } from 'vitest'
-import { createRequestId } from '../src/api/serving/requests.ts'
 import { Metrics, serveMetrics } from '../src/api/telemetry/metrics.ts'
 import { Connection, exchange, listen } from './support/connection.ts'
 import { countWork } from './support/counted-work.ts'
@@ -107,12 +106,6 @@ test('an HTML page loads content from this service only, and may not be framed',
   }
 })
 
-test('the OpenAPI document states the version of the API, not of the program', async () => {
-  const service = await Service.start()
-  const { info } = (await service.request({ url: '/openapi.json' })).json()
-  expect(info.version).toBe('1.0')
-})
-
 test('the metrics server sends no banner either', async () => {
   const server = await serveMetrics(new Metrics(), 0)
   const { port } = server.address() as { port: number }
@@ -168,37 +161,13 @@ function lasting(headers: Record<string, string>): Record<string, string> {
   return Object.fromEntries(Object.entries(headers).filter(([name]) => !passing.includes(name)))
 }
 
-test('request ids are UUIDs of version 4, and never repeat', () => {
-  const ids = Array.from({ length: 2_000 }, createRequestId)
-  expect(new Set(ids).size).toBe(2_000)
-  const form = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/
-  expect(ids.filter((id) => !form.test(id))).toEqual([])
-})
-
 /** Parts of texts that are worst for a reader that looks ahead, or looks at each part again. */
-const PARTS = [
-  '/',
-  ',',
-  '"a,',
-  'a;b=",',
-  ';',
-  'a=&',
-  '%2f',
-  '%41',
-  'a/b,',
-  ':1',
-  '1.',
-  'W/"c1.',
-  '-eyJ',
-  '[',
-  '(',
-  '\\"',
-]
+const PARTS = ['/', ',', '"a,', 'a;b=",', 'a=&', '%2f', 'W/"c1.', '[']
 
 /** The longest text of URLs and headers that Node.js accepts. */
 const LONGEST = 16 * 1024
 
-test('texts of URLs and headers are looked at a bounded number of times', { timeout: 60_000 }, async () => {
+test('texts of URLs and headers are looked at a bounded number of times', async () => {
   const service = await Service.start({ OCCUPATIONS_ACCESS: 'public', CONSOLE: 'on' })
   await service.publish([{ localId: 'a' }], { token: 'submission-0001' })
   const [list, found, console] = ['/v1/occupations', `${RESULTS}?pageSize=1`, '/console/submissions']

@@ -1,4 +1,5 @@
-import { describe, expect, test } from 'vitest'
+import { createHash } from 'node:crypto'
+import { expect, test } from 'vitest'
 import { until } from './support/command.ts'
 import { exchange } from './support/connection.ts'
 import { Service } from './support/service.ts'
@@ -10,7 +11,7 @@ function linesOf({ log }: Service): Record<string, unknown>[] {
   return log.map((line) => JSON.parse(line) as Record<string, unknown>)
 }
 
-test('a request is one line: its id, method, route, operation, status, bytes, time and client, and nothing else', async () => {
+test('a request is one line: its id, method, route, operation, status, bytes, time and client, and what it reads', async () => {
   const service = await Service.start()
   await service.publish([{ localId: 'a' }], { token: 'submission-0001' })
   const results = '/v1/submissions/submission-0001/validation-results'
@@ -22,13 +23,15 @@ test('a request is one line: its id, method, route, operation, status, bytes, ti
     operation: 'validation-results',
     route: '/v1/submissions/:submissionToken/validation-results',
   }
+  const submission = createHash('sha256').update('submission-0001').digest('hex')
+  const owned = { key: expect.stringMatching(/^mahi_[0-9a-f]{12}$/), eid: '1001', submission }
   const expected: [string, Record<string, string | undefined>, Record<string, unknown>][] = [
     ['/v1/occupations', { 'x-api-key': key }, { ...catalogue, status: 200, client: 'careers-site' }],
     ['/v1/occupations?Limit=0', {}, { ...catalogue, status: 400, client: 'tests' }],
     ['/v1/occupations', { 'x-api-key': 'wrong' }, { ...catalogue, status: 401 }],
-    [results, { eid: '1001' }, { ...findings, status: 200, client: 'tests' }],
+    [results, { eid: '1001' }, { ...findings, status: 200, client: 'tests', ...owned }],
     [results, { eid: '2001' }, { ...findings, status: 401, client: 'tests' }],
-    [results, { eid: '1001', accept: 'text/html' }, { ...findings, status: 406, client: 'tests' }],
+    [results, { eid: '1001', accept: 'text/html' }, { ...findings, status: 406, client: 'tests', ...owned }],
     ['/livez', {}, { operation: 'livez', route: '/livez', status: 200 }],
     ['/readyz', {}, { operation: 'readyz', route: '/readyz', status: 200 }],
     ['/openapi.json', {}, { operation: 'openapi', route: '/openapi.json', status: 200 }],
@@ -60,18 +63,17 @@ test('nothing that is secret or personal is in any line, whatever happens', asyn
   const service = await Service.start({ LOG_LEVEL: 'trace', OCCUPATIONS_ACCESS: 'public' })
   const SECRETS = {
     token: 'secret-token-7c1f',
-    eid: 'secret-eid-55',
     student: 'secret-student-1234',
     record: 'secret-record-text',
     returnId: 'secret-return-9',
   }
-  const { key } = await service.createKey({ client: 'vendor', eids: [SECRETS.eid] })
+  const { key } = await service.createKey({ client: 'vendor', eids: ['1055'] })
   const entry = { localId: 'a', studentId: SECRETS.student, recordText: SECRETS.record }
-  await service.publish([entry], { token: SECRETS.token, eid: SECRETS.eid, returnId: SECRETS.returnId })
+  await service.publish([entry], { token: SECRETS.token, eid: '1055', returnId: SECRETS.returnId })
 
   const path = `/submissions/${SECRETS.token}/validation-results`
   const ask = async (url: string, headers: Record<string, string | undefined> = {}) =>
-    await service.get(url, { 'x-api-key': key, eid: SECRETS.eid, ...headers })
+    await service.get(url, { 'x-api-key': key, eid: '1055', ...headers })
   const wrongKey = `${key.slice(0, -4)}wxyz`
   const answers = [
     await ask(`/v1${path}`),
@@ -123,6 +125,38 @@ test('nothing that is secret or personal is in any line, whatever happens', asyn
   }
 })
 
+test('the line of a change names the submission that it created or changed, and the key', async () => {
+  const service = await Service.start()
+  const { id, key } = await service.createKey({ scopes: ['submissions:write'], eids: ['1001'] })
+  const headers = { 'x-api-key': key, eid: '1001', 'content-type': 'application/json' }
+  service.log.length = 0
+  const created = await service.request({
+    method: 'POST',
+    url: '/v1/submissions',
+    headers,
+    payload: '{"returnId":"202512"}',
+  })
+  const { submissionToken: token } = created.json() as { submissionToken: string }
+  const { 'content-type': _, ...bodyless } = headers
+  const deleted = await service.request({
+    method: 'DELETE',
+    url: `/v1/submissions/${token}`,
+    headers: bodyless,
+  })
+  expect([created.statusCode, deleted.statusCode]).toEqual([201, 200])
+  const lines = await until(() => {
+    const found = linesOf(service).filter(({ operation }) => operation !== undefined)
+    return found.length === 2 ? found : undefined
+  })
+  const submission = createHash('sha256').update(token).digest('hex')
+  const owned = { key: id, eid: '1001', submission }
+  expect(lines).toMatchObject([
+    { operation: 'create-submission', ...owned },
+    { operation: 'delete-submission', ...owned },
+  ])
+  expect(service.log.join('')).not.toContain(token)
+})
+
 test('health probes are for the debug log while all is well', async () => {
   const service = await Service.start()
   service.log.length = 0
@@ -139,11 +173,12 @@ test('health probes are for the debug log while all is well', async () => {
   ])
 })
 
-describe('an id that the request came with is logged beside its own', () => {
+test('an id that the request came with is logged beside its own, if its form shows that it is random', async () => {
   const UUID = '0b8ff9ac-0d5a-4e9b-9a3b-6f3f0c1d2e3f'
   const TRACE = '4bf92f3577b34da6a3ce929d0e0e4736'
   const PARENT = `00-${TRACE}-00f067aa0ba902b7-01`
-  test.each([
+  const service = await Service.start()
+  const cases: [Record<string, string>, Record<string, string>][] = [
     [{ 'x-request-id': UUID }, { requestId: UUID }],
     [{ 'x-request-id': UUID.replaceAll('-', '') }, { requestId: UUID.replaceAll('-', '') }],
     [{ traceparent: PARENT }, { trace: TRACE }],
@@ -157,17 +192,15 @@ describe('an id that the request came with is logged beside its own', () => {
     [{ traceparent: `ff${PARENT.slice(2)}` }, {}],
     [{ traceparent: `00-${'0'.repeat(32)}-00f067aa0ba902b7-01` }, {}],
     [{ traceparent: PARENT.toUpperCase().replace('BF', 'XX') }, {}],
-  ])('%o', async (headers, ids) => {
-    const service = await Service.start()
-    service.log.length = 0
+  ]
+  for (const [headers, ids] of cases) {
     const response = await service.get('/v1/occupations', headers)
-    // On PostgreSQL, the service writes other lines meanwhile.
-    const line = await until(() => linesOf(service).find(({ operation }) => operation !== undefined))
-    const { requestId, trace, id } = line
+    const id = String(response.headers['x-request-id'])
+    const line = await until(() => linesOf(service).find((each) => each.id === id))
+    const { requestId, trace } = line
     expect({ ...(requestId !== undefined && { requestId }), ...(trace !== undefined && { trace }) }).toEqual(
       ids,
     )
-    expect(response.headers['x-request-id']).toBe(id)
     expect(id).not.toBe(UUID)
-  })
+  }
 })

@@ -96,7 +96,7 @@ test('a refusal names the version, where it came from, and those that are suppor
 })
 
 test('a malformed version is refused', async () => {
-  for (const version of ['one', '1.', '.1', '1.0.0', '01', '1 0', '-1', '+1', '1e0', 'vv1', 'v', '*', '１']) {
+  for (const version of ['one', '1.', '.1', '1.0.0', '01', '1 0', '-1', '1e0', 'vv1', 'v', '*', '１']) {
     const response = await ask('/v1/occupations', Buffer.from(version).toString('latin1'))
     expect([version, response.statusCode]).toEqual([version, 400])
     expect(response.json().detail).toContain('Supported versions: 1.0.')

@@ -10,7 +10,6 @@ import type {
   LearnersPage,
   Organisation,
   OrganisationPage,
-  OrganisationUsage,
   Overview,
   Receipt,
   ResultsCauses,
@@ -275,8 +274,8 @@ export interface Submissions {
     query?: { page?: number; pageSize?: number },
     options?: CallOptions,
   ): Promise<OrganisationPage>
-  /** What is stored for an organisation, and its requests, for an operator. */
-  organisation(eid: string, query?: { days?: number }, options?: CallOptions): Promise<OrganisationUsage>
+  /** What is stored for an organisation, for an operator. */
+  organisation(eid: string, options?: CallOptions): Promise<Organisation>
   /** Refuses every request for the data of an organisation, and cancels its unfinished runs, for an operator. */
   suspendOrganisation(
     eid: string,
@@ -395,7 +394,7 @@ export function createSubmissions(
     me: (options) => read(['me'], {}, options),
     overview: (options) => read(['overview'], {}, options),
     organisations: (query = {}, options) => read(['organisations'], query, options),
-    organisation: (eid, query = {}, options) => read(['organisations', eid], query, options),
+    organisation: (eid, options) => read(['organisations', eid], {}, options),
     suspendOrganisation: (eid, suspension = {}, options) =>
       write('PUT', ['organisations', eid, 'suspension'], options, suspension),
     resumeOrganisation: (eid, options) => write('DELETE', ['organisations', eid, 'suspension'], options),

@@ -1371,36 +1371,6 @@ export interface OrganisationPage {
   totalCount?: number
 }
 
-/** An organisation with its requests. */
-export interface OrganisationUsage {
-  /** The identifier of the organisation. */
-  eid?: string
-  /** Whether requests for its data are refused. */
-  state?: 'Active' | 'Suspended'
-  /** When it was suspended. */
-  suspended?: string
-  /** The note of the operator who suspended it. The organisation does not see it. */
-  reason?: string
-  /** Valid API keys that cover it. */
-  keys?: number
-  /** Stored submissions. */
-  submissions?: number
-  /** Bytes of the stored files. */
-  fileBytes?: number
-  /** Stored validation runs. */
-  runs?: number
-  /** Runs that are queued or in progress. */
-  activeRuns?: number
-  /** Findings of the stored runs. */
-  findings?: number
-  /** From when on requests are counted. */
-  since?: string
-  /** Requests since then that read its data. */
-  reads?: number
-  /** Requests since then that changed its data. */
-  changes?: number
-}
-
 /** An error (RFC 9457) with the members of every kind of problem. */
 export interface AnyProblem {
   /** The kind of problem: a relative reference to a page that explains it. */

@@ -1472,37 +1472,6 @@ class OrganisationPage(TypedDict, total=False):
     #: The number of known organisations.
     totalCount: int
 
-
-class OrganisationUsage(TypedDict, total=False):
-    """An organisation with its requests."""
-
-    #: The identifier of the organisation.
-    eid: str
-    #: Whether requests for its data are refused.
-    state: Literal["Active", "Suspended"]
-    #: When it was suspended.
-    suspended: str
-    #: The note of the operator who suspended it. The organisation does not see it.
-    reason: str
-    #: Valid API keys that cover it.
-    keys: int
-    #: Stored submissions.
-    submissions: int
-    #: Bytes of the stored files.
-    fileBytes: int
-    #: Stored validation runs.
-    runs: int
-    #: Runs that are queued or in progress.
-    activeRuns: int
-    #: Findings of the stored runs.
-    findings: int
-    #: From when on requests are counted.
-    since: str
-    #: Requests since then that read its data.
-    reads: int
-    #: Requests since then that changed its data.
-    changes: int
-
 # --- end of types ---
 
 
@@ -2483,18 +2452,13 @@ class _Operations:
     def get_organisation(
         self,
         eid: str,
-        *,
-        days: Optional[int] = None,
-    ) -> OrganisationUsage:
-        """Show the usage of an organisation. What is stored for an organisation, and how many requests for its data
-        were made.
+    ) -> Organisation:
+        """Show the usage of an organisation. What is stored for an organisation.
 
-        - days: Days for which requests are counted, from 1 to 3660.
         - eid: The identifier of the organisation.
         """
         return self._call(
             "GET", _path("/v1/organisations/{}", eid),
-            query={"days": days},
         )
 
     def suspend_organisation(

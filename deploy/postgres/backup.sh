@@ -1,7 +1,7 @@
 #!/bin/bash
-# Each day: dumps the database into /backups, keeps the newest dumps, records how it went for mahi_backup_age_seconds,
-# and deletes old rows of the access log, which only the owner of the tables may. The address and the password of the
-# server are in the environment (PGHOST, PGUSER, PGPASSWORD, PGDATABASE). With an argument, it does this once.
+# Each day: dumps the database into /backups, keeps the newest dumps, and records how it went for
+# mahi_backup_age_seconds. The address and the password of the server are in the environment (PGHOST, PGUSER, PGPASSWORD,
+# PGDATABASE). With an argument, it does this once.
 set -uo pipefail
 folder=${BACKUP_FOLDER:-/backups}
 
@@ -42,21 +42,14 @@ backup() {
   fi
 }
 
-prune() {
-  psql --quiet --no-psqlrc --set ON_ERROR_STOP=1 --set days="${ACCESS_LOG_DAYS:-400}" <<'SQL'
-delete from access_log where time < (extract(epoch from now() - make_interval(days => :'days'::int)) * 1000)::bigint;
-SQL
-}
-
 if [ $# -gt 0 ]; then
-  backup && prune
+  backup
   exit
 fi
 trap 'exit 0' TERM
 while true; do
   pause=${BACKUP_SECONDS:-86400}
   backup || pause=${BACKUP_RETRY:-3600}
-  prune || echo 'Old rows of the access log could not be deleted.' >&2
   sleep "$pause" &
   wait $!
 done

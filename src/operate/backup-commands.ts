@@ -5,7 +5,6 @@ import { openDatabase } from '../foundation/database/open.ts'
 import { Sealer } from '../foundation/database/seal.ts'
 import { fail } from '../foundation/faults/user-error.ts'
 import { count, formatBytes } from '../foundation/text/format-number.ts'
-import { keepAccesses } from '../submissions/accesses/access-log.ts'
 import { findUnchecked, type KeySettings } from '../submissions/encryption/open-sealer.ts'
 import { eraseAgain } from '../submissions/retention/erasures.ts'
 import { backUp } from './backup.ts'
@@ -65,7 +64,6 @@ export function addBackupCommands(
           replace: flags.replace === true,
           prepare: async (restored, replaced) => {
             await findUnchecked(restored, new Sealer(settings.ENCRYPTION_KEYS))
-            await keepAccesses(restored, replaced)
             await keepBackups(restored, replaced)
             erased = await eraseAgain(restored, replaced, settings.ERASURE_LOG)
           },

@@ -12,8 +12,8 @@ export interface DescribedSetting {
 export const SETTINGS_FILE = 'mahi.env'
 
 /**
- * Writes a commented settings file and systemd units into a folder: the service, a worker, backups and the deletion of old
- * accesses with their timers, and what reports a failure of these. Existing files are not changed.
+ * Writes a commented settings file and systemd units into a folder: the service, a worker, backups
+ * with their timer, and what reports a failure of these. Existing files are not changed.
  *
  * @param program the command line that starts Mahi, with absolute paths
  * @returns the names of the files
@@ -30,8 +30,6 @@ export function writeFiles(
     ['mahi-worker.service', renderWorkerUnit(program)],
     ['mahi-backup.service', renderBackupUnit(program)],
     ['mahi-backup.timer', renderTimer("Daily backup of Mahi's database", '02:30')],
-    ['mahi-prune.service', renderPruneUnit(program)],
-    ['mahi-prune.timer', renderTimer("Daily deletion of old rows of Mahi's access log", '03:30')],
     ['mahi-failure@.service', FAILURE_UNIT],
   ]
   for (const [name, text] of files) {
@@ -110,20 +108,6 @@ EnvironmentFile=/etc/mahi/${SETTINGS_FILE}
 Nice=10
 IOSchedulingClass=idle
 ${hardened('mahi mahi/backups')}`
-}
-
-/** Only the owner of the tables may delete rows of the access log: with PostgreSQL, that is another user. */
-function renderPruneUnit(program: readonly string[]): string {
-  return `[Unit]
-Description=Deletes rows of Mahi's access log that are older than 400 days
-${ON_FAILURE}
-[Service]
-Type=oneshot
-ExecStart=${[...program, 'audit', 'prune', '--older-than', '400'].map(quoteUnit).join(' ')}
-EnvironmentFile=/etc/mahi/${SETTINGS_FILE}
-# With PostgreSQL: DATABASE_URL of the owner of the tables.
-EnvironmentFile=-/etc/mahi/owner.env
-${hardened('mahi')}`
 }
 
 /** Where a machine has nothing that follows failed units, the message in its log is what a person can act on. */

@@ -1,12 +1,10 @@
 import type { Access } from '../api/access/admit.ts'
 import type { Part } from '../api/contract/part.ts'
-import type { AuthorizedRequest } from '../api/contract/register.ts'
 import type { Rate } from '../api/request/body.ts'
 import type { Serving } from '../api/serving/serving.ts'
 import { type Database, DatabaseUnavailable } from '../foundation/database/database.ts'
 import type { Standby } from '../foundation/database/servers.ts'
 import type { Life } from '../foundation/lifecycle.ts'
-import { AccessLog } from './accesses/access-log.ts'
 import { recordDownload } from './activity/activity.ts'
 import { type CheckSettings, checkLimitsOf } from './check-limits.ts'
 import { type KeySettings, openSealer } from './encryption/open-sealer.ts'
@@ -51,7 +49,7 @@ export interface CreateSubmissionsOptions {
 export async function createSubmissions(
   settings: SubmissionSettings,
   { database, standby, access, serving, life }: CreateSubmissionsOptions,
-): Promise<Part & { recordAccess(access: AuthorizedRequest): Promise<void> | undefined }> {
+): Promise<Part> {
   const sealer = await openSealer(database, settings)
   const definitions = new Definitions(settings.DEFINITIONS)
   const inProcesses = {
@@ -80,10 +78,7 @@ export async function createSubmissions(
     recordErasure: recordErasuresIn(settings.ERASURE_LOG),
     isStopping: () => life.stopping,
   }
-  const accesses = new AccessLog(database)
   return {
-    recordAccess: ({ request, ...access }) =>
-      accesses.record({ request: request.id, credential: request.principal?.id ?? '', ...access }),
     operations: [
       ...resultsOperations({
         servers: { primary: database, standby },
@@ -102,17 +97,10 @@ export async function createSubmissions(
       ...runOperations(options),
       ...ruleOperations(options.definitions),
     ],
-    metrics: [
-      {
-        name: 'mahi_accesses_dropped_total',
-        help: 'Reads of submissions that are missing in the access log.',
-        read: () => accesses.dropped,
-      },
-    ],
+    metrics: [],
     stop: () => {
       returned.stop()
       containers.stop()
-      return accesses.stop()
     },
   }
 }

@@ -108,7 +108,6 @@ const job = read<Workload>('migration-job.yaml')
 const configMap = read<Metadata & { data: Labels }>('config-map.yaml')
 const secret = read<Metadata & { stringData: Labels }>('secret.example.yaml')
 const ownerSecret = read<Metadata & { stringData: Labels }>('owner-secret.example.yaml')
-const pruneJob = read<{ spec: { jobTemplate: Workload } }>('prune-cron-job.yaml').spec.jobTemplate
 const autoscaler = read<Autoscaler>('horizontal-pod-autoscaler.yaml')
 const workerAutoscaler = read<Autoscaler>('worker-autoscaler.yaml')
 
@@ -173,7 +172,6 @@ describe.each([
   ['the deployment', deployment],
   ['the worker', worker],
   ['the migration job', job],
-  ['the job that prunes the access log', pruneJob],
 ] as const)('%s', (_, { spec }) => {
   const pod = spec.template.spec
   const [container] = pod.containers
@@ -208,9 +206,9 @@ describe.each([
   test('runs a command that exists, with the settings', async () => {
     const { stdout } = await new InstallationHere().run([...container.args, '--help'])
     expect(stdout).toMatch(`Usage: mahi ${container.args[0]} `)
-    // Only what changes tables, or deletes what the service may not, has their owner, and nothing but it.
+    // Only what changes tables has their owner, and nothing but it.
     expect(container.envFrom).toEqual(
-      spec === job.spec || spec === pruneJob.spec
+      spec === job.spec
         ? [{ secretRef: { name: ownerSecret.metadata.name } }]
         : [
             { configMapRef: { name: configMap.metadata.name } },

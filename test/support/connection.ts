@@ -5,7 +5,7 @@ import { onTestFinished } from 'vitest'
 import type { Service } from './service.ts'
 
 /** The longest wait for an expected event, in milliseconds. */
-const DEADLINE = 10_000
+const DEADLINE = 240_000
 
 export interface Answer {
   readonly status: number

@@ -3,23 +3,22 @@ import { once } from 'node:events'
 import { Redis } from 'ioredis'
 import { onTestFinished } from 'vitest'
 import { findFreePort } from './free-port.ts'
+import { requireProgram } from './require-program.ts'
 import { temporaryFolder } from './temporary.ts'
 
-/** Whether tests can start a Redis of their own. With CI=true they have to. */
-export const hasRedisServer = spawnSync('redis-server', ['--version']).status === 0
-if (!hasRedisServer) {
-  const message = 'there is no redis-server to start'
-  if (process.env.CI === 'true') throw new Error(`${message}: with CI=true the tests need one`)
-  process.stderr.write(`SKIPPED: the tests with a Redis that dies: ${message}\n`)
-}
+export const hasRedisServer = requireProgram(
+  spawnSync('redis-server', ['--version']).status === 0,
+  'the tests with a Redis that dies',
+  'no redis-server',
+)
 
 /** A Redis that all tests share: TEST_REDIS_URL, or one on the standard local port. */
 export const sharedRedisUrl = await findRedis()
-if (sharedRedisUrl === undefined) {
-  const message = 'no Redis on 127.0.0.1:6379 and none in TEST_REDIS_URL'
-  if (process.env.CI === 'true') throw new Error(`${message}: with CI=true the tests need one`)
-  process.stderr.write(`SKIPPED: the tests with a shared Redis: ${message}\n`)
-}
+requireProgram(
+  sharedRedisUrl !== undefined,
+  'the tests with a shared Redis',
+  'no Redis on 127.0.0.1:6379 and none in TEST_REDIS_URL',
+)
 
 async function findRedis(): Promise<string | undefined> {
   const given = process.env.TEST_REDIS_URL
@@ -30,7 +29,7 @@ async function findRedis(): Promise<string | undefined> {
 }
 
 async function answersPing(url: string): Promise<boolean> {
-  const redis = new Redis(url, { lazyConnect: true, commandTimeout: 2_000, retryStrategy: () => null })
+  const redis = new Redis(url, { lazyConnect: true, commandTimeout: 60_000, retryStrategy: () => null })
   redis.on('error', () => undefined)
   try {
     await redis.connect()

@@ -156,16 +156,9 @@ describe('the command line', () => {
   })
 
   test.each([
-    ...[
-      'occupations',
-      'results',
-      'submissions',
-      'returns',
-      'keys',
-      'audit',
-      'organisations',
-      'definitions',
-    ].map((group) => [group, 'help', 'nope']),
+    ...['occupations', 'results', 'submissions', 'returns', 'keys', 'organisations', 'definitions'].map(
+      (group) => [group, 'help', 'nope'],
+    ),
     ['help', 'keys', 'nope'],
     ['keys', 'nope', '--help'],
   ])('%s %s %s is refused like the command that it asks about', async (...parameters) => {

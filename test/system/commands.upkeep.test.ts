@@ -155,8 +155,6 @@ describe('init', () => {
         'mahi-worker.service',
         'mahi-backup.service',
         'mahi-backup.timer',
-        'mahi-prune.service',
-        'mahi-prune.timer',
         'mahi-failure@.service',
       ].map((name) => join(mahi.folder, name)),
     )
@@ -179,7 +177,7 @@ describe('init', () => {
     const [program = '', ...parameters] = start.split(' ')
     expect(spawnSync(program, [...parameters, '--version'], { encoding: 'utf8' }).stdout).toMatch(/^\d/)
 
-    for (const name of ['mahi.service', 'mahi-worker.service', 'mahi-backup.service', 'mahi-prune.service'])
+    for (const name of ['mahi.service', 'mahi-worker.service', 'mahi-backup.service'])
       expect(readFileSync(join(mahi.folder, name), 'utf8').split('\n'), name).toContain(
         'OnFailure=mahi-failure@%n.service',
       )
@@ -196,10 +194,6 @@ describe('init', () => {
       env: { DATABASE_URL: mahi.databaseUrl },
     })
     expect(status).toBe(0)
-    const prune = readFileSync(join(mahi.folder, 'mahi-prune.service'), 'utf8')
-    const [pruner = '', ...pruning] = /^ExecStart=(.*)$/m.exec(prune)?.[1]?.split(' ') ?? []
-    const pruned = spawnSync(pruner, pruning, { env: { DATABASE_URL: mahi.databaseUrl }, encoding: 'utf8' })
-    expect([pruned.status, pruned.stderr]).toEqual([0, expect.stringMatching(/^Deleted 0 accesses/)])
     expect(readdirSync(join(mahi.folder, 'backups'))).toEqual([expect.stringMatching(/\.backup$/)])
 
     const again = await mahi.run(['init'])
@@ -220,14 +214,7 @@ describe('init', () => {
   testUnit('systemd has nothing to say against the unit', async () => {
     const mahi = new Installation()
     await mahi.runJson(['init'])
-    for (const name of [
-      'mahi.service',
-      'mahi-worker.service',
-      'mahi-backup.service',
-      'mahi-backup.timer',
-      'mahi-prune.service',
-      'mahi-prune.timer',
-    ]) {
+    for (const name of ['mahi.service', 'mahi-worker.service', 'mahi-backup.service', 'mahi-backup.timer']) {
       const { stderr } = spawnSync('systemd-analyze', ['verify', join(mahi.folder, name)], {
         encoding: 'utf8',
       })

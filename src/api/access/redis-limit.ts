@@ -31,6 +31,8 @@ export interface RedisLimiterOptions {
   readonly keyPrefix: string
   readonly log: Pick<FastifyBaseLogger, 'warn'>
   readonly metrics: Metrics
+  /** Milliseconds. */
+  readonly commandTimeout?: number
 }
 
 /**
@@ -50,12 +52,13 @@ export class RedisLimiter {
   #fault: Error | undefined
   #timer: NodeJS.Timeout | undefined
 
-  private constructor(limits: RateLimits, { url, keyPrefix, log, metrics }: RedisLimiterOptions) {
+  private constructor(limits: RateLimits, options: RedisLimiterOptions) {
+    const { url, keyPrefix, log, metrics, commandTimeout = COMMAND_TIMEOUT } = options
     this.#log = log
     this.#redis = new Redis(url, {
       lazyConnect: true,
       connectTimeout: CONNECT_TIMEOUT,
-      commandTimeout: COMMAND_TIMEOUT,
+      commandTimeout,
       socketTimeout: SOCKET_TIMEOUT,
       retryStrategy: (attempts) => Math.min(attempts * 100, PROBE_INTERVAL),
       // A request that cannot be counted in Redis is counted here: nothing waits for a connection or is sent twice.

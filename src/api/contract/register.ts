@@ -30,16 +30,6 @@ import { describeErrors, describeSecurity, nameSchemas, VERSION_HEADER } from '.
 import { PROBLEMS, Problem, ProblemBody, SubmissionProblemBody } from './problems.ts'
 import type { Result } from './results.ts'
 
-/** A request for the data of an organisation, which the caller may read or change. */
-export interface AuthorizedRequest {
-  readonly request: FastifyRequest
-  readonly operation: string
-  readonly change: boolean
-  readonly eid: string
-  /** The submission that the path names, or that was created. */
-  readonly token: string | undefined
-}
-
 /** Runs the work of a request. */
 type Enter = <T>(request: FastifyRequest, work: () => T) => T
 
@@ -53,8 +43,6 @@ export interface OperationServices {
    * @throws {Problem} `precondition-failed` if the data has not reached them
    */
   reach(least: LeastRevisions): MaybePromise<void>
-  /** Records a request for the data of an organisation; a change waits until it is recorded. */
-  recordAccess(access: AuthorizedRequest): Promise<void> | undefined
 }
 
 /**
@@ -111,7 +99,7 @@ export function registerOperations(
 }
 
 function register(app: FastifyInstance, services: OperationServices, operation: Operation): void {
-  const { access, send, versions, reach, recordAccess } = services
+  const { access, send, versions, reach } = services
   const {
     name,
     method,
@@ -133,6 +121,7 @@ function register(app: FastifyInstance, services: OperationServices, operation: 
   nameSchemas(app, operation.schemas)
 
   const { authorize } = rule
+  const ofOrganisation = isOfOrganisation(rule)
   const inContext: Enter = (request, work) => actFor(callerOf(request), work, request.id)
   const atOnce: Enter = (_, work) => work()
   // What is recalled from memory needs no context: entering it costs 3 % of the processor time of a page.
@@ -148,6 +137,9 @@ function register(app: FastifyInstance, services: OperationServices, operation: 
       forbid: (reason) => forbidden(access, request, name, reason),
     })
     return whenKnown(authorized, (authorized) => {
+      const { eid } = request.headers
+      if (ofOrganisation && typeof eid === 'string')
+        request.owned = { eid, token: (path.values as { submissionToken?: string }).submissionToken }
       const accepted = assertAccepts(request, accepts)
       const inputs = read.others(request, path.faults, authorized)
       const least = readMinRevision(request)
@@ -160,7 +152,7 @@ function register(app: FastifyInstance, services: OperationServices, operation: 
       }
       const recalled = least === ANY_REVISION ? operation.recall?.(input) : undefined
       if (recalled !== undefined) return sender.send(request, reply, recalled)
-      const handle = (body: unknown, onCreated?: (token: string | undefined) => Promise<void> | undefined) =>
+      const handle = (body: unknown) =>
         whenKnown(
           operation.handle({
             ...input,
@@ -173,26 +165,14 @@ function register(app: FastifyInstance, services: OperationServices, operation: 
             refuse,
           }),
           (result) => {
-            const recorded = onCreated?.(tokenIn(result))
-            if (recorded === undefined) return sender.send(request, reply, result)
-            return recorded.then(() => sender.send(request, reply, result))
+            // A new submission has no token before.
+            const { owned } = request
+            if (owned !== undefined && owned.token === undefined && method === 'POST')
+              request.owned = { ...owned, token: tokenIn(result) }
+            return sender.send(request, reply, result)
           },
         )
-      const { eid } = request.headers
-      const isRecorded = isOfOrganisation(rule) && typeof eid === 'string'
-      const { submissionToken: token } = path.values as { submissionToken?: string }
-      const record = (token: string | undefined) =>
-        isRecorded
-          ? recordAccess({ request, operation: name, change: method !== 'GET', eid, token })
-          : undefined
-      const answer = (body: unknown) => {
-        // A new submission has no token yet.
-        if (method === 'POST' && token === undefined)
-          return whenKnown(reach(least), () => handle(body, (created) => record(created)))
-        const recorded = record(token)
-        const ready = recorded === undefined ? reach(least) : recorded.then(() => reach(least))
-        return whenKnown(ready, () => handle(body))
-      }
+      const answer = (body: unknown) => whenKnown(reach(least), () => handle(body))
       return enterToRead(request, () => {
         const incoming = read.body(request)
         if (!(incoming instanceof Promise)) return answer(incoming)
@@ -210,7 +190,7 @@ function register(app: FastifyInstance, services: OperationServices, operation: 
       limit: operation.limit,
       scope: authorize === undefined ? rule.scope : undefined,
       anonymous: rule.anonymous,
-      ofOrganisation: isOfOrganisation(rule),
+      ofOrganisation,
     }),
     schema: {
       operationId: operation.id,

@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { remember } from '../../foundation/cache/remember.ts'
@@ -13,7 +14,15 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** When the head had arrived, in milliseconds of `performance.now()`. */
     arrived: number
+    /** What an authorized request reads or changes. */
+    owned: Owned | undefined
   }
+}
+
+/** The organisation whose data a request reads or changes, and the submission that the path names or that was created. */
+interface Owned {
+  readonly eid: string
+  readonly token: string | undefined
 }
 
 export interface ResponseRecord {
@@ -29,6 +38,9 @@ export interface ResponseRecord {
   /** The pattern of the path, such as `/v1/submissions/:submissionToken/validation-results`. */
   readonly route?: string | undefined
   readonly client?: string | undefined
+  /** The public id of the credential, with `owned` only. */
+  readonly key?: string | undefined
+  readonly owned?: Owned | undefined
   /** The X-Request-Id of the request. */
   readonly requestId?: string | undefined
   /** The trace id of the request. */
@@ -38,7 +50,7 @@ export interface ResponseRecord {
 /** Health checks arrive several times a minute: successful ones are logged at level debug. */
 export const PROBES: ReadonlySet<string> = new Set(['livez', 'readyz'])
 
-/** Counts and logs responses. It logs nothing that the caller sent, except IDs whose form shows that they are random. */
+/** Counts and logs responses. It logs nothing that the caller sent, except IDs whose form shows that they are random, and organisations that the credential covers. */
 export class ResponseLog {
   readonly #log: Log
   readonly #metrics: Metrics
@@ -74,6 +86,7 @@ export class ResponseLog {
    */
   watch(app: FastifyInstance): void {
     app.decorateRequest('arrived', 0)
+    app.decorateRequest('owned', undefined)
     app.addHook('onSend', (request, reply, _payload, done) => {
       this.recordReply(request, reply)
       done()
@@ -116,14 +129,16 @@ export class ResponseLog {
     bytes: number,
   ): void {
     this.#release(request.raw, response)
-    const { id, arrived, principal, method, headers } = request
+    const { id, arrived, principal, method, headers, owned } = request
     const ms = performance.now() - arrived
     const status = response.statusCode
     const route = request.routeOptions.url
     const requestId = readRandomId(headers['x-request-id'])
     const trace = readTrace(headers.traceparent)
     const client = principal?.client
-    this.record({ id, operation, status, outcome, bytes, ms, method, route, client, requestId, trace })
+    const key = owned && principal?.id
+    const caller = { client, key, owned, requestId, trace }
+    this.record({ id, operation, status, outcome, bytes, ms, method, route, ...caller })
   }
 }
 
@@ -144,13 +159,14 @@ function readTrace(header: string | string[] | undefined): string | undefined {
 
 /**
  * Renders the members of a JSON object from as few pieces as possible, because each is copied separately. Only the
- * name of a client, which an administrator chooses, can need escaping.
+ * name of a client and an EID, which an administrator chooses, can need escaping.
  */
 function renderFields(response: ResponseRecord): string {
-  const { id, bytes, ms, client, requestId, trace } = response
+  const { id, bytes, ms, client, key, owned, requestId, trace } = response
   const microseconds = Math.round(ms * 1000)
   const whole = Math.trunc(microseconds / 1000)
   let end = client === undefined ? '' : renderClient(client)
+  if (owned !== undefined) end += renderOwned(key ?? '', owned)
   if (requestId !== undefined) end += `,"requestId":"${requestId}"`
   if (trace !== undefined) end += `,"trace":"${trace}"`
   return `"id":"${id}${renderKind(response)}${bytes},"ms":${whole}${THOUSANDTHS[microseconds % 1000]}${end}`
@@ -180,6 +196,16 @@ function addKind({ operation, status, outcome, method, route }: ResponseRecord):
     ofOperation.set(status, [...(ofOperation.get(status) ?? []), { method, route, outcome, text }]),
   )
   return text
+}
+
+function renderOwned(key: string, { eid, token }: Owned): string {
+  const submission = token === undefined ? '' : `,"submission":"${nameSubmission(token)}"`
+  return `,"key":"${key}","eid":${JSON.stringify(eid)}${submission}`
+}
+
+/** Tokens grant access, so logs have only their SHA-256 digests. */
+export function nameSubmission(token: string): string {
+  return hash('sha256', token)
 }
 
 const renderClient = remember((client) => `,"client":${JSON.stringify(client)}`)

@@ -21,7 +21,6 @@ type Organisation = Having<
   types.Organisation,
   'eid' | 'state' | 'keys' | 'submissions' | 'fileBytes' | 'runs' | 'activeRuns' | 'findings'
 >
-type Usage = Organisation & Having<types.OrganisationUsage, 'since' | 'reads' | 'changes'>
 
 interface Page {
   readonly results: readonly Organisation[]
@@ -80,10 +79,9 @@ const NOTICES = lookUp<string>({
 })
 
 async function showOrganisation(context: Context): Promise<Shown> {
-  const organisation = await context.api.call<Usage>(pathOf(context))
+  const organisation = await context.api.call<Organisation>(pathOf(context))
   const { eid, state, suspended, reason, keys, submissions, fileBytes, runs, activeRuns, findings } =
     organisation
-  const { since, reads, changes } = organisation
   const facts: readonly (readonly [ReturnType<typeof html> | string, ReturnType<typeof html> | string])[] = [
     ['State', suspended === undefined ? state : html`${showState(state)} since <${Time} at=${suspended} />`],
     ...(reason === undefined ? [] : [['Note', reason] as const]),
@@ -92,7 +90,6 @@ async function showOrganisation(context: Context): Promise<Shown> {
     ['Files', formatBytes(fileBytes)],
     ['Runs', `${formatNumber(runs)}, of which ${formatNumber(activeRuns)} queued or in progress`],
     ['Findings', formatNumber(findings)],
-    [html`Requests since <${Time} at=${since} />`, `${count(reads, 'read')}, ${count(changes, 'change')}`],
   ]
   return {
     title: `Organisation ${eid}`,

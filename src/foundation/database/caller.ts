@@ -8,7 +8,7 @@ interface Context {
 const contexts = new AsyncLocalStorage<Context>()
 
 /** The process itself, whose commands and timers have no share. */
-export const ITSELF = ''
+const ITSELF = ''
 
 /**
  * Runs work for a caller, who has a share of the connections and takes turns with others.

@@ -23,6 +23,7 @@ import { findingBlocks } from './migrations/0022-finding-blocks.ts'
 import { confirmedCodings } from './migrations/0025-confirmed-codings.ts'
 import { fileNotes } from './migrations/0026-file-notes.ts'
 import { linkNames } from './migrations/0027-link-names.ts'
+import { noAccessLog } from './migrations/0028-no-access-log.ts'
 import type { Migration } from './migrations/migration.ts'
 
 /** A newer version of Mahi has changed the tables. */
@@ -64,6 +65,7 @@ const MIGRATIONS: readonly Migration[] = [
   confirmedCodings,
   fileNotes,
   linkNames,
+  noAccessLog,
 ]
 
 /**

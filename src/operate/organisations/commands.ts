@@ -2,16 +2,12 @@ import { type Command, InvalidArgumentError } from 'commander'
 import { reportChange } from '../../api/access/key-options.ts'
 import { removeSuspension } from '../../api/access/suspensions.ts'
 import { action, jsonOption, report, type WithDatabase } from '../../foundation/command-line/command.ts'
-import { readTime } from '../../foundation/command-line/option-values.ts'
 import { say, writeOut } from '../../foundation/command-line/terminal.ts'
 import { fail } from '../../foundation/faults/user-error.ts'
 import { count } from '../../foundation/text/format-number.ts'
 import { escapeControls, quote } from '../../foundation/text/quote.ts'
-import { formatTimestamp } from '../../foundation/text/timestamp.ts'
-import { renderOrganisation, renderUsage } from './contract.ts'
-import { listOrganisations, readRequests, suspend } from './organisations.ts'
-
-const DAY = 86_400_000
+import { renderOrganisation } from './contract.ts'
+import { listOrganisations, suspend } from './organisations.ts'
 
 /** Adds `organisations list`, `suspend`, `resume` and `usage`. */
 export function addOrganisationCommands(program: Command, withDatabase: WithDatabase): void {
@@ -81,31 +77,20 @@ export function addOrganisationCommands(program: Command, withDatabase: WithData
 
   organisations
     .command('usage')
-    .description('show what is stored for each organisation, and its requests in a period')
+    .description('show what is stored for each organisation')
     .argument('[eid]', 'only this organisation')
-    .option(
-      '--since <time>',
-      'count requests from this date or date-time on (default: for 30 days)',
-      readTime,
-    )
     .addOption(jsonOption)
     .action(
-      action(async (eid: string | undefined, { since: given, ...flags }: { since?: number; json?: true }) => {
-        const since = given ?? Date.now() - 30 * DAY
-        const all = await withDatabase(async (database) => {
-          const requests = await readRequests(database, since, eid)
-          const known = await listOrganisations(database, eid)
-          return known.map((each) => renderUsage(each, since, requests.get(each.eid)))
-        })
+      action(async (eid: string | undefined, flags: { json?: true }) => {
+        const all = (await withDatabase((database) => listOrganisations(database, eid))).map(
+          renderOrganisation,
+        )
         if (eid !== undefined && all.length === 0) failUnknown(eid, '')
-        if (flags.json)
-          return writeOut(`${JSON.stringify({ since: formatTimestamp(since), organisations: all })}\n`)
-        const head = ['EID', 'Submissions', 'File bytes', 'Runs', 'Findings', 'Reads', 'Changes']
+        if (flags.json) return writeOut(`${JSON.stringify({ organisations: all })}\n`)
+        const head = ['EID', 'Submissions', 'File bytes', 'Runs', 'Findings']
         const rows = all.map((each) => [
           each.eid ?? '',
-          ...[each.submissions, each.fileBytes, each.runs, each.findings, each.reads, each.changes].map(
-            String,
-          ),
+          ...[each.submissions, each.fileBytes, each.runs, each.findings].map(String),
         ])
         for (const [first = '', ...others] of [head, ...rows])
           await writeOut(`${first.padEnd(16)}${others.map((each) => each.padStart(14)).join('')}\n`)

@@ -2,35 +2,24 @@ import { COMMON_PROBLEMS } from '../../api/contract/describe.ts'
 import { count, oneOf, text, time } from '../../api/contract/fields.ts'
 import { type Static, Type } from '../../foundation/schema/type.ts'
 import { formatTimestamp } from '../../foundation/text/timestamp.ts'
-import type { Organisation as Known, Requests } from './organisations.ts'
+import type { Organisation as Known } from './organisations.ts'
 
 export const TAG = 'Operation'
 
-const FIELDS = {
-  eid: text('The identifier of the organisation.'),
-  state: oneOf(['Active', 'Suspended'], 'Whether requests for its data are refused.'),
-  suspended: time('When it was suspended.'),
-  reason: text('The note of the operator who suspended it. The organisation does not see it.'),
-  keys: count('Valid API keys that cover it.'),
-  submissions: count('Stored submissions.'),
-  fileBytes: count('Bytes of the stored files.'),
-  runs: count('Stored validation runs.'),
-  activeRuns: count('Runs that are queued or in progress.'),
-  findings: count('Findings of the stored runs.'),
-}
-
-export const Organisation = Type.Object(FIELDS, {
-  description: 'An organisation that a key covers, that has submissions, or that is suspended.',
-})
-
-export const OrganisationUsage = Type.Object(
+export const Organisation = Type.Object(
   {
-    ...FIELDS,
-    since: time('From when on requests are counted.'),
-    reads: count('Requests since then that read its data.'),
-    changes: count('Requests since then that changed its data.'),
+    eid: text('The identifier of the organisation.'),
+    state: oneOf(['Active', 'Suspended'], 'Whether requests for its data are refused.'),
+    suspended: time('When it was suspended.'),
+    reason: text('The note of the operator who suspended it. The organisation does not see it.'),
+    keys: count('Valid API keys that cover it.'),
+    submissions: count('Stored submissions.'),
+    fileBytes: count('Bytes of the stored files.'),
+    runs: count('Stored validation runs.'),
+    activeRuns: count('Runs that are queued or in progress.'),
+    findings: count('Findings of the stored runs.'),
   },
-  { description: 'An organisation with its requests.' },
+  { description: 'An organisation that a key covers, that has submissions, or that is suspended.' },
 )
 
 export const EID_PATH = Type.Object({
@@ -73,12 +62,4 @@ export function renderOrganisation({ eid, suspension, keys, holdings }: Known): 
     activeRuns: holdings.active,
     findings: holdings.findings,
   }
-}
-
-export function renderUsage(
-  organisation: Known,
-  since: number,
-  { reads, changes }: Requests = { reads: 0, changes: 0 },
-): Static<typeof OrganisationUsage> {
-  return { ...renderOrganisation(organisation), since: formatTimestamp(since), reads, changes }
 }

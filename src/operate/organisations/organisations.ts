@@ -2,7 +2,6 @@ import { listKeys } from '../../api/access/keys.ts'
 import { EID } from '../../api/access/principal.ts'
 import { listSuspensions, type Suspension, storeSuspension } from '../../api/access/suspensions.ts'
 import type { Database, Reader } from '../../foundation/database/database.ts'
-import { countAccesses } from '../../submissions/accesses/access-log.ts'
 import { cancelRunsOf, type Holdings, NOTHING, sumHoldings } from '../../submissions/by-organisation.ts'
 
 /** An organisation that a key covers, that has submissions, or that is suspended: nothing else makes one known. */
@@ -12,12 +11,6 @@ export interface Organisation {
   /** Valid keys that cover it. */
   readonly keys: number
   readonly holdings: Holdings
-}
-
-/** The requests for the data of an organisation in a period. */
-export interface Requests {
-  readonly reads: number
-  readonly changes: number
 }
 
 /** All known organisations in the order of their EIDs, or only one. */
@@ -46,16 +39,6 @@ export async function listOrganisations(reader: Reader, only?: string): Promise<
 
 export async function findOrganisation(reader: Reader, eid: string): Promise<Organisation | undefined> {
   return (await listOrganisations(reader, eid))[0]
-}
-
-/** The requests since a time, by organisation. */
-export async function readRequests(
-  reader: Reader,
-  since: number,
-  eid?: string,
-): Promise<ReadonlyMap<string, Requests>> {
-  const counted = await countAccesses(reader, since, eid)
-  return new Map(counted.map(({ eid: of, reads, changes }) => [of, { reads, changes }]))
 }
 
 /**

@@ -1,11 +1,11 @@
 import { appendFileSync, existsSync, readFileSync } from 'node:fs'
+import { nameSubmission } from '../../api/telemetry/response-log.ts'
 import {
   type Database,
   DatabaseUnavailable,
   DatabaseUnusable,
   type Reader,
 } from '../../foundation/database/database.ts'
-import { nameSubmission } from '../accesses/access-log.ts'
 import { cancelSubmission } from './ending.ts'
 import { purgeNow } from './purge.ts'
 

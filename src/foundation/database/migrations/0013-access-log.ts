@@ -2,7 +2,7 @@ import type { Migration } from './migration.ts'
 
 /**
  * Who read or changed which submission. Nobody but the owner of the table may change or delete a row: on PostgreSQL by
- * privileges, on SQLite, which has no roles, by triggers that only `mahi audit prune` removes for a moment.
+ * privileges, on SQLite, which has no roles, by triggers. Migration 0028 drops it.
  */
 export const accessLog: Migration = {
   name: '0013-access-log',
@@ -24,7 +24,7 @@ export const accessLog: Migration = {
   ],
 }
 
-export const APPEND_ONLY = ['update', 'delete'].map(
+const APPEND_ONLY = ['update', 'delete'].map(
   (event) => `create trigger access_log_${event} before ${event} on access_log
     begin select raise(abort, 'access_log is append-only'); end`,
 )

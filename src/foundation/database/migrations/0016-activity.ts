@@ -24,7 +24,7 @@ export const activity: Migration = {
 const NO_UPDATE = `create trigger submission_activity_update before update on submission_activity
   begin select raise(abort, 'submission_activity is append-only'); end`
 
-/** As for the access log, but retention deletes the rows of a deleted submission. */
+/** The default privileges of the service's role apply to every new table; retention deletes the rows of a deleted submission. */
 const REVOKE = `do $$ declare role text; begin
   for role in select distinct case a.grantee when 0 then 'public' else a.grantee::regrole::text end
     from pg_class c cross join lateral aclexplode(c.relacl) a
