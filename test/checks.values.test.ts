@@ -78,6 +78,45 @@ test.each<[string, object, readonly string[], readonly string[]]>([
     ['9007199254740992 range', '9007199254740993.50 range', '-9007199254740994 range'],
   ],
   [
+    'the bounds of short numbers are within, and exclusive ones are not',
+    { type: 'number', constraints: { minimum: 1, exclusiveMaximum: 2 } },
+    ['1', '1.0', '1.999999', '0.999999', '2', '2.0', '-1'],
+    ['0.999999 range', '2 range', '2.0 range', '-1 range'],
+  ],
+  [
+    'a maximum is within, and an exclusive minimum is not',
+    { type: 'integer', constraints: { exclusiveMinimum: 0, maximum: 12 } },
+    ['1', '12', '0', '-0', '13'],
+    ['0 range', '-0 range', '13 range'],
+  ],
+  [
+    'decimal places have a limit',
+    { type: 'number', 'mahi:decimals': 2 },
+    ['1.25', '1', '1.255'],
+    ['1.255 decimals'],
+  ],
+  [
+    'a year is leap if 4 divides it, but of 100 years only every fourth',
+    { type: 'date' },
+    [
+      '2000-02-29',
+      '2024-02-29',
+      '2400-02-29',
+      '1900-02-29',
+      '2023-02-29',
+      '2100-02-29',
+      '2000-02-30',
+      '2024-04-31',
+    ],
+    ['1900-02-29 type', '2023-02-29 type', '2100-02-29 type', '2000-02-30 type', '2024-04-31 type'],
+  ],
+  [
+    'a year is leap in other formats, too',
+    FORMATTED,
+    ['29/02/2000', '29/02/1900', '31/12/1999', '00/01/2000', '01/13/2000'],
+    ['29/02/1900 type', '00/01/2000 type', '01/13/2000 type'],
+  ],
+  [
     'the bounds of dates have the format of the field',
     { ...FORMATTED, constraints: { minimum: '01/02/2025', maximum: '31/12/2025' } },
     ['01/02/2025', '15/11/2025', '31/01/2025', '01/01/2026'],
@@ -92,8 +131,6 @@ test.each<[string, object, readonly string[], readonly string[]]>([
     [
       '2025-02-17T09:30:00Z',
       '2025-02-17T22:30:00+13:00',
-      '2025-02-17T09:30:00.000',
-      '2025-02-16T22:00:00.45-12:00',
       '2025-02-17T10:00:00.500Z',
       '2025-02-17T09:30:00+13:00',
       '2025-02-17T09:29:59.999Z',
@@ -129,6 +166,12 @@ test.each<[string, object, readonly string[], readonly string[]]>([
     { constraints: { pattern: '\\w+' } },
     ['été', 'a_b', 'a b'],
     ['a_b pattern', 'a b pattern'],
+  ],
+  [
+    'a class of characters that is repeated has a least and a longest length',
+    { constraints: { pattern: '[A-Z0-9]{2,4}' } },
+    ['A1', 'ABCD', 'A', 'ABCDE', 'ab', 'A1é'],
+    ['A pattern', 'ABCDE pattern', 'ab pattern', 'A1é pattern'],
   ],
   [
     'a spelt-out space of no width is visible',
@@ -250,8 +293,16 @@ describe('exact arithmetic', () => {
     expect(findings.map(({ line }) => line - 2)).toEqual([1, 3, 5])
   })
 
-  test('an order compares numbers by value, and times as instants', async () => {
-    const order = { 'mahi:recordChecks': [{ kind: 'order', code: 'THI-101', fields: ['value', 'a'] }] }
+  test('an order compares numbers by value, and times as instants; values may be equal unless it is strict', async () => {
+    const ordered = (strict: boolean) => ({
+      'mahi:recordChecks': [{ kind: 'order', code: 'THI-101', fields: ['value', 'a'], strict }],
+    })
+    const order = ordered(false)
+    const equal = { 'things.csv': 'id,value,a\n1,10,10.0\n' }
+    for (const strict of [false, true]) {
+      const definition = define({ type: 'integer' }, ordered(strict), [{ name: 'a', type: 'number' }])
+      expect((await check(equal, { definition })).findings).toHaveLength(strict ? 1 : 0)
+    }
     const numbers = define({ type: 'integer' }, order, [{ name: 'a', type: 'number' }])
     const files = { 'things.csv': 'id,value,a\n1,9007199254740993,9007199254740992\n2,9,10.0\n3,10,9.99\n' }
     expect((await check(files, { definition: numbers })).findings.map(({ line }) => line)).toEqual([2, 4])
@@ -289,8 +340,7 @@ test.each<[string, readonly string[], readonly string[]]>([
   expect(others.filter((text) => compiled.test(text))).toEqual([])
 })
 
-test('a number takes a time in proportion to its length', { timeout: 20_000 }, () => {
-  // Longer than any value that is checked. With the square of the length, these take most of a minute.
+test('numbers may be longer than any value that is checked', () => {
   const run = (text: string) => text.repeat(2 ** 18)
   const read = compileNumber({ decimalChar: '.', groupChar: ',', bareNumber: false })
   expect(read(`1${run(' ')}x`)).toBe('1')
