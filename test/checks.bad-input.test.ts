@@ -7,7 +7,6 @@ import { findTextFault } from '../src/foundation/text/normalise.ts'
 import { check, places } from './support/checking.ts'
 import { LIBRARY, writeDefinition } from './support/definition.ts'
 import { temporaryFolder } from './support/temporary.ts'
-import { makeXlsx } from './support/xlsx.ts'
 
 const HEADER = 'memberId,born,kind'
 const LOANS = 'loanId,memberId,lent,returned,fee\nL1,M1,2025-01-01,2025-03-01,\nL2,M1,x,,\n'
@@ -94,11 +93,8 @@ test.each([
   })
 })
 
-test('a file with only a header has no records and no findings', async () => {
-  expect((await checkMembers(`${HEADER}\n`)).found).toEqual([])
-})
-
 test.each([
+  ['a header without records', `${HEADER}\n`],
   ['a byte order mark', Buffer.from(`\ufeff${good}`)],
   ['lines that end with CRLF', good.replaceAll('\n', '\r\n')],
   ['columns separated by ;', good.replaceAll(',', ';')],
@@ -257,17 +253,6 @@ test('numbers of a message have separators, and records with other numbers the s
   expect(causes.map(({ findings }) => findings).toSorted()).toEqual([1, 2])
 })
 
-test('a quoted value above 256 KiB is one finding, and the lines behind it keep their numbers', async () => {
-  const long = 'some words of a text\n'.repeat(20_000)
-  const { found, texts } = await checkMembers(`${HEADER}\nM1,"${long}",01\nM2,x,01\n`)
-  expect(found).toEqual([
-    ['MEM-00-record', 2, 'The record is longer than 256 KiB.'],
-    ['MEM-02-type', 20_003, expect.any(String)],
-  ])
-  expect(texts[0]).toMatch(/^M1,"some words/)
-  expect(texts[0]?.length).toBeLessThanOrEqual(4097)
-})
-
 test('no text of a finding has a character that a publish refuses', async () => {
   const { findings } = await check({ 'members.csv': `${HEADER}\nM\0,,\nM\u0007,\u0085x,\n` })
   expect(findings.map(({ recordText }) => recordText)).toEqual(['M␀,,', 'M␇,\ufffdx,'])
@@ -319,26 +304,26 @@ test('an unknown name in NDJSON is one finding, however many records have it', a
   expect(found[0]?.[2]).toBe('The column memberID is unknown (did you mean "memberId"?).')
 })
 
-test('ten million empty lines are passed over', { timeout: 120_000 }, async () => {
+test('a million empty lines are passed over', async () => {
   const { findings, summary } = await check({
     'members.csv': Buffer.concat([
       Buffer.from(`${HEADER}\n`),
-      Buffer.alloc(10_000_000, '\n'),
+      Buffer.alloc(1_000_000, '\n'),
       Buffer.from('M1,x,\n'),
     ]),
   })
-  expect(places(findings)).toEqual(['MEM-02-type members.csv:10000002'])
+  expect(places(findings)).toEqual(['MEM-02-type members.csv:1000002'])
   expect(summary.files[0]?.records).toBe(1)
 })
 
-test('100,000 distinct faults are all found', { timeout: 120_000 }, async () => {
-  const lines = Array.from({ length: 100_000 }, (_, index) => `M1,x${index},`)
+test('20,000 distinct faults are all found', async () => {
+  const lines = Array.from({ length: 20_000 }, (_, index) => `M1,x${index},`)
   const { findings, summary } = await check({ 'members.csv': `${HEADER}\n${lines.join('\n')}\n` })
   expect(summary.codes.map(({ code, count, stored }) => [code, count, stored])).toEqual([
-    ['MEM-02-type', 100_000, 100_000],
-    ['MEM-00-key', 99_999, 99_999],
+    ['MEM-02-type', 20_000, 20_000],
+    ['MEM-00-key', 19_999, 19_999],
   ])
-  expect(new Set(findings.map(({ value }) => value)).size).toBe(100_001)
+  expect(new Set(findings.map(({ value }) => value)).size).toBe(20_001)
 })
 
 const rule = (code: string, query: string) => `/*
@@ -440,11 +425,6 @@ test('all copies of packed and converted files share the disk that is allowed', 
     { diskBytes: 120_000, cap: 1 },
   )
   expect(others.summary.files.map(({ state }) => state)).toEqual(['unreadable', 'checked'])
-})
-
-test('a real workbook that is named CSV is recognised', async () => {
-  const { found } = await checkMembers(makeXlsx({ members: [['memberId']] }))
-  expect(found[0]?.[2]).toMatch(/Excel workbook \(XLSX\)/)
 })
 
 test('the texts of a finding have a limit, whatever the length of its record', async () => {
