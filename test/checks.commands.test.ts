@@ -60,6 +60,11 @@ test.each([
     ['members.csv', '--baseline', 'members.csv'],
     'members.csv:1: is not a finding of an earlier run',
   ],
+  [
+    'one folder for two purposes',
+    ['members.csv', '--fix', 'x', '--mark', 'x'],
+    '--fix and --mark need different folders',
+  ],
   ['a workbook without a folder for it', ['.', '--format', 'xlsx'], '--format xlsx needs --mark'],
 ])(
   '%s exits 2 and is explained, and nothing listens to signals afterwards',
