@@ -168,7 +168,7 @@ test('no mutation of a descriptor ends a check with an internal error', async ()
       const document = mutations.reduce(mutate, FULL)
       await expectEnd(writeDefinition(document as never, { 'rules/LOA-201.sql': LONG_LOAN }))
     }),
-    cases(60),
+    cases(30),
   )
 })
 
@@ -178,7 +178,7 @@ test('no mutation of a rule ends a check with an internal error', async () => {
       const sql = LONG_LOAN.slice(0, at) + text + LONG_LOAN.slice(at + length)
       await expectEnd(writeDefinition(FULL as never, { 'rules/LOA-201.sql': sql }))
     }),
-    cases(30),
+    cases(20),
   )
 })
 
