@@ -172,6 +172,9 @@ test('files are in the order of the definition, though one that others refer to 
     { definition },
   )
   expect(places(findings)).toEqual(['LOA-00-reference1 book-loans.csv:2', 'MEM-02-type members.csv:2'])
+  // That a file is missing is known before any is read.
+  const missing = await check({ 'members.csv': 'memberId,born,kind\nM1,x,\n' }, { complete: true })
+  expect(places(missing.findings)).toEqual(['MEM-02-type members.csv:2', 'LOA-00-file book-loans.csv:1'])
 })
 
 test('the keys of findings stay the same when records move', async () => {

@@ -1,5 +1,4 @@
-import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import fc from 'fast-check'
@@ -118,51 +117,13 @@ test('a person is asked about what the records leave open', async () => {
   expect(text).toContain('No record has a value. Which type has it?')
 })
 
-test('columns that identify a record only together are proposed as its key, as few as possible', async () => {
-  const results = (count: number) =>
-    rows(count, (index) => `S${index % 12},C${index % 5},2025-0${(index % 2) + 1}-10,${index % 3}`)
-  const header = 'studentId,courseCode,day,grade\n'
-  // Students and courses repeat together after 60 records only.
-  const two = await proposeAndCheck(writeFiles({ 'results.csv': header + results(60) }))
-  expect(two.written.resources[0]?.schema.primaryKey).toEqual(['studentId', 'courseCode'])
-  expect(two.text).toContain('60 records. No two have the same studentId, courseCode. Is that so by chance?')
-  expect(two.summary.errors).toBe(0)
-  const days = rows(120, (index) => `S${index % 12},C${index % 5},2025-0${index < 60 ? 1 : 2}-10,1`)
-  const three = await proposeAndCheck(writeFiles({ 'results.csv': header + days }))
-  expect(three.written.resources[0]?.schema.primaryKey).toEqual(['studentId', 'courseCode', 'day'])
-  const repeated = await proposeAndCheck(writeFiles({ 'results.csv': header + results(61) }))
-  expect(repeated.written.resources[0]?.schema.primaryKey).toBeUndefined()
-})
-
 describe('files as people have them', () => {
-  test('files in folders and sheets of workbooks', async () => {
+  test('in folders, sheets of workbooks, encodings, separators and forms', async () => {
     const sheet = [
       ['code', 'name'],
       ['A', 'Ātea'],
       ['B', 'Bay'],
     ]
-    const folder = writeFiles({
-      'towns.csv': 'id,code\n1,A\n2,B\n3,A\n',
-      'data/2024/towns.csv': 'id\n1\n',
-      'data/rivers.csv': 'id;length\n1;2\n',
-      '.git/config.csv': 'id\n1\n',
-      'regions.xlsx': makeXlsx({ Sheet1: sheet }),
-      'book.xlsx': makeXlsx({ Lakes: sheet, 'Sea sides': sheet }),
-    })
-    const { unread, written, summary } = await proposeAndCheck(folder)
-    expect(written.resources.map(({ name, path }) => [name, path]).sort()).toEqual([
-      ['lakes', 'Lakes.csv'],
-      ['regions', 'regions.csv'],
-      ['rivers', 'data/rivers.csv'],
-      ['sea-sides', 'Sea sides.csv'],
-      ['towns', 'towns.csv'],
-    ])
-    expect(unread).toEqual(['data/2024/towns.csv: The folder itself has a file of this name.'])
-    expect(summary.files.map(({ state }) => state)).toEqual(Array(5).fill('checked'))
-    expect(summary.errors).toBe(0)
-  })
-
-  test('names, encodings, separators and forms', async () => {
     const folder = writeFiles({
       'Quals completed FINAL.csv': 'id;name\n1;a\n2;b\n',
       'Māori names.csv': 'id,name\n1,Hēmi\n',
@@ -171,13 +132,14 @@ describe('files as people have them', () => {
       'other names.ndjson': '{"id":1,"name":"a"}\n{"id":2,"other":"b"}\n',
       'packed.csv.gz': gzipSync('id,when\n1,2025-01-01\n'),
       'header only.csv': 'id,name\n',
-      'spaces.csv': 'id,name\n1, a\n2,b \n',
       'wide.csv': Buffer.from('\ufeffid\tname\n1\ta\n', 'utf16le'),
+      'data/rivers.csv': 'id;length\n1;2\n',
+      'data/2024/wide.csv': 'id\n1\n',
+      'book.xlsx': makeXlsx({ Lakes: sheet, 'Sea sides': sheet }),
     })
     const { unread, written, summary } = await proposeAndCheck(folder)
-    expect(unread).toEqual([])
-    expect(summary.codes.map(({ code }) => code)).toEqual([])
-    expect(summary.files.map(({ state }) => state)).toEqual(Array(9).fill('checked'))
+    expect(unread).toEqual(['data/2024/wide.csv: The folder itself has a file of this name.'])
+    expect(summary.codes).toEqual([])
     const names = Object.fromEntries(written.resources.map(({ name, path }) => [path, name]))
     expect(names).toEqual({
       'Māori names.csv': 'maori-names',
@@ -188,33 +150,28 @@ describe('files as people have them', () => {
       'names.csv': 'names',
       'other names.ndjson': 'other-names',
       'packed.csv.gz': 'packed',
-      'spaces.csv': 'spaces',
       'wide.csv': 'wide',
+      'data/rivers.csv': 'rivers',
+      'Lakes.csv': 'lakes',
+      'Sea sides.csv': 'sea-sides',
     })
-    expect(written.resources.find(({ name }) => name === 'quals-completed-final-2')?.dialect).toEqual({
-      delimiter: ';',
-    })
+    expect(summary.files.map(({ state }) => state)).toEqual(Array(11).fill('checked'))
+    expect(written.resources.find(({ name }) => name === 'rivers')?.dialect).toEqual({ delimiter: ';' })
   })
 
-  test('what cannot be read is left out, with the reason', async () => {
+  test('are left out, with the reason, if they cannot be read', async () => {
     const folder = writeFiles({
-      'good.csv': 'id,name\n1,a\n',
+      'good.csv': 'id,name\n1,a\n2,b,c\n',
       'empty.csv': '',
-      'empty.ndjson': '\n',
       'zip.csv': Buffer.from('PK\u0003\u0004xxxxxxxxxxxxxxxxxxxxxxxx'),
       'blank.csv': ',,\n1,2,3\n',
-      '.hidden.csv': 'a\n1\n',
       'notes.pdf': 'not looked at',
     })
-    const { unread, text } = await proposeAndCheck(folder)
-    expect(unread.map((each) => each.split(':')[0])).toEqual([
-      '.hidden.csv',
-      'blank.csv',
-      'empty.csv',
-      'empty.ndjson',
-      'zip.csv',
-    ])
+    const { unread, text, summary } = await proposeAndCheck(folder)
+    expect(unread.map((each) => each.split(':')[0])).toEqual(['blank.csv', 'empty.csv', 'zip.csv'])
     expect(text).toContain('# Not in it: empty.csv: The file is empty: it has no header.')
+    // A record that cannot be read stays a finding.
+    expect(summary.codes.map(({ kind, count }) => [kind, count])).toEqual([['record', 1]])
   })
 })
 
@@ -273,29 +230,6 @@ describe('a refusal leaves the folder as it is', () => {
     expect([code, stderr]).toEqual([1, expect.stringContaining(message)])
     expect(readdirSync(folder).sort()).toEqual(Object.keys(files).sort())
   })
-
-  test('it does not exist', async () => {
-    const folder = join(temporaryFolder(), 'none')
-    const { code, stderr } = await new InstallationHere().run(['definitions', 'init', folder])
-    expect([code, stderr]).toEqual([1, expect.stringContaining('is not a folder')])
-    expect(existsSync(folder)).toBe(false)
-  })
-})
-
-test('a stopped proposal leaves nothing behind', async () => {
-  const folder = temporaryFolder()
-  writeFileSync(
-    join(folder, 'large.csv'),
-    Buffer.from(`code,name\n${rows(60_000, (index) => `K${index},M\xe4ori`)}`, 'latin1'),
-  )
-  const before = readdirSync(tmpdir()).filter((name) => name.startsWith('mahi-init-'))
-  const abort = new AbortController()
-  const proposal = propose(folder, abort.signal)
-  setImmediate(() => abort.abort(new Error('stopped')))
-  await expect(proposal).rejects.toThrow('stopped')
-  expect(readdirSync(folder)).toEqual(['large.csv'])
-  const after = readdirSync(tmpdir()).filter((name) => name.startsWith('mahi-init-'))
-  expect(after.filter((name) => !before.includes(name))).toEqual([])
 })
 
 test('the command says what it wrote, and what is left', async () => {

@@ -77,6 +77,7 @@ describe('an unknown value', () => {
     const { findings, summary } = await checkAfter(({ enrolments, results }) => {
       for (const row of enrolments.slice(0, 2)) row.ended = 'maybe'
       for (const row of results.slice(2, 4)) row.start = ''
+      for (const row of results.slice(4, 5)) row.learner = ''
     })
     // Neither are these enrolments over, nor do the others lack a result.
     expect(places(findings)).toEqual([
@@ -84,7 +85,14 @@ describe('an unknown value', () => {
       'ENR-04-enum enrolments.csv:3',
       'RES-03-required results.csv:4',
       'RES-03-required results.csv:5',
+      'RES-01-required results.csv:6',
     ])
+    expect(summary.undecided).toContainEqual({
+      code: 'RES-00-reference1',
+      file: 'results',
+      field: 'learner',
+      records: 1,
+    })
     expect(summary.undecided).toContainEqual({
       code: 'ENR-201',
       file: 'enrolments',

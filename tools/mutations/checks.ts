@@ -14,7 +14,7 @@ export default [
     test: 'test/checks.engine.test.ts',
   },
   {
-    fault: 'findings of files are in the order in which the files are given',
+    fault: 'findings of files are in the order in which files were looked at',
     file: `${engine}/run.ts`,
     text: 'const files = this.#definition.resources.flatMap((resource) => this.#checked.get(resource) ?? [])',
     replacement: 'const files = [...this.#checked.values()]',
@@ -76,7 +76,7 @@ export default [
     file: `${engine}/cause-list.ts`,
     text: 'cause.findings += Math.max(0, countOf(check) - total)',
     replacement: 'cause.findings += 0 * Math.max(0, countOf(check) - total)',
-    test: 'test/checks.causes.test.ts',
+    test: 'test/checks.engine.test.ts',
   },
   {
     fault: 'causes: a record with two findings counts twice',
@@ -296,20 +296,20 @@ export default [
     file: 'src/engines/checking/unpack.ts',
     text: 'room -= limit.passed',
     replacement: 'room -= 0',
-    test: 'test/system/checks.containers.test.ts',
+    test: 'test/checks.containers.test.ts',
   },
   {
     fault: 'archives: a file is written beside the folder for it',
     file: 'src/engines/checking/unpack.ts',
     text: 'if (!target.startsWith(folder + sep)) fail({ file, message',
     replacement: 'if (!target.startsWith(folder)) fail({ file, message',
-    test: 'test/system/checks.containers.test.ts',
+    test: 'test/checks.containers.test.ts',
   },
   {
     fault: 'archives: one file fewer than the limit is permitted',
     file: 'src/engines/checking/unpack.ts',
     text: 'if (++count > files)',
     replacement: 'if (++count >= files)',
-    test: 'test/system/checks.containers.test.ts',
+    test: 'test/checks.containers.test.ts',
   },
 ] satisfies Mutation[]
