@@ -67,18 +67,9 @@ test.each([
   ['M1234,,', ['memberId has 5 characters, but must have at most 4.']],
   ['Mā😀x,,', []],
   [
-    'M1,17/02/2025,',
-    ['born is "17/02/2025", but must be a date such as 2025-02-17. Write 2025-02-17 if the day comes first.'],
-  ],
-  [
     'M1,2025-02-29,',
     ['born is "2025-02-29", but must be a date such as 2025-02-17. The calendar has no such day.'],
   ],
-  [
-    'M1,2025-02-17T00:00:00,',
-    ['born is "2025-02-17T00:00:00", but must be a date such as 2025-02-17. Leave out the time.'],
-  ],
-  ['M1,,1', ['kind is "1", but must be 01 or 02. Write 01: spreadsheets remove leading zeros.']],
   ['M1,, 01', ['kind is " 01", with spaces at its start.']],
   ['M1,,9', ['kind is "9", but must be 01 or 02.']],
 ])('members %j: %j', async (line, messages) => {
@@ -88,14 +79,6 @@ test.each([
 
 test.each([
   ['L1,M1,,,1.5', []],
-  [
-    'L1,M1,,2025-01-01,"1,5"',
-    ['fee is "1,5", but must be a number such as 1250.50. Use a point as the decimal separator.'],
-  ],
-  [
-    'L1,M1,,2025-01-01,"1,500.00"',
-    ['fee is "1,500.00", but must be a number such as 1250.50. Leave out thousands separators.'],
-  ],
   ['L1,M1,,2025-01-01,1.555', ['fee is "1.555", but must have at most 2 decimal places.']],
   ['L1,M1,,2025-01-01,-1', ['fee is "-1", but must be at least 0.']],
   [

@@ -40,25 +40,7 @@ const PERMITTED = 'Use one of the permitted values.'
 describe('what a value looks like is named only if it explains why the check fails:', () => {
   test.each<[string, object, Values, string]>([
     ['decimal places, of too large a number', atMost, ['500.00', '1'], `at most 100. ${CORRECT}`],
-    [
-      'a sign, of too small a number',
-      { type: 'number', constraints: { minimum: 0 } },
-      ['-60.00', '1'],
-      `at least 0. ${CORRECT}`,
-    ],
     ['an exponent', atMost, ['1E9', '1'], `at most 100. ${CORRECT}`],
-    [
-      'a currency that the field accepts',
-      { ...atMost, bareNumber: false },
-      ['$500', '1'],
-      `at most 100. ${CORRECT}`,
-    ],
-    [
-      'separators that the field accepts',
-      { ...atMost, groupChar: ',' },
-      ['1,500', '1'],
-      `at most 100. ${CORRECT}`,
-    ],
     [
       'a comma that the field accepts',
       { ...atMost, decimalChar: ',' },
@@ -79,12 +61,6 @@ describe('what a value looks like is named only if it explains why the check fai
       `at least 01/02/2025. ${CORRECT}`,
     ],
     ['digits, of a year', { type: 'year' }, ['17', '2025'], `a year such as 2025. ${FORM}`],
-    [
-      'decimals, of a whole number',
-      { type: 'integer' },
-      ['12,5', '1'],
-      `a whole number such as 2025. ${FORM}`,
-    ],
     [
       'one number, which may be no day',
       { type: 'date' },
@@ -111,28 +87,11 @@ const POINT = 'Use a point as the decimal separator.'
 describe('what happened to one of two values is the cause:', () => {
   test.each<[string, object, string, string]>([
     ['17/02/2025', DATE, '2025-02-17', `is not written year-month-day. ${IN_ISO}`],
-    ['17/02/25', DATE, '2025-02-17', `is not written year-month-day. ${IN_ISO}`],
-    [
-      '17/02/2025',
-      as('%d/%m/%y'),
-      '17/02/25',
-      'is not written as %d/%m/%y. Write dates as %d/%m/%y, such as 17/02/25.',
-    ],
     ['31/02/2025', as('%d/%m/%Y'), '17/02/2025', NO_DAY],
-    ['2025-13-01', DATE, '2025-02-17', NO_DAY],
     ['06-Mar-25', DATE, '2025-02-17', WITH_MONTH],
-    ['06 March 2025', DATE, '2025-02-17', WITH_MONTH],
     ['Mar 06, 2025', DATE, '2025-02-17', WITH_MONTH],
     ['2025/03/06', DATE, '2025-02-17', HYPHENS],
-    ['2025-3-6', DATE, '2025-02-17', HYPHENS],
-    ['20250306', DATE, '2025-02-17', HYPHENS],
     ['2025-03-06T00:00:00', DATE, '2025-02-17', 'has a time behind the date. Leave out the time.'],
-    [
-      '03/06/2025 12:00:00 AM',
-      DATE,
-      '2025-02-17',
-      `has a time behind the date. Leave out the time. ${IN_ISO}`,
-    ],
     [
       '45743',
       DATE,
@@ -145,7 +104,7 @@ describe('what happened to one of two values is the cause:', () => {
       '2025-02-17',
       'is lost, because a column of a spreadsheet was too narrow for it. Widen the column in the spreadsheet, and export the file again.',
     ],
-    ...['00/00/0000', '0000-00-00 00:00:00', '1900-01-00'].map((value): [string, object, string, string] => [
+    ...['00/00/0000', '1900-01-00'].map((value): [string, object, string, string] => [
       value,
       DATE,
       '2025-02-17',
@@ -174,18 +133,6 @@ describe('what happened to one of two values is the cause:', () => {
     ],
     ['5.00', { ...NUMBER, 'mahi:decimals': 0 }, '1', 'has decimal places. Leave out the decimal places.'],
     ['1.0', CODE, '02', `is written as a decimal number. Write 01, not 1.0: ${AS_DECIMAL}`],
-    [
-      '7,0',
-      { constraints: { enum: ['7', '8'] } },
-      '8',
-      `is written as a decimal number. Write 7, not 7,0: ${AS_DECIMAL}`,
-    ],
-    [
-      '2017.0',
-      { type: 'year' },
-      '2025',
-      `is written as a decimal number. Write 2017, not 2017.0: ${AS_DECIMAL}`,
-    ],
     [
       "'01",
       CODE,
@@ -220,7 +167,6 @@ describe('what happened to one of two values is the cause:', () => {
       'has a no-break space. Replace it with an ordinary space.',
     ],
     ['NULL', CODE, '02', 'is a word that programs write for no value. Enter the value.'],
-    ['N/A', { type: 'integer' }, '2', 'is a word that programs write for no value. Leave the cell empty.'],
     [
       '#N/A',
       CODE,
@@ -262,12 +208,6 @@ describe('a column says what its values are:', () => {
       ['n: all 4 values have a decimal comma.'],
     ],
     [
-      'other values show thousands',
-      NUMBER,
-      ['1,234.50', '1,250'],
-      ['n: all 2 values have thousands separators.'],
-    ],
-    [
       'decimal commas and points between thousands',
       NUMBER,
       ['846,50', '2.574,50', '7,25'],
@@ -284,12 +224,6 @@ describe('a column says what its values are:', () => {
       YES_NO,
       repeat(['Yes', 'No', ''], 10),
       ['n is wrong in 20 of 30 records: n must be Y or N.'],
-    ],
-    [
-      'dates of no known form',
-      DATE,
-      repeat(['the 6th', 'the 7th'], 10),
-      ['n is wrong in all 20 records: n must be a date such as 2025-02-17.'],
     ],
     [
       'a wrong value at equal distances is no column',
