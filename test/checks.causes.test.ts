@@ -46,12 +46,6 @@ describe('each fault of a file is one cause, and its fix is what to do:', () => 
       ],
     ],
     [
-      'a column less',
-      'learners',
-      (lines) => lines.map((line) => line.split(',').toSpliced(2, 1).join(',')),
-      ['The column born is missing. Add the column, or export the file with it.'],
-    ],
-    [
       'another name of a column',
       'learners',
       changeHeader((header) => header.replace('born', 'borne')),
@@ -320,19 +314,6 @@ describe('a key that is written differently where no foreign key says so', () =>
     expect(causes.map(({ sentence }) => sentence)).toEqual([
       `course of results.csv is written differently from enrolments.csv, such as ${written} instead of ${right}.`,
     ])
-  })
-
-  test('may be several fields, and does not explain what is really absent', async () => {
-    const { causes } = await summarise(({ results: [lost, ...others] }) => {
-      for (const row of others.slice(0, 5)) {
-        row.course = row.course?.toLowerCase() ?? ''
-        row.start = row.start ?? ''
-        row.learner = ` ${row.learner?.toLowerCase()}`
-      }
-      if (lost !== undefined) lost.start = '2025-09-09'
-    })
-    expect(causes.map(({ key }) => key)).toEqual(expect.arrayContaining(['rule:RES-201', 'rule:ENR-201']))
-    expect(causes.map(({ key }) => key).some((key) => key.endsWith(':alike'))).toBe(true)
   })
 })
 

@@ -219,33 +219,6 @@ test('findings take at most the given bytes: every code keeps its first ones, an
   }
 })
 
-test('a record that others must refer to is found if they do not', async () => {
-  const library = structuredClone(LIBRARY)
-  Object.assign(library.resources[0]?.schema ?? {}, {
-    'mahi:recordChecks': [
-      {
-        kind: 'referenced',
-        code: 'MEM-101',
-        severity: 'Warning',
-        fields: ['memberId'],
-        by: [{ resource: 'book-loans', fields: ['memberId'] }],
-      },
-    ],
-  })
-  const definition = writeDefinition(library)
-  const { findings } = await check(
-    { 'members.csv': MEMBERS, 'book-loans.csv': 'loanId,memberId,lent,returned,fee\nL1,M2,,,\n' },
-    { definition },
-  )
-  expect(places(findings)).toEqual(['MEM-101 members.csv:2'])
-  const alone = await check({ 'members.csv': MEMBERS }, { definition })
-  expect(alone.findings).toEqual([])
-  expect(alone.summary.notRun).toContainEqual({
-    code: 'MEM-101',
-    reason: 'The file book-loans.csv is missing.',
-  })
-})
-
 test('values of referenced records must match; sums, alternatives and equality are exact', async () => {
   const number = (name: string) => ({ name, type: 'number' })
   const definition = writeDefinition(

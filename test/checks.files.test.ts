@@ -175,15 +175,6 @@ test('names of files and columns may have another case and other separators, whi
   expect((await checkPaths([join(two, 'members.csv')])).found).toContain('MEM-00-header members.csv:1')
 })
 
-test.each<[string, string | Buffer, number]>([
-  ['sep=;', `sep=;\n${FAULTY.replaceAll(',', ';')}`, 3],
-  ['|', FAULTY.replaceAll(',', '|'), 2],
-])('%s is read', async (_form, content, line) => {
-  const folder = writeFiles({ 'members.csv': content })
-  const { found } = await checkPaths([join(folder, 'members.csv')])
-  expect(found).toEqual([`MEM-02-type members.csv:${line}`])
-})
-
 test('--file says which file is which, also by its name in the folder that is checked', async () => {
   const folder = writeFiles({ 'book-loans.csv': LOANS.replace('L1,M1,,,\n', ''), 'SDR_2025.csv': FAULTY })
   const named = `members=${join(folder, 'SDR_2025.csv')}`
