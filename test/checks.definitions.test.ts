@@ -27,20 +27,9 @@ function withLibrary(change: (library: typeof LIBRARY) => void): string {
 
 test('the codes of derived checks come from the position of the field and the kind of the check', () => {
   const codes = [...listChecks(loadDefinition(writeDefinition()))].map(({ check }) => check.code)
-  expect(codes.slice(0, 12)).toEqual([
-    'MEM-00-file',
-    'MEM-00-header',
-    'MEM-00-record',
-    'MEM-01-required',
-    'MEM-01-spaces',
-    'MEM-01-length',
-    'MEM-02-spaces',
-    'MEM-02-type',
-    'MEM-03-spaces',
-    'MEM-03-enum',
-    'MEM-00-key',
-    'LOA-00-file',
-  ])
+  const members =
+    '00-file 00-header 00-record 01-required 01-spaces 01-length 02-spaces 02-type 03-spaces 03-enum 00-key'
+  expect(codes.slice(0, 11)).toEqual(members.split(' ').map((code) => `MEM-${code}`))
   expect(codes.slice(-4)).toEqual(['LOA-00-key', 'LOA-00-reference1', 'LOA-101', 'LOA-201'])
 })
 

@@ -300,7 +300,6 @@ test.each([
   ['a code that lost its zero beside one that did not', members(MEMBERS.replace(',01', ',1'))],
   ['a reference whose case is right in no other row', loans(LOANS.replaceAll(',M', ',m'))],
   ['a value that is wrong', members(MEMBERS.replace(',02', ',9'))],
-  ['a record whose key says Total', loans(`${LOANS}Total,M1,,,\n`)],
   ['a repeated header of two names', members('memberId,born\nM1,\nmemberId,born\nM2,\nM3,\nM4,\n')],
   ['a quote that is not closed', members(`${MEMBERS}M5,"x,01\n`)],
   ['bytes of no encoding', members(Buffer.from(`${MEMBERS}M5,\x81,01\n`, 'latin1'))],

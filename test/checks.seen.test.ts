@@ -3,11 +3,10 @@ import { expect, test } from 'vitest'
 import { loadDefinition } from '../src/engines/checking/definition/load.ts'
 import { Found } from '../src/engines/checking/engine/found.ts'
 import { Interner, NumberSet, TupleTable } from '../src/engines/checking/engine/interner.ts'
-import { Offsets } from '../src/engines/checking/engine/offsets.ts'
 import { Repeats } from '../src/engines/checking/engine/repeats.ts'
 import { SeenTexts } from '../src/engines/checking/engine/seen-texts.ts'
 import { SeenTuples } from '../src/engines/checking/engine/seen-tuples.ts'
-import { hashLatin1, hashPair, hashText } from '../src/foundation/text/seeded-hash.ts'
+import { hashPair, hashText } from '../src/foundation/text/seeded-hash.ts'
 import { collide, fnv } from './support/colliding.ts'
 import { writeDefinition } from './support/definition.ts'
 import { cases } from './support/properties.ts'
@@ -87,35 +86,4 @@ test('texts and pairs that collide in a known hash do not collide in ours, whose
   const path = '../src/foundation/text/seeded-hash.ts?again'
   const again = (await import(/* @vite-ignore */ path)) as { hashText: typeof hashText }
   expect(texts.slice(0, 3).map(again.hashText)).not.toEqual(texts.slice(0, 3).map(hashText))
-})
-
-test('a text has the hash of its bytes in Latin-1, so that an interner that grows finds it', () => {
-  fc.assert(
-    fc.property(fc.array(fc.integer({ min: 0, max: 255 }), { maxLength: 100 }), (codes) => {
-      const bytes = Buffer.from([0, ...codes, 0])
-      expect(hashLatin1(bytes, 1, codes.length + 1)).toBe(hashText(String.fromCharCode(...codes)))
-    }),
-    cases(50),
-  )
-})
-
-test('the offset of each record is the one that was stored, also beyond 4 GiB and of very long records', () => {
-  const distance = fc.oneof(
-    { weight: 9, arbitrary: fc.integer({ min: 1, max: 300 }) },
-    fc.constantFrom(0, 65_534, 65_535, 65_536, 2 ** 33),
-  )
-  fc.assert(
-    fc.property(
-      fc.integer({ min: 0, max: 10 }),
-      fc.array(distance, { maxLength: 300 }),
-      (first, distances) => {
-        const offsets = new Offsets()
-        const expected = [first]
-        for (const each of distances) expected.push((expected.at(-1) ?? 0) + each)
-        for (const each of expected) offsets.push(each)
-        expect(expected.map((_, index) => offsets.get(index))).toEqual(expected)
-      },
-    ),
-    cases(50),
-  )
 })

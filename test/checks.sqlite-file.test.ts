@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { FileFull, PAGE, SqliteFile, TableWriter } from '../src/engines/checking/engine/sqlite-file.ts'
+import { PAGE, SqliteFile, TableWriter } from '../src/engines/checking/engine/sqlite-file.ts'
 import { cases } from './support/properties.ts'
 import { temporaryFolder } from './support/temporary.ts'
 
@@ -41,21 +41,13 @@ function writeAndRead(path: string, rows: readonly (readonly [number, Row])[]) {
   }
 }
 
-const text = fc.oneof(
-  fc.string({ unit: 'binary' }),
-  fc
-    .tuple(fc.constantFrom('x', 'ā', '😀'), fc.constantFrom(57, 58, 4000, 16_330, 40_000))
-    .map(([character, length]) => character.repeat(length)),
-)
-const integer = fc.oneof(
-  fc.integer({ min: -3, max: 3 }),
-  fc.integer(),
-  fc.maxSafeInteger(),
-  fc.constantFrom(2 ** 31, -(2 ** 31) - 1),
-)
+/** A text may need a part of a page, or several. */
+const text = fc
+  .tuple(fc.constantFrom('x', 'ā', '😀'), fc.constantFrom(0, 57, 58, 4000, 16_330, 40_000))
+  .map(([character, length]) => character.repeat(length))
 const row = fc.tuple(
-  fc.option(text),
-  fc.option(integer),
+  fc.option(fc.oneof(text, fc.string({ unit: 'binary' }))),
+  fc.option(fc.oneof(fc.integer({ min: -3, max: 3 }), fc.integer(), fc.maxSafeInteger())),
   fc.option(fc.double({ noNaN: true, noDefaultInfinity: true })),
 )
 
@@ -75,16 +67,4 @@ test('SQLite reads every row that was written, and finds no fault in the file', 
     }),
     cases(15),
   )
-})
-
-test('a file does not become larger than it may', () => {
-  const path = join(temporaryFolder(), 'full.db')
-  const empty = new Database(path)
-  empty.pragma(`page_size = ${PAGE}`)
-  empty.exec('create table a (row integer primary key)')
-  empty.close()
-  const file = new SqliteFile(path, PAGE * 3)
-  file.append(new Uint8Array(PAGE))
-  expect(() => file.append(new Uint8Array(PAGE))).toThrow(FileFull)
-  file.close()
 })

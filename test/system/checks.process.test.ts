@@ -118,15 +118,6 @@ test('an aborted check ends at once with the reason of the signal, and its proce
   await until(() => (listChildren().length === 0 ? true : undefined))
 })
 
-test('faults of the definition, return and date are reported', async () => {
-  const files = { 'members.csv': MEMBERS }
-  const broken = writeDefinition({ name: 'x', version: '1', resources: [] })
-  await expect(checkApart(files, { definition: broken })).rejects.toThrow(
-    /datapackage\.json: resources: must have at least one/,
-  )
-  await expect(checkApart(files, { asOf: 'tomorrow' })).rejects.toThrow(/the as-of date must be a date/)
-})
-
 const canFill = requireProgram(hasSmallDisk, 'checks on a full disk', 'no file system can be mounted')
 
 test.skipIf(!canFill)('a full disk leaves nothing behind', async () => {
