@@ -7,7 +7,6 @@ import { findTextFault } from '../src/foundation/text/normalise.ts'
 import { check, places } from './support/checking.ts'
 import { LIBRARY, writeDefinition } from './support/definition.ts'
 import { temporaryFolder } from './support/temporary.ts'
-import { makeXlsx } from './support/xlsx.ts'
 
 const HEADER = 'memberId,born,kind'
 const LOANS = 'loanId,memberId,lent,returned,fee\nL1,M1,2025-01-01,2025-03-01,\nL2,M1,x,,\n'
@@ -94,14 +93,13 @@ test.each([
   })
 })
 
-test('a file with only a header has no records and no findings', async () => {
-  expect((await checkMembers(`${HEADER}\n`)).found).toEqual([])
-})
-
 test.each([
+  ['a header without records', `${HEADER}\n`],
   ['a byte order mark', Buffer.from(`\ufeff${good}`)],
   ['lines that end with CRLF', good.replaceAll('\n', '\r\n')],
   ['columns separated by ;', good.replaceAll(',', ';')],
+  ['columns separated by |', good.replaceAll(',', '|')],
+  ['a first line that names the separator', `sep=;\n${good.replaceAll(',', ';')}`],
   ['columns separated by tabs', good.replaceAll(',', '\t')],
   ['another order of the columns', 'kind,born,memberId\n01,1990-01-31,M1\n'],
   ['quoted names of columns', '"memberId","born","kind"\n"M1",1990-01-31,01\n'],
@@ -113,57 +111,12 @@ test.each([
 
 test.each([
   ['UTF-16', Buffer.from(`\ufeff${HEADER}\nMā,x,01\n`, 'utf16le')],
-  ['UTF-16', Buffer.from(`${HEADER}\nMā,x,01\n`, 'utf16le')],
-  ['UTF-32', toUtf32(`\ufeff${HEADER}\nM😀,x,01\n`, 'le')],
-  ['UTF-32', toUtf32(`${HEADER}\nM😀,x,01\n`, 'be')],
   ['Windows-1252', Buffer.from(`${HEADER}\nM\xe9,x,01\n`, 'latin1')],
 ])('%s is converted, which a note says, and its records are checked', async (encoding, content) => {
   const { found, summary } = await checkMembers(content)
   expect(found).toEqual([['MEM-02-type', 2, expect.any(String)]])
   const notes = [`The file was read as ${encoding}, because it is not UTF-8.`]
   expect(summary.files[0]).toMatchObject({ encoding, records: 1, notes })
-})
-
-function toUtf32(text: string, order: 'le' | 'be'): Buffer {
-  return Buffer.concat(
-    [...text].map((character) => {
-      const bytes = Buffer.alloc(4)
-      const code = character.codePointAt(0) ?? 0
-      if (order === 'le') bytes.writeUInt32LE(code)
-      else bytes.writeUInt32BE(code)
-      return bytes
-    }),
-  )
-}
-
-test('lines that end with CR alone are read, which a note says', async () => {
-  const { found, summary } = await checkMembers(`${HEADER}\rM1,x,01\r`)
-  expect(found.map(([code, line]) => [code, line])).toEqual([['MEM-02-type', 2]])
-  expect(summary.files[0]?.notes).toEqual([
-    'The lines end with CR only. They were read as if they ended with LF.',
-  ])
-})
-
-test('the summary of a code about a whole file says what is wrong with this file', async () => {
-  const messageOf = async (content: string | Uint8Array) => {
-    const { summary } = await checkMembers(content)
-    return summary.codes.find(({ code }) => code === 'MEM-00-file' || code === 'MEM-00-header')?.message
-  }
-  expect(await messageOf('')).toBe('The file is empty: it has no header.')
-  expect(await messageOf('%PDF-1.7')).toMatch(/^The file is a PDF document/)
-  // What is read all the same is a note, not a code.
-  expect(await messageOf(Buffer.from(`${HEADER}\nM\xe9,,01\n`, 'latin1'))).toBeUndefined()
-  expect(await messageOf(good.toUpperCase())).toBeUndefined()
-})
-
-test('one record in another encoding is one finding', async () => {
-  const { found } = await checkMembers(
-    Buffer.concat([Buffer.from(`${HEADER}\nMā,,\n`), Buffer.from('M\xe9,,\nM3,x,\n', 'latin1')]),
-  )
-  expect(found).toEqual([
-    ['MEM-00-record', 3, 'The record is not valid UTF-8.'],
-    ['MEM-02-type', 4, expect.any(String)],
-  ])
 })
 
 test.each([
@@ -202,70 +155,40 @@ test.each([
   },
 )
 
-test.each([
-  ['commas', (count: number) => ','.repeat(count)],
-  ['one name', (count: number) => ',kind'.repeat(count)],
-  [
-    'different names',
-    (count: number) => Array.from({ length: count }, (_, at) => `,${at.toString(36)}`).join(''),
-  ],
-])(
-  'a header of 40,000 columns more, all of them %s, is one finding of a few kilobytes',
-  async (_case, more) => {
-    const { found, summary } = await checkMembers(gzipSync(`${HEADER}${more(40_000)}\nM1,,01\n`))
+test('a header of 40,000 columns more is one finding of a few kilobytes', async () => {
+  for (const more of [',', ',kind']) {
+    const { found, summary } = await checkMembers(gzipSync(`${HEADER}${more.repeat(40_000)}\nM1,,01\n`))
     expect(found.map(([code]) => code)).toEqual(['MEM-00-header', 'MEM-00-record'])
     expect(found[0]?.[2]).toMatch(/^More than 1,000 columns /)
     expect(summary.codes.find(({ code }) => code === 'MEM-00-header')?.count).toBe(1)
-  },
-)
+  }
+})
 
-test('checks that need a missing column are listed as not run', async () => {
+test('checks that need a missing column or file are listed as not run', async () => {
   const { summary } = await check({ 'book-loans.csv': 'loanId,memberId,lent,fee\nL1,M1,2025-01-01,1\n' })
+  const missing = { reason: 'The file members.csv is missing.' }
   expect(summary.notRun).toEqual([
-    { code: 'LOA-00-reference1', reason: 'The file members.csv is missing.' },
+    { code: 'LOA-00-reference1', ...missing },
     { code: 'LOA-101', reason: 'The file book-loans.csv has no column returned.' },
     { code: 'LOA-201', reason: 'The file book-loans.csv has no column returned.' },
-    { code: 'MEM-00-key', reason: 'The file members.csv is missing.' },
+    { code: 'MEM-00-key', ...missing },
   ])
 })
 
 test('records that cannot be read are findings, and the others are checked', async () => {
-  const lines = ['M1,', 'M2,,01,x', 'M3,"open,01', 'M4\0,,', `M5,${'x'.repeat(2 * 1024 * 1024)},`, 'M6,x,01']
-  const { found } = await checkMembers(`${HEADER}\n${lines.join('\n')}\n`)
+  const long = `M5,${'x'.repeat(2 * 1024 * 1024)},`
+  const lines = ['M1,', 'M2,,01,x', 'M3,"open,01', 'M4\0,,', long, 'M\xe9,,', 'M6,x,01']
+  const bytes = Buffer.from(`${lines.join('\n')}\n`, 'latin1')
+  const { found } = await checkMembers(Buffer.concat([Buffer.from(`${HEADER}\nMā,,\n`), bytes]))
   expect(found).toEqual([
-    ['MEM-00-record', 2, 'The record has 2 values, but the header has 3 columns.'],
-    ['MEM-00-record', 3, 'The record has 4 values, but the header has 3 columns.'],
-    ['MEM-00-record', 4, 'A quote that opens in this record, on line 4, is not closed.'],
-    ['MEM-00-record', 5, 'The record contains the character NUL (U+0000).'],
-    ['MEM-00-record', 6, 'The record is longer than 256 KiB.'],
-    ['MEM-02-type', 7, expect.any(String)],
+    ['MEM-00-record', 3, 'The record has 2 values, but the header has 3 columns.'],
+    ['MEM-00-record', 4, 'The record has 4 values, but the header has 3 columns.'],
+    ['MEM-00-record', 5, 'A quote that opens in this record, on line 5, is not closed.'],
+    ['MEM-00-record', 6, 'The record contains the character NUL (U+0000).'],
+    ['MEM-00-record', 7, 'The record is longer than 256 KiB.'],
+    ['MEM-00-record', 8, 'The record is not valid UTF-8.'],
+    ['MEM-02-type', 9, expect.any(String)],
   ])
-})
-
-test('numbers of a message have separators, and records with other numbers the same cause', async () => {
-  const names = Array.from({ length: 1_200 - 3 }, (_, index) => `c${index}`)
-  const { found, summary } = await checkMembers(
-    `${HEADER},${names.join()}\nM1\n${'1,'.repeat(998)}1\n${'1,'.repeat(1_000)}1\n`,
-  )
-  const faults = found.filter(([code]) => code === 'MEM-00-record').map(([, , message]) => message)
-  expect(faults).toEqual([
-    'The record has 1 value, but the header has 1,200 columns.',
-    'The record has 999 values, but the header has 1,200 columns.',
-    'The record has 1,001 values, but the header has 1,200 columns.',
-  ])
-  const causes = summary.causes.filter(({ kind }) => kind === 'record')
-  expect(causes.map(({ findings }) => findings).toSorted()).toEqual([1, 2])
-})
-
-test('a quoted value above 256 KiB is one finding, and the lines behind it keep their numbers', async () => {
-  const long = 'some words of a text\n'.repeat(20_000)
-  const { found, texts } = await checkMembers(`${HEADER}\nM1,"${long}",01\nM2,x,01\n`)
-  expect(found).toEqual([
-    ['MEM-00-record', 2, 'The record is longer than 256 KiB.'],
-    ['MEM-02-type', 20_003, expect.any(String)],
-  ])
-  expect(texts[0]).toMatch(/^M1,"some words/)
-  expect(texts[0]?.length).toBeLessThanOrEqual(4097)
 })
 
 test('no text of a finding has a character that a publish refuses', async () => {
@@ -309,36 +232,16 @@ test.each([
   ])
 })
 
-test('an unknown name in NDJSON is one finding, however many records have it', async () => {
-  const { found } = await checkMembers('{"memberID":"M1"}\n{"memberID":"M2"}\n', 'members.ndjson')
-  expect(found.map(([code, line]) => [code, line])).toEqual([
-    ['MEM-00-header', 1],
-    ['MEM-01-required', 1],
-    ['MEM-01-required', 2],
-  ])
-  expect(found[0]?.[2]).toBe('The column memberID is unknown (did you mean "memberId"?).')
-})
-
-test('ten million empty lines are passed over', { timeout: 120_000 }, async () => {
+test('a million empty lines are passed over', async () => {
   const { findings, summary } = await check({
     'members.csv': Buffer.concat([
       Buffer.from(`${HEADER}\n`),
-      Buffer.alloc(10_000_000, '\n'),
+      Buffer.alloc(1_000_000, '\n'),
       Buffer.from('M1,x,\n'),
     ]),
   })
-  expect(places(findings)).toEqual(['MEM-02-type members.csv:10000002'])
+  expect(places(findings)).toEqual(['MEM-02-type members.csv:1000002'])
   expect(summary.files[0]?.records).toBe(1)
-})
-
-test('100,000 distinct faults are all found', { timeout: 120_000 }, async () => {
-  const lines = Array.from({ length: 100_000 }, (_, index) => `M1,x${index},`)
-  const { findings, summary } = await check({ 'members.csv': `${HEADER}\n${lines.join('\n')}\n` })
-  expect(summary.codes.map(({ code, count, stored }) => [code, count, stored])).toEqual([
-    ['MEM-02-type', 100_000, 100_000],
-    ['MEM-00-key', 99_999, 99_999],
-  ])
-  expect(new Set(findings.map(({ value }) => value)).size).toBe(100_001)
 })
 
 const rule = (code: string, query: string) => `/*
@@ -412,13 +315,6 @@ test('rules that need more disk than is allowed are not run; everything else is'
   expect(summary.codes.map(({ code }) => code)).toEqual(['LOA-02-required', 'LOA-00-key'])
 })
 
-test('a packed file that needs more disk than is allowed is reported', async () => {
-  const { findings } = await check({ 'members.csv': gzipSync(Buffer.alloc(1e6, 'x')) }, { diskBytes: 1e5 })
-  expect(findings[0]?.errorDescription).toBe(
-    'Unpacking or converting the file needs more disk space than is allowed.',
-  )
-})
-
 test('all copies of packed and converted files share the disk that is allowed', async () => {
   const members = gzipSync(`${HEADER}\n${',,\n'.repeat(30_000)}`)
   const loans = gzipSync(`loanId,memberId,lent,returned,fee\n${',,,,\n'.repeat(10_000)}`)
@@ -442,11 +338,6 @@ test('all copies of packed and converted files share the disk that is allowed', 
   expect(others.summary.files.map(({ state }) => state)).toEqual(['unreadable', 'checked'])
 })
 
-test('a real workbook that is named CSV is recognised', async () => {
-  const { found } = await checkMembers(makeXlsx({ members: [['memberId']] }))
-  expect(found[0]?.[2]).toMatch(/Excel workbook \(XLSX\)/)
-})
-
 test('the texts of a finding have a limit, whatever the length of its record', async () => {
   const long = 'x'.repeat(100_000)
   const { findings } = await check({ 'members.csv': `${HEADER}\n${long},${long},soon\n` })
@@ -455,16 +346,4 @@ test('the texts of a finding have a limit, whatever the length of its record', a
     expect(recordText).toBe(`${'x'.repeat(4096)}…`)
     expect(localId.length).toBeLessThanOrEqual(301)
   }
-})
-
-test('a cause says what to do with this file: a whole sentence about it needs no general advice', async () => {
-  const loans = { 'book-loans.csv': 'loanId,memberId,lent,returned,fee\n' }
-  const titled = await check({ ...loans, 'members.csv': `Members\n${good}` })
-  expect(titled.summary.causes.map(({ fix }) => fix)).toEqual([undefined])
-  const missing = await check(loans, { complete: true })
-  expect(missing.summary.causes[0]?.fix).toBe('Add the file.')
-  const empty = await check({ ...loans, 'members.csv': `${good},,\n,,\n` })
-  expect(empty.summary.causes).toMatchObject([
-    { sentence: '2 records are empty.', fix: 'Delete the empty rows.', records: 2 },
-  ])
 })

@@ -1,45 +1,24 @@
-import {
-  chmodSync,
-  copyFileSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs'
+import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { pathToFileURL } from 'node:url'
 import { expect, test } from 'vitest'
-import { Installation } from './support/command.ts'
 import { InstallationHere } from './support/command-here.ts'
 import { LIBRARY, LONG_LOAN, writeDefinition } from './support/definition.ts'
 import { writeFiles } from './support/temporary.ts'
 
 const MEMBERS = 'memberId,born,kind\nM1,x,01\nM2,,9\n'
 const LOANS = 'loanId,memberId,lent,returned,fee\nL1,M1,2025-01-01,2025-03-01,\n'
-const CLEAN = 'memberId,born,kind\nM1,,01\n'
-const WARNING = { 'members.csv': CLEAN, 'book-loans.csv': LOANS }
+const FILES = { 'members.csv': MEMBERS, 'book-loans.csv': LOANS }
+const WARNING = { 'members.csv': 'memberId,born,kind\nM1,,01\n', 'book-loans.csv': LOANS }
+const SAMPLES = join(import.meta.dirname, '../samples/sdr')
 
 async function checkFolder(files: Readonly<Record<string, string>>, ...options: string[]) {
-  const mahi = new InstallationHere()
   const folder = writeFiles(files)
-  const { code, stdout, stderr } = await mahi.run([
-    'check',
-    folder,
-    '--definition',
-    writeDefinition(),
-    ...options,
-  ])
-  return { code, stdout, stderr, folder }
+  const parameters = ['check', folder, '--definition', writeDefinition(), ...options]
+  return { ...(await new InstallationHere().run(parameters)), folder }
 }
 
 test('a terminal shows the causes, and the verdict as the last line', async () => {
-  const { code, stdout, stderr } = await checkFolder({
-    'members.csv': `${MEMBERS}M3,,9\n`,
-    'book-loans.csv': LOANS,
-  })
+  const { code, stdout, stderr } = await checkFolder({ ...FILES, 'members.csv': `${MEMBERS}M3,,9\n` })
   expect([code, stderr]).toEqual([1, ''])
   const lines = stdout.trimEnd().split('\n')
   expect(lines[0]).toBe(
@@ -53,49 +32,10 @@ test('a terminal shows the causes, and the verdict as the last line', async () =
   expect(lines.at(-3)).toBe('Every code: --all. Every record: --format html --output report.html.')
 })
 
-test('a terminal shows at most 15 causes, and fits on one screen', async () => {
-  const { stdout } = await new InstallationHere().run([
-    'check',
-    join(import.meta.dirname, '../samples/sdr/faulty'),
-  ])
-  const lines = stdout.trimEnd().split('\n')
-  expect(lines.length).toBeLessThanOrEqual(32)
-  expect(lines.filter((line) => /^(?:Error|Warning) /.test(line))).toHaveLength(15)
-  expect(stdout).toMatch(/\nAnd \d+ more causes with \d+ findings\.\n/)
-  expect(lines.every((line) => line.length < 250)).toBe(true)
-})
-
-test('--all prints one line for each code, most frequent first, and the verdict last', async () => {
-  const { code, stdout, stderr } = await checkFolder(
-    { 'members.csv': `${MEMBERS}M3,,9\n`, 'book-loans.csv': LOANS },
-    '--all',
-  )
-  expect([code, stderr]).toEqual([1, ''])
-  const lines = stdout.split('\n')
-  expect(lines[0]).toBe(
-    '2 files with 4 records, checked against library 1 for the return 202512 as of 2025-12-31.',
-  )
-  expect(lines.slice(-3)).toEqual(['', '3 errors and 1 warning in the 2 files that were checked.', ''])
-  expect(lines.slice(3, 6).map((line) => line.split(/\s{2,}/).slice(0, 5))).toEqual([
-    ['Error', 'MEM-03-enum', '2', '66.7 %', '2'],
-    ['Error', 'MEM-02-type', '1', '33.3 %', '1'],
-    ['Warning', 'LOA-201', '1', '100.0 %', '1'],
-  ])
-  expect(lines[3]).toContain('Use one of the permitted values.')
-})
-
 test('warnings alone exit 0, unless they are to fail', async () => {
   expect((await checkFolder(WARNING)).code).toBe(0)
-  expect((await checkFolder(WARNING, '--fail-on', 'warning')).code).toBe(1)
-  expect(
-    (
-      await checkFolder(
-        { ...WARNING, 'book-loans.csv': LOANS.replace('03-01', '01-02') },
-        '--fail-on',
-        'warning',
-      )
-    ).code,
-  ).toBe(0)
+  const { code, stdout } = await checkFolder(WARNING, '--fail-on', 'warning', '--all')
+  expect([code, stdout]).toEqual([1, expect.stringMatching(/^Warning +LOA-201 +1 /m)])
 })
 
 test.each([
@@ -112,22 +52,6 @@ test.each([
   ],
   ['an option that does not exist', ['--bogus', '.'], "error: unknown option '--bogus'"],
   ['a path that does not exist', ['/nowhere'], '/nowhere: does not exist'],
-  [
-    'a folder without files',
-    ['.'],
-    'has none of the files of the definition library: members.csv, book-loans.csv',
-  ],
-  [
-    'a file that the definition does not know',
-    ['member.csv'],
-    /member\.csv: is not a file of the definition library \(did you mean "members\.csv"\?\)/,
-  ],
-  ['a file that is named twice', ['members.csv', 'members.csv'], 'members.csv: is named twice'],
-  [
-    'one file in two forms',
-    ['members.csv', 'members.ndjson'],
-    'members.ndjson: is members, and so is members.csv; name one of them',
-  ],
   ['an unknown code', ['members.csv', '--only', 'MEM-02'], /The definition library has no code MEM-02/],
   ['an as-of date that is none', ['members.csv', '--as-of', '2025'], 'the as-of date must be a date'],
   ['new findings without a baseline', ['members.csv', '--fail-on', 'new'], '--fail-on new needs --baseline'],
@@ -136,86 +60,79 @@ test.each([
     ['members.csv', '--baseline', 'members.csv'],
     'members.csv:1: is not a finding of an earlier run',
   ],
-])('%s exits 2 and is explained', async (_case, parameters, message) => {
-  const mahi = new InstallationHere()
-  for (const name of ['member.csv', 'members.csv', 'members.ndjson']) {
-    if (parameters.includes(name)) mahi.write(name, MEMBERS)
-  }
-  const { code, stdout, stderr } = await mahi.run(['check', ...parameters, '--definition', writeDefinition()])
-  expect([code, stdout]).toEqual([2, ''])
-  expect(stderr).toMatch(message)
-})
-
-test.skipIf(process.platform === 'win32')(
-  'a file that this user may not read exits 2 with what to do',
-  async () => {
-    const mahi = new Installation()
-    const definition = writeDefinition()
-    const folder = writeFiles({ 'members.csv': MEMBERS })
-    for (const path of [mahi.folder, definition, folder]) chmodSync(path, 0o755)
-    const closed = join(folder, 'members.csv')
-    const gone = join(folder, 'book-loans.csv')
-    chmodSync(closed, 0)
-    // Nothing keeps root from reading a file.
-    const user = process.getuid?.() === 0 ? { user: 65534 } : {}
-    const check = async (...paths: string[]) =>
-      await mahi.run(['check', ...paths, '--definition', definition], user)
-    const advice = 'Give it read permission for the file and its folder'
-    const sentence = `${closed}: cannot be read: this user has no permission. ${advice}\n`
-    expect(await check(closed)).toMatchObject({ code: 2, stdout: '', stderr: sentence })
-    symlinkSync('nowhere.csv', gone)
-    expect((await check(folder)).stderr).toBe(sentence)
-    chmodSync(folder, 0o311)
-    expect((await check(folder)).stderr).toBe(sentence.replace(closed, folder))
+  [
+    'one folder for two purposes',
+    ['members.csv', '--fix', 'x', '--mark', 'x'],
+    '--fix and --mark need different folders',
+  ],
+  ['a workbook without a folder for it', ['.', '--format', 'xlsx'], '--format xlsx needs --mark'],
+])(
+  '%s exits 2 and is explained, and nothing listens to signals afterwards',
+  async (_case, parameters, message) => {
+    const mahi = new InstallationHere()
+    const before = process.listenerCount('SIGINT')
+    mahi.write('members.csv', MEMBERS)
+    const { code, stdout, stderr } = await mahi.run([
+      'check',
+      ...parameters,
+      '--definition',
+      writeDefinition(),
+    ])
+    expect([code, stdout, process.listenerCount('SIGINT')]).toEqual([2, '', before])
+    expect(stderr).toMatch(message)
   },
 )
 
-test('a faulty definition exits 2, with every fault', async () => {
-  const mahi = new InstallationHere()
-  const folder = writeFiles({ 'members.csv': MEMBERS, 'definition/datapackage.json': '{"name": 1}' })
-  const { code, stderr } = await mahi.run(['check', folder, '--definition', join(folder, 'definition')])
-  expect(code).toBe(2)
-  expect(stderr).toMatch(/datapackage\.json: name: must be text, not 1\n/)
-  expect(stderr).toMatch(/datapackage\.json: resources: is missing\n/)
-})
-
-test.each([
-  ['broken SQL', 'book_loan', /rules\/LOA-201\.sql: SQLite refuses the query: no such table: book_loan\./],
-  ['an unknown parameter', 'book_loans, (select :now as now)', /Missing named parameter "now"/],
-])('a rule with %s exits 2, and nothing is said of the files', async (_case, changed, message) => {
-  const definition = writeDefinition(LIBRARY, {
-    'rules/LOA-201.sql': LONG_LOAN.replace('from book_loans', `from ${changed}`),
-  })
-  const mahi = new InstallationHere()
-  const folder = writeFiles({ 'members.csv': MEMBERS, 'book-loans.csv': LOANS })
-  const { code, stdout, stderr } = await mahi.run(['check', folder, '--definition', definition])
-  expect([code, stdout, stderr]).toEqual([2, '', expect.stringMatching(message)])
-})
-
-test('a check that fails listens to signals no longer than it runs', async () => {
-  const before = process.listenerCount('SIGINT')
-  expect((await new InstallationHere().run(['check', '/nowhere'])).code).toBe(2)
-  expect(process.listenerCount('SIGINT')).toBe(before)
-})
+test.each<[string, string, RegExp]>([
+  [
+    'without resources',
+    '{"name": 1}',
+    /^datapackage\.json: resources: is missing\ndatapackage\.json: name: must be text, not 1\n/,
+  ],
+  [
+    'with broken SQL',
+    LONG_LOAN.replace('from book_loans', 'from book_loan'),
+    /rules\/LOA-201\.sql: SQLite refuses the query: no such table: book_loan\./,
+  ],
+])(
+  'a definition %s exits 2, with every fault, and nothing is said of the files',
+  async (_case, text, message) => {
+    const folder = writeFiles(FILES)
+    const definition = text.startsWith('{')
+      ? writeFiles({ 'datapackage.json': text })
+      : writeDefinition(LIBRARY, { 'rules/LOA-201.sql': text })
+    const { code, stdout, stderr } = await new InstallationHere().run([
+      'check',
+      folder,
+      '--definition',
+      definition,
+    ])
+    expect([code, stdout, stderr]).toEqual([2, '', expect.stringMatching(message)])
+  },
+)
 
 test('named files are checked alone; what needs the others is listed as not run', async () => {
   const mahi = new InstallationHere()
   mahi.write('book-loans.csv', LOANS)
-  const { code, stdout } = await mahi.run(['check', 'book-loans.csv', '--definition', writeDefinition()])
+  const { code, stdout } = await mahi.run([
+    ...['check', 'book-loans.csv', '--definition', writeDefinition(), '--json'],
+  ])
   expect(code).toBe(0)
-  expect(stdout).toContain('The file members.csv is missing. Not run: LOA-00-reference1, MEM-00-key.')
+  const missing = { reason: 'The file members.csv is missing.' }
+  expect(JSON.parse(stdout)).toMatchObject({
+    errors: 0,
+    warnings: 1,
+    notRun: [
+      { code: 'LOA-00-reference1', ...missing },
+      { code: 'MEM-00-key', ...missing },
+    ],
+    codes: [{ code: 'LOA-201', count: 1 }],
+  })
 })
 
-test('NDJSON is the findings, which a publish accepts, and the same on every run', async () => {
-  const { stdout, stderr, code } = await checkFolder(
-    { 'members.csv': MEMBERS, 'book-loans.csv': LOANS },
-    '--format',
-    'ndjson',
-  )
-  expect(code).toBe(1)
-  expect(stderr).toBe('2 errors and 1 warning in the 2 files that were checked.\n')
-  const again = await checkFolder({ 'members.csv': MEMBERS, 'book-loans.csv': LOANS }, '--format', 'ndjson')
-  expect(again.stdout).toBe(stdout)
+test('NDJSON is the findings, which a publish and a later check accept', async () => {
+  const { stdout, stderr, code } = await checkFolder(FILES, '--format', 'ndjson')
+  expect([code, stderr]).toEqual([1, '2 errors and 1 warning in the 2 files that were checked.\n'])
   const mahi = new InstallationHere()
   const published = await mahi.run(
     ['results', 'publish', '--eid', '1001', '--return', '202512', '--token', 'submission-1', '-'],
@@ -228,177 +145,96 @@ test('NDJSON is the findings, which a publish accepts, and the same on every run
     .split('\n')
     .map((line) => Object.entries(JSON.parse(line)).filter(([name]) => !own.includes(name)))
   expect(await mahi.results('submission-1')).toEqual(entries.map((entry) => Object.fromEntries(entry)))
-})
 
-test('with a baseline, findings are new, open or fixed', async () => {
-  const { stdout } = await checkFolder(
-    { 'members.csv': MEMBERS, 'book-loans.csv': LOANS },
-    '--format',
-    'ndjson',
-  )
-  const run = join(writeFiles({ 'run.ndjson': stdout }), 'run.ndjson')
-  const changed = { 'members.csv': 'kind,memberId,born\n8,M2,\n,M1,x\n', 'book-loans.csv': LOANS }
-  const table = await checkFolder(changed, '--baseline', run, '--fail-on', 'new')
-  expect(table.code).toBe(1)
-  expect(table.stdout).toContain('Since the earlier run: 1 new, 1 fixed, 2 still open.')
-  const csv = await checkFolder(changed, '--baseline', run, '--format', 'csv')
-  const rows = csv.stdout
-    .replace('\ufeff', '')
-    .trim()
-    .split('\n')
-    .map((line) => line.split(',').slice(0, 3).join())
-  expect(rows).toEqual([
+  const baseline = [
+    '--baseline',
+    join(writeFiles({ 'run.ndjson': stdout }), 'run.ndjson'),
+    '--fail-on',
+    'new',
+  ]
+  // Records and columns may have moved.
+  const changed = { ...FILES, 'members.csv': 'kind,memberId,born\n8,M2,\n,M1,x\n' }
+  const csv = await checkFolder(changed, ...baseline, '--format', 'csv')
+  const rows = csv.stdout.replace('\ufeff', '').trim().split('\n')
+  expect([csv.code, ...rows.map((line) => line.split(',').slice(0, 3).join())]).toEqual([
+    1,
     'standing,errorType,errorCode',
     'new,Error,MEM-03-enum',
     'open,Error,MEM-02-type',
     'open,Warning,LOA-201',
   ])
-  const same = await checkFolder(
-    { 'members.csv': MEMBERS, 'book-loans.csv': LOANS },
-    '--baseline',
-    run,
-    '--fail-on',
-    'new',
-  )
-  expect(same.code).toBe(0)
-})
-
-test('CSV opens in a spreadsheet, where no cell is a formula', async () => {
-  const { stdout } = await checkFolder(
-    { 'members.csv': 'memberId,born,kind\n"=1+1",,9\n', 'book-loans.csv': LOANS },
-    '--format',
-    'csv',
-  )
-  expect(stdout.startsWith('\ufefferrorType,errorCode,')).toBe(true)
-  expect(stdout).toContain("'=1+1")
+  const same = await checkFolder(FILES, ...baseline)
+  expect([same.code, same.stdout]).toEqual([
+    0,
+    expect.stringContaining('Since the earlier run: 0 new, 0 fixed, 3 still open.'),
+  ])
 })
 
 test('a report replaces its file only when it is complete', async () => {
   const folder = writeFiles({ 'report.html': 'the old one' })
-  const { code, stdout, stderr } = await checkFolder(
-    { 'members.csv': MEMBERS },
-    '--format',
-    'html',
-    '--output',
-    join(folder, 'report.html'),
-  )
+  const report = join(folder, 'report.html')
+  const files = { 'members.csv': MEMBERS }
+  const { code, stdout, stderr } = await checkFolder(files, '--format', 'html', '--output', report)
   expect([code, stdout]).toEqual([1, ''])
   expect(stderr).toMatch(
     /^3 errors and no warnings\. 1 file was checked; book-loans\.csv is missing, so 4 checks did not run\. The report is in .*report\.html\.\n/,
   )
-  expect(readFileSync(join(folder, 'report.html'), 'utf8')).toMatch(/^<!doctype html>/)
+  expect(readFileSync(report, 'utf8')).toMatch(/^<!doctype html>/)
   // It names students: nobody else may read it.
-  if (process.platform !== 'win32') expect(statSync(join(folder, 'report.html')).mode & 0o777).toBe(0o600)
+  if (process.platform !== 'win32') expect(statSync(report).mode & 0o777).toBe(0o600)
   mkdirSync(join(folder, 'taken'))
-  const failed = await checkFolder(
-    { 'members.csv': MEMBERS },
-    '--format',
-    'html',
-    '--output',
-    join(folder, 'taken'),
-  )
-  expect(failed.code).toBe(2)
+  expect((await checkFolder(files, '--output', join(folder, 'taken'))).code).toBe(2)
   expect(readdirSync(folder).sort()).toEqual(['report.html', 'taken'])
 })
 
 test('a report never takes the place of a file to check', async () => {
-  const folder = writeFiles({ 'members.csv': MEMBERS, 'book-loans.csv': LOANS })
+  const folder = writeFiles(FILES)
   const place = join(folder, 'members.csv')
-  const mahi = new InstallationHere()
-  const run = (...args: string[]) => mahi.run(['check', ...args, '--definition', writeDefinition()])
   for (const args of [[folder], [place], [join(folder, 'book-loans.csv'), '--file', `members=${place}`]]) {
-    const { code, stderr } = await run(...args, '--format', 'csv', '--output', place)
+    const { code, stderr } = await new InstallationHere().run([
+      ...['check', ...args, '--definition', writeDefinition(), '--format', 'csv', '--output', place],
+    ])
     expect([code, stderr]).toEqual([
       2,
       `${place} is one of the files to check: name another file for --output\n`,
     ])
   }
   expect(readFileSync(place, 'utf8')).toBe(MEMBERS)
-  expect((await run(folder, '--output', join(folder, 'report.txt'))).code).toBe(1)
-})
-
-test('SARIF names the checked files where they are', async () => {
-  const { stdout, folder } = await checkFolder({ 'members.csv': MEMBERS }, '--format', 'sarif')
-  for (const name of ['members.csv', 'book-loans.csv'])
-    expect(stdout).toContain(`"uri":"${pathToFileURL(join(folder, name)).href}"`)
-})
-
-test('--json prints the summary', async () => {
-  const { stdout, code } = await checkFolder({ 'members.csv': MEMBERS, 'book-loans.csv': LOANS }, '--json')
-  expect(code).toBe(1)
-  expect(JSON.parse(stdout)).toMatchObject({
-    errors: 2,
-    warnings: 1,
-    notRun: [],
-    codes: [{ code: 'MEM-02-type', count: 1 }, {}, {}],
-  })
 })
 
 test('a code is explained, also by the official number', async () => {
   const mahi = new InstallationHere()
-  const { stdout, code } = await mahi.run([
-    'check',
-    '--explain',
-    'LOA-201',
-    '--definition',
-    writeDefinition(),
-  ])
-  expect(code).toBe(0)
-  expect(stdout).toBe(
+  const explain = async (...parameters: string[]) =>
+    (await mahi.run(['check', '--explain', ...parameters])).stdout
+  expect(await explain('LOA-201', '--definition', writeDefinition())).toBe(
     'LOA-201 (Warning): The loan lasted … days, until returned.\n\nFile:            book-loans (book-loans.csv)\nFields:          returned\nWhy:             Others wait.\nFix:             Check the dates.\n',
   )
   // One of the two numbers of the check that replaces both.
-  for (const number of ['362', '363'])
-    expect((await mahi.run(['check', '--explain', number])).stdout).toMatch(/^ENR-203 /)
-  const official = await mahi.run(['check', '--explain', '002'])
-  expect(official.stdout).toMatch(/Official number: +002\n/)
-  expect(official.stdout).toMatch(/not the official rule set/)
+  for (const number of ['362', '363']) expect(await explain(number)).toMatch(/^ENR-203 /)
+  expect(await explain('002')).toMatch(/Official number: +002\n[\s\S]*not the official rule set/)
 })
 
-test('the sample files are as a spreadsheet program left them, and are not written over others', async () => {
+test('the sample files are as a spreadsheet program left them or, with --all, have faults of every kind', async () => {
   const mahi = new InstallationHere()
   const { stdout, code } = await mahi.run(['check', '--sample', 'mine'])
   expect([code, stdout]).toEqual([0, 'mahi check mine\n'])
-  expect(readdirSync(join(mahi.folder, 'mine'))).toEqual([
-    'course-completions.csv',
-    'courses.csv',
-    'enrolments.csv',
-    'learners.csv',
-    'quals completed FINAL.csv',
-  ])
-  expect((await mahi.run(['check', 'mine'])).code).toBe(1)
+  const names = readdirSync(join(SAMPLES, 'as-exported'))
+  expect(readdirSync(join(mahi.folder, 'mine'))).toEqual(names)
+  // They are not written over others.
   writeFileSync(join(mahi.folder, 'mine', 'learners.csv'), '')
   const again = await mahi.run(['check', '--sample', 'mine'])
-  expect(again.code).toBe(2)
-  expect(again.stderr).toMatch(/mine already has course-completions\.csv/)
-})
-
-test('the surest of several files for one is read, and the others are listed with what to do', async () => {
-  const mahi = new InstallationHere()
-  const copy = (name: string, as: string) => {
-    mkdirSync(join(mahi.folder, 'mine'), { recursive: true })
-    copyFileSync(join(import.meta.dirname, '../samples/sdr/clean', name), join(mahi.folder, 'mine', as))
-  }
-  for (const name of readdirSync(join(import.meta.dirname, '../samples/sdr/clean'))) copy(name, name)
-  copy('learners.csv', 'Learners 2025.csv')
-  writeFileSync(join(mahi.folder, 'mine/mahi-changes.csv'), 'file,line,field,before,after,why\n')
-  const { code, stdout, stderr } = await mahi.run(['check', 'mine'])
-  expect(code).toBe(1)
-  expect(stdout).toContain(
-    'Learners 2025.csv was not read: learners.csv was read in its place. Remove it, or use --file learners="Learners 2025.csv".',
-  )
-  expect(stdout + stderr).not.toContain('mahi-changes')
-  rmSync(join(mahi.folder, 'mine/learners.csv'))
-  const alone = await mahi.run(['check', 'mine'])
-  expect(alone.stdout).toMatch(/No findings in the 5 files that were checked\.\n$/)
-  expect(alone.stderr).toContain(
-    'The file Learners 2025.csv was read as learners.csv, because its name matches LEAR*.',
-  )
+  expect([again.code, again.stderr]).toEqual([
+    2,
+    expect.stringMatching(/mine already has course-completions\.csv/),
+  ])
+  await mahi.run(['check', '--sample', 'all', '--all'])
+  const all = readFileSync(join(mahi.folder, 'all/learners.csv'))
+  expect(all.equals(readFileSync(join(SAMPLES, 'faulty/learners.csv')))).toBe(true)
 })
 
 test('the README shows what a check of the sample files prints, on one screen, and docs/checks.md parts of it', async () => {
   const root = join(import.meta.dirname, '..')
-  const { stdout } = await new InstallationHere().run(['check', join(root, 'samples/sdr/as-exported')])
+  const { stdout } = await new InstallationHere().run(['check', join(SAMPLES, 'as-exported')])
   const readme = readFileSync(join(root, 'README.md'), 'utf8')
   expect(readme).toContain(`mahi check my-files\n\`\`\`\n\n\`\`\`text\n${stdout}\`\`\`\n`)
   const printed = stdout.split('\n')
@@ -409,12 +245,4 @@ test('the README shows what a check of the sample files prints, on one screen, a
   const lines = shown.split('\n').filter((line) => line !== '…')
   expect(lines.length).toBeGreaterThan(10)
   expect(lines.filter((line) => !printed.includes(line))).toEqual([])
-})
-
-test('the sample files with faults of every kind are written by --sample with --all', async () => {
-  const mahi = new InstallationHere()
-  expect((await mahi.run(['check', '--sample', 'mine', '--all'])).code).toBe(0)
-  expect(readdirSync(join(mahi.folder, 'mine'))).toContain('qualification-completions.csv')
-  const { stdout } = await mahi.run(['check', 'mine', '--all'])
-  for (const code of ['LEA-00-header', 'ENR-203', 'QCO-206']) expect(stdout).toContain(code)
 })

@@ -4,7 +4,6 @@ import { expect, test } from 'vitest'
 import { loadDefinition } from '../src/engines/checking/definition/load.ts'
 import { chooseFixFolder, fixFiles } from '../src/engines/checking/repair/fix.ts'
 import { check } from './support/checking.ts'
-import { Installation } from './support/command.ts'
 import { writeDefinition } from './support/definition.ts'
 import { temporaryFolder, writeFiles } from './support/temporary.ts'
 
@@ -29,13 +28,10 @@ const people = (...name: number[]) =>
   Buffer.concat([Buffer.from('id,name\n1,'), Buffer.from(name), Buffer.from('\n')])
 
 test.each<[string, string, number[]]>([
-  ['iso-8859-13', 'ā', [0xe2]],
   ['Windows-1257', 'ā', [0xe2]],
   ['macintosh', 'é', [0x8e]],
-  ['latin1', 'é', [0xe9]],
   ['shift_jis', 'あ', [0x82, 0xa0]],
   ['iso-2022-jp', 'あ', [0x1b, 0x24, 0x42, 0x24, 0x22, 0x1b, 0x28, 0x42]],
-  ['koi8-r', 'да', [0xc4, 0xc1]],
 ])('a file in %s is read as its definition says', async (encoding, name, bytes) => {
   expect(await checkEncoded(encoding, name, people(...bytes))).toEqual({ found: [], notes: [], encoding })
 })
@@ -89,12 +85,6 @@ test('bytes without a character in the encoding are a finding with their line', 
   )
 })
 
-test('characters of several bytes may be anywhere in a large file', async () => {
-  const record = Buffer.concat([Buffer.from('12,'), Buffer.from([0x82, 0xa0]), Buffer.from('\n')])
-  const content = Buffer.concat([Buffer.from('id,name\n'), ...Array.from({ length: 50_000 }, () => record)])
-  expect((await checkEncoded('shift_jis', 'あ', content)).found).toEqual([])
-})
-
 test.each([
   ['klingon', 'not "klingon"'],
   ['latin-1', 'not "latin-1" (did you mean "latin1"?)'],
@@ -105,72 +95,47 @@ test.each([
   )
 })
 
-/** Corrects a file; the ID of its first record has spaces around it. */
-async function fixName(encoding: string | undefined, ...name: number[]) {
-  const content = Buffer.concat([Buffer.from('id,name\n 1,'), Buffer.from(name), Buffer.from('\n2,\n3,\n')])
-  const files = [
-    {
-      resource: 'people',
-      name: 'people.csv',
-      path: join(writeFiles({ 'people.csv': content }), 'people.csv'),
-    },
-  ]
+/** Corrects a file. */
+async function fix(encoding: string | undefined, content: Buffer) {
+  const path = join(writeFiles({ 'people.csv': content }), 'people.csv')
+  const files = [{ resource: 'people', name: 'people.csv', path }]
   const to = temporaryFolder()
   const definition = loadDefinition(define(encoding, 'x'))
   const fixed = await fixFiles({ definition, files }, chooseFixFolder(to, files, { overwrite: false }))
-  const copy = readFileSync(join(to, 'people.csv')).toString('latin1')
-  return { copy: copy.slice('id,name\n'.length, copy.indexOf('\n2,')), ...fixed }
+  return { ...fixed, copy: readFileSync(join(to, 'people.csv')) }
 }
 
-const bytesOf = (text: string) => [...Buffer.from(text, 'latin1')]
+/** A name of one record; the ID before it has spaces around it. */
+const spaced = (name: string) => Buffer.from(`id,name\n 1,${name}\n2,\n3,\n`, 'latin1')
 
-test.each(['caf\xe9', 'Ren\xe9e', 'M\xfcller', 'P\xe9ter L\xf3pez'])(
+test.each(['caf\xe9', 'M\xfcller'])(
   '--fix writes %s of Windows-1252 in UTF-8: other encodings have the same letters',
   async (name) => {
-    const { copy, left } = await fixName(undefined, ...bytesOf(name))
-    expect([copy, left]).toEqual([`1,${Buffer.from(name).toString('latin1')}`, []])
+    const { copy, left } = await fix(undefined, spaced(name))
+    expect([copy.toString(), left]).toEqual([`id,name\n1,${name}\n2,\n3,\n`, []])
   },
 )
 
 test.each([
   ['caf\x8e', 'café of the Macintosh'],
   ['caf\x82', 'café of DOS'],
-  ['caf\xe2', 'cafā of the Baltic encodings'],
   ['M\xe2ori', 'Māori of the Baltic encodings'],
-  ['Zo\xeb', 'Zoė of the Baltic encodings'],
   ['10 m\xfc', '10 m³ of DOS'],
-  ['\xe9ve', 'Ève of the Macintosh'],
-  ['P\xe9RE', 'PÈRE of the Macintosh'],
   ['Garc\x92a', 'García of the Macintosh'],
-  ['\xa0', 'á of DOS'],
   ['caf\xe9 \x81', 'café, and a byte without a character'],
 ])('--fix keeps the bytes of %j, which may be %s, and corrects the rest', async (name) => {
-  const { copy, changes, left } = await fixName(undefined, ...bytesOf(name))
-  expect([copy, changes]).toEqual([`1,${name}`, 1])
-  expect(left).toEqual([
-    {
-      file: 'people.csv',
-      line: 2,
-      why: 'Line 2 has characters of an uncertain encoding, which is not changed. Save the file as UTF-8 in the program that made it.',
-      count: 1,
-    },
-  ])
+  const { copy, changes, left } = await fix(undefined, spaced(name))
+  expect([copy.toString('latin1'), changes]).toEqual([`id,name\n1,${name}\n2,\n3,\n`, 1])
+  const why =
+    'Line 2 has characters of an uncertain encoding, which is not changed. Save the file as UTF-8 in the program that made it.'
+  expect(left).toEqual([{ file: 'people.csv', line: 2, why, count: 1 }])
 })
 
-test('--fix leaves a file in the encoding that its definition names', async () => {
-  const { copy, changes } = await fixName('iso-8859-13', 0xe2)
-  expect([copy, changes]).toEqual([' 1,\xe2', 0])
-})
-
-test('--fix says which lines have characters of an uncertain encoding', async () => {
+test('--fix names the first lines of an uncertain encoding, and leaves one that the definition names', async () => {
   const content = Buffer.from(`id,name\n${'1,caf\x8e\n'.repeat(5)}`, 'latin1')
-  const folder = writeFiles({ 'people.csv': content })
-  const to = join(folder, 'fixed')
-  const { stderr } = await new Installation().run([
-    ...['check', folder, '--definition', define(undefined, 'x'), '--fix', to],
-  ])
-  expect(stderr).toContain(
-    'Left, because it is not certain: people.csv:2: Lines 2, 3, 4 and 2 others have characters of an uncertain encoding, which is not changed. Save the file as UTF-8 in the program that made it.\n',
-  )
-  expect(readFileSync(join(to, 'people.csv')).equals(content)).toBe(true)
+  const { copy, left } = await fix(undefined, content)
+  expect(left[0]?.why).toMatch(/^Lines 2, 3, 4 and 2 others have characters of an uncertain encoding/)
+  expect(copy.equals(content)).toBe(true)
+  const named = await fix('iso-8859-13', spaced('\xe2'))
+  expect([named.copy.equals(spaced('\xe2')), named.changes]).toEqual([true, 0])
 })

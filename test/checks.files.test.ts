@@ -1,114 +1,230 @@
-import { cpSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { cpSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
+import { findDescriptor, loadDefinition } from '../src/engines/checking/definition/load.ts'
+import type { InputFile } from '../src/engines/checking/engine/run.ts'
+import { describeVerdict, listGaps } from '../src/engines/checking/report/report.ts'
+import { selectFiles } from '../src/engines/checking/select-files.ts'
+import { Containers } from '../src/engines/checking/unpack.ts'
+import { checkInputs, places } from './support/checking.ts'
 import { InstallationHere } from './support/command-here.ts'
-import { writeDefinition } from './support/definition.ts'
+import { LIBRARY, writeDefinition } from './support/definition.ts'
 import { pack } from './support/pack.ts'
 import { temporaryFolder, writeFiles } from './support/temporary.ts'
 
 const MEMBERS = 'memberId,born,kind\nM1,,01\nM2,,02\n'
+const FAULTY = 'memberId,born,kind\nM1,x,01\n'
 const LOANS = 'loanId,memberId,lent,returned,fee\nL1,M1,,,\n'
 const CLEAN = { 'members.csv': MEMBERS, 'book-loans.csv': LOANS }
 
-async function checkPath(path: string, ...options: string[]) {
-  const { code, stdout, stderr } = await new InstallationHere().run([
-    ...['check', path, '--definition', writeDefinition(), ...options],
-  ])
-  return { code, stdout, stderr, lines: stdout.split('\n') }
+/** Checks paths as the command does: it assigns them to the files of a definition, and checks these. */
+async function checkPaths(
+  paths: readonly string[],
+  named: readonly string[] = [],
+  folder = writeDefinition(),
+) {
+  const definition = loadDefinition(folder)
+  const { files, notes, ...more } = selectFiles(paths, definition, named)
+  const { summary, findings } = await checkInputs(files as InputFile[], { definition, ...more })
+  return {
+    found: places(findings),
+    notes: [...notes, ...summary.files.flatMap(({ notes: own }) => own)],
+    causes: summary.causes.map(({ sentence }) => sentence),
+    gaps: listGaps(summary).join('\n'),
+    verdict: describeVerdict(summary),
+  }
 }
 
-test.each(['members2.csv', 'members (1).csv', 'half of them.csv', 'half.txt'])(
-  'a file with the columns of one that was read is the first cause: %s',
-  async (name) => {
-    const folder = writeFiles({ ...CLEAN, [name]: 'kind,memberId,born\n03,M3,\n' })
-    const { code, lines } = await checkPath(folder)
-    expect(code).toBe(1)
-    expect(lines[3]).toMatch(
+/** Why paths are refused. */
+function refusalOf(...paths: string[]): string {
+  try {
+    selectFiles(paths, loadDefinition(writeDefinition()))
+  } catch (error) {
+    return (error as Error).message
+  }
+  return ''
+}
+
+describe('a file with the columns of one that was read is the first cause', () => {
+  test.each<[string, string | Buffer]>([
+    ['members2.csv', 'kind,memberId,born\n03,M3,\n'],
+    ['members (1).csv', MEMBERS],
+    ['half.txt', MEMBERS],
+    ['more.csv', Buffer.from(`\ufeff${MEMBERS}`, 'utf16le')],
+  ])('%s', async (name, content) => {
+    const { causes, verdict } = await checkPaths([writeFiles({ ...CLEAN, [name]: content })])
+    expect(causes).toEqual([
       `${name} has the columns of members.csv, and was not read. Put its records into members.csv, or remove it from the folder.`,
-    )
-    expect(lines[3]).toMatch(/^Error +members\.csv:1 +1 /)
-    expect(lines.at(-2)).toBe('1 error and no warnings in the 2 files that were checked.')
-  },
-)
-
-test('a file in UTF-16 is recognised by its columns, too', async () => {
-  const folder = writeFiles({ ...CLEAN, 'more.csv': Buffer.from(`\ufeff${MEMBERS}`, 'utf16le') })
-  expect((await checkPath(folder)).stdout).toContain('more.csv has the columns of members.csv')
-})
-
-test('corrected copies have the cause, too', async () => {
-  const folder = writeFiles({ ...CLEAN, 'members2.csv': MEMBERS })
-  const { code, stdout } = await checkPath(folder, '--fix', join(folder, 'fixed'))
-  expect([code, stdout]).toEqual([1, expect.stringContaining('members2.csv has the columns of members.csv')])
+    ])
+    expect(verdict).toBe('1 error and no warnings in the 2 files that were checked.')
+  })
 })
 
 test('other files, and those beside one that --file names, are only listed', async () => {
   const folder = writeFiles({ ...CLEAN, 'notes.csv': 'date,note\n', 'members2.csv': MEMBERS })
-  const named = await checkPath(folder, '--file', `members=${join(folder, 'members2.csv')}`)
-  expect([named.code, named.stdout]).toEqual([0, expect.stringContaining('notes.csv was not read')])
+  const { found, gaps } = await checkPaths([folder], [`members=${join(folder, 'members2.csv')}`])
+  expect([found, gaps]).toEqual([[], expect.stringContaining('notes.csv was not read')])
 })
+
+test('the surest of several files for one is read, and the others are listed with what to do', async () => {
+  const library = structuredClone(LIBRARY)
+  Object.assign(library.resources[0] ?? {}, { 'mahi:fileNames': ['MEMB*'] })
+  const definition = writeDefinition(library)
+  const folder = writeFiles({ ...CLEAN, 'Members 2025.csv': FAULTY, 'mahi-changes.csv': 'file,line\n' })
+  const { found, gaps } = await checkPaths([folder], [], definition)
+  expect([found, gaps]).toEqual([
+    ['MEM-00-file members.csv:1'],
+    'Members 2025.csv was not read: members.csv was read in its place. Remove it, or use --file members="Members 2025.csv".',
+  ])
+  rmSync(join(folder, 'members.csv'))
+  expect(await checkPaths([folder], [], definition)).toMatchObject({
+    found: ['MEM-02-type Members 2025.csv:2'],
+    notes: ['The file Members 2025.csv was read as members.csv, because its name matches MEMB*.'],
+  })
+})
+
+test.each(['member.csv', 'Book_Members final.csv', 'what they are.csv'])(
+  'a missing file that has almost its name, or its columns, is an error that says how to rename it: %s',
+  async (name) => {
+    const folder = writeFiles({ 'book-loans.csv': LOANS, [name]: MEMBERS, '~$members.xlsx': 'a lock' })
+    expect((await checkPaths([folder])).causes).toEqual([
+      expect.stringContaining(`${name} looks like members.csv: rename it, or use --file members=`),
+    ])
+  },
+)
 
 test('of two files that may be a missing one, neither is recommended', async () => {
   const names = ['members final v2.csv', 'members final.csv']
   const both = Object.fromEntries(names.map((name) => [name, MEMBERS]))
   const folder = writeFiles({ 'book-loans.csv': LOANS, ...both })
-  const { code, stderr } = await checkPath(folder)
-  expect([code, stderr]).toEqual([
-    2,
-    `${join(folder, 'members final.csv')}: looks like members.csv, and so does members final v2.csv; give this name to the right one, and remove the other\n`,
-  ])
+  expect(refusalOf(folder)).toBe(
+    `${join(folder, 'members final.csv')}: looks like members.csv, and so does members final v2.csv; give this name to the right one, and remove the other`,
+  )
   // Only one of them has the columns.
   writeFileSync(join(folder, 'members final.csv'), 'a note about the members\n')
-  expect((await checkPath(folder)).stdout).toContain('members final v2.csv looks like members.csv: rename it')
+  expect((await checkPaths([folder])).causes[0]).toContain(
+    'members final v2.csv looks like members.csv: rename it',
+  )
 })
 
 test('hidden files are no data', async () => {
   const hidden = Object.fromEntries(Object.entries(CLEAN).map(([name, text]) => [`._${name}`, text]))
   const folder = writeFiles({ ...CLEAN, ...hidden, '.members.csv': MEMBERS, '~$members.csv': 'x' })
-  const { code, stdout, stderr } = await checkPath(folder)
-  expect([code, stderr, stdout]).toEqual([0, '', expect.not.stringContaining('Not checked')])
+  expect(await checkPaths([folder])).toMatchObject({ found: [], notes: [], gaps: '' })
 })
 
-test('a folder without the files says which of its folders has them', async () => {
-  const folder = writeFiles({ 'SDR/members.csv': MEMBERS, '__MACOSX/members.csv': 'x', 'other/x.csv': '' })
-  const none = `${folder}: has none of the files of the definition library`
-  expect(await checkPath(folder)).toMatchObject({
-    code: 2,
-    stderr: `${none}, but its folder SDR has. Check ${join(folder, 'SDR')}\n`,
-  })
-  cpSync(join(folder, 'SDR'), join(folder, '2024'), { recursive: true })
-  expect((await checkPath(folder)).stderr).toBe(
-    `${none}, but its folders 2024, SDR have. Check one of them\n`,
-  )
-})
-
-test('a folder or archive without the files says what it has', async () => {
-  const folder = writeFiles({ 'a.csv': 'x\n', 'b.csv': 'x\n' })
+test('a folder without the files says which of its folders has them, or what else it has', async () => {
   const none = 'has none of the files of the definition library'
-  expect((await checkPath(folder)).stderr).toBe(
-    `${folder}: ${none}: members.csv, book-loans.csv. Rename what is there: a.csv, b.csv\n`,
+  const folder = writeFiles({ 'SDR/members.csv': MEMBERS, '__MACOSX/members.csv': 'x', 'other/x.csv': '' })
+  expect(refusalOf(folder)).toBe(`${folder}: ${none}, but its folder SDR has. Check ${join(folder, 'SDR')}`)
+  cpSync(join(folder, 'SDR'), join(folder, '2024'), { recursive: true })
+  expect(refusalOf(folder)).toBe(`${folder}: ${none}, but its folders 2024, SDR have. Check one of them`)
+  const other = writeFiles({ 'a.csv': 'x\n', 'b.csv': 'x\n' })
+  expect(refusalOf(other)).toBe(
+    `${other}: ${none}: members.csv, book-loans.csv. Rename what is there: a.csv, b.csv`,
   )
   const inner = await pack({ 'members.csv': MEMBERS })
-  writeFileSync(join(folder, 'return.zip'), inner)
-  expect((await checkPath(folder)).stderr).toBe(
-    `${folder}: ${none}, but it has the archive return.zip. Check ${join(folder, 'return.zip')}\n`,
+  writeFileSync(join(other, 'return.zip'), inner)
+  expect(refusalOf(other)).toBe(
+    `${other}: ${none}, but it has the archive return.zip. Check ${join(other, 'return.zip')}`,
   )
   const outer = join(temporaryFolder(), 'outer.zip')
   writeFileSync(outer, await pack({ 'return.zip': inner, 'readme.md': 'x' }))
-  expect((await checkPath(outer)).stderr).toBe(
-    `outer.zip: ${none}, but it has the archive return.zip. Unpack it, and check return.zip\n`,
+  const containers = new Containers()
+  const opened = await containers.openArchives([outer])
+  await expect(containers.select(opened, loadDefinition(writeDefinition()))).rejects.toThrow(
+    `outer.zip: ${none}, but it has the archive return.zip. Unpack it, and check return.zip`,
+  )
+  await containers.remove()
+})
+
+test.each<[string, string[], string]>([
+  ['a path that does not exist', ['/nowhere'], '/nowhere: does not exist'],
+  [
+    'a file that the definition does not know',
+    ['member.csv'],
+    'member.csv: is not a file of the definition library (did you mean "members.csv"?); its files are members.csv, book-loans.csv',
+  ],
+  ['a file that is named twice', ['members.csv', 'members.csv'], 'members.csv: is named twice'],
+  [
+    'one file in two forms',
+    ['members.csv', 'members.ndjson'],
+    'members.ndjson: is members, and so is members.csv; name one of them',
+  ],
+])('%s is refused', (_case, names, message) => {
+  const folder = writeFiles({ 'member.csv': MEMBERS, 'members.csv': MEMBERS, 'members.ndjson': '' })
+  const paths = names.map((name) => join(folder, name))
+  expect(refusalOf(...paths).replaceAll(`${folder}/`, '')).toBe(message.replace(/^\//, ''))
+})
+
+test('names of files and columns may have another case and other separators, which notes say', async () => {
+  const folder = writeFiles({
+    'Members.CSV': FAULTY.replace('memberId', 'Member ID').replace('kind', 'KIND'),
+    'Book_Loans.csv': LOANS.replace('loanId', 'loan_id'),
+  })
+  const { found, notes } = await checkPaths([folder])
+  expect(found).toEqual(['MEM-02-type Members.CSV:2'])
+  expect(notes).toEqual([
+    'The file Book_Loans.csv was read as book-loans.csv.',
+    'The column Member ID was read as memberId.',
+    'The column KIND was read as kind.',
+    'The column loan_id was read as loanId.',
+  ])
+  // A name that two columns resemble is not guessed.
+  const two = writeFiles({ 'members.csv': 'member_id,Member Id,born,kind\nM1,M1,,01\n' })
+  expect((await checkPaths([join(two, 'members.csv')])).found).toContain('MEM-00-header members.csv:1')
+})
+
+test('--file says which file is which, also by its name in the folder that is checked', async () => {
+  const folder = writeFiles({ 'book-loans.csv': LOANS.replace('L1,M1,,,\n', ''), 'SDR_2025.csv': FAULTY })
+  const named = `members=${join(folder, 'SDR_2025.csv')}`
+  const expected = ['MEM-02-type SDR_2025.csv:2']
+  expect((await checkPaths([folder], [named])).found).toEqual(expected)
+  expect((await checkPaths([], [named])).found).toEqual(expected)
+  expect((await checkPaths([folder], ['members=SDR_2025.csv'])).found).toEqual(expected)
+  writeFileSync(join(folder, 'members.csv'), 'memberId,born,kind\n')
+  expect((await checkPaths([folder], [named])).found).toEqual(expected)
+  await expect(checkPaths([folder], ['member=x.csv'])).rejects.toThrow(
+    'x.csv: is named member, but the files are members, book-loans',
   )
 })
 
-test('swapped files say what to do', async () => {
-  const folder = writeFiles({ 'members.csv': LOANS, 'book-loans.csv': MEMBERS })
-  expect((await checkPath(folder)).stdout).toContain(
-    'Is this the file book-loans? If so, rename it to book-loans.csv.',
-  )
+const SCHEMA = {
+  fields: [
+    { name: 'ISO3166-1-Alpha-3', type: 'string', constraints: { required: true, minLength: 3 } },
+    { name: 'Population (2020)', type: 'integer' },
+  ],
+  primaryKey: 'ISO3166-1-Alpha-3',
+}
+const RESOURCE = { name: 'country-codes', path: 'data/country-codes.csv', schema: SCHEMA }
+
+test.each([
+  [
+    'version 1',
+    'datapackage.json',
+    JSON.stringify({ name: 'x', profile: 'tabular-data-package', license: 'MIT', resources: [RESOURCE] }),
+  ],
+  [
+    'version 2',
+    'datapackage.json',
+    JSON.stringify({
+      $schema: 'https://datapackage.org/profiles/2.0/datapackage.json',
+      resources: [{ ...RESOURCE, type: 'table' }],
+    }),
+  ],
+  ['YAML', 'datapackage.yml', `name: x\nresources:\n  - ${JSON.stringify(RESOURCE)}\n`],
+])('a folder with a package of %s is checked against it', async (_version, name, descriptor) => {
+  const data = 'ISO3166-1-Alpha-3,Population (2020)\nNZL,5\nNZL,x\n'
+  const folder = writeFiles({ [name]: descriptor, 'data/country-codes.csv': data })
+  expect(findDescriptor(folder)).toBeDefined()
+  expect((await checkPaths([folder], [], folder)).found).toEqual([
+    'country-codes-02-type data/country-codes.csv:3',
+    'country-codes-00-key data/country-codes.csv:3',
+  ])
 })
 
-test('a resource in a format that is not read is reported by name', async () => {
-  const schema = { fields: [{ name: 'id' }] }
+test('a package is checked by its folder or its descriptor, and a resource that is not read is named', async () => {
+  const schema = { fields: [{ name: 'id', type: 'integer' }] }
   const folder = writeFiles({
     'datapackage.json': JSON.stringify({
       resources: [
@@ -116,18 +232,14 @@ test('a resource in a format that is not read is reported by name', async () => 
         { name: 'places', path: 'places.geojson', schema },
       ],
     }),
-    'things.csv': 'id\n1\n',
+    'things.csv': 'id\nx\n',
     'places.geojson': '{}',
   })
   const obstacle =
     'The resource places is in places.geojson, which is not CSV, NDJSON or XLSX, so it is not checked. Export it as CSV.'
-  const run = () => new InstallationHere().run(['check', folder])
-  expect(await run()).toMatchObject({ code: 0, stderr: `Note: ${obstacle}\n` })
-  const only = readFileSync(join(folder, 'datapackage.json'), 'utf8').replace(/\{"name":"things".*?\}\},/, '')
-  writeFileSync(join(folder, 'datapackage.json'), only)
-  renameSync(join(folder, 'things.csv'), join(folder, 'things'))
-  expect(await run()).toMatchObject({
-    code: 2,
-    stderr: expect.stringContaining(`has no table that can be checked. ${obstacle}`),
-  })
+  for (const path of [folder, join(folder, 'datapackage.json')]) {
+    const { code, stdout, stderr } = await new InstallationHere().run(['check', path])
+    expect([code, stderr]).toEqual([1, `Note: ${obstacle}\n`])
+    expect(stdout).toContain('id is wrong in the only record')
+  }
 })

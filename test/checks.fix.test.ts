@@ -10,7 +10,7 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
@@ -25,6 +25,7 @@ import { type Cell, corrupt, makeReturn, renderTable, type Table } from './suppo
 import { writeDefinition } from './support/definition.ts'
 import { cases } from './support/properties.ts'
 import { Random } from './support/random.ts'
+import { requireProgram } from './support/require-program.ts'
 import { hasSmallDisk, SmallDisk } from './support/small-disk.ts'
 import { temporaryFolder, writeFiles } from './support/temporary.ts'
 
@@ -44,7 +45,7 @@ async function fixReturn(tables: readonly Table[]) {
     const chosen = chooseFixFolder(to, files, { overwrite: false })
     const { changes } = await fixFiles({ definition: SDR, files }, chosen)
     const read = (name: string) => readFileSync(join(to, name))
-    return { changes, copies: tables.map(({ name }) => read(name)), list: read(CHANGES).toString() }
+    return { changes, copies: tables.map(({ name }) => read(name)) }
   } finally {
     rmSync(folder, { recursive: true })
   }
@@ -87,32 +88,16 @@ function findWrong(table: Table, copy: Buffer): string[] {
 
 test('whatever happens to a clean return, no cell is changed to anything but what it was', async () => {
   await fc.assert(
-    fc.asyncProperty(fc.integer({ min: 1 }), fc.integer({ min: 1, max: 8 }), async (seed, count) => {
+    fc.asyncProperty(fc.integer({ min: 1 }), fc.integer({ min: 0, max: 8 }), async (seed, count) => {
       const random = new Random(seed)
       const tables = makeReturn(random)
       const kinds = Array.from({ length: count }, () => corrupt(tables, random))
-      const { copies } = await fixReturn(tables)
+      const { copies, changes } = await fixReturn(tables)
+      if (count === 0) expect(changes).toBe(0)
       const wrong = tables.flatMap((table, index) => findWrong(table, copies[index] ?? Buffer.alloc(0)))
       expect(wrong, kinds.join(', ')).toEqual([])
     }),
-    cases(60),
-  )
-})
-
-test('a clean return is given back byte for byte', async () => {
-  await fc.assert(
-    fc.asyncProperty(fc.integer({ min: 1 }), fc.boolean(), fc.boolean(), async (seed, mark, windows) => {
-      const tables = makeReturn(new Random(seed))
-      for (const table of tables) {
-        table.encoding = mark ? 'utf8-mark' : 'utf8'
-        table.lineEnd = windows ? '\r\n' : '\n'
-      }
-      const { changes, copies, list } = await fixReturn(tables)
-      expect([changes, list]).toEqual([0, '\ufefffile,line,field,before,after,why\n'])
-      for (const [index, table] of tables.entries())
-        expect(copies[index]?.equals(renderTable(table)), table.name).toBe(true)
-    }),
-    cases(10),
+    cases(40),
   )
 })
 
@@ -125,30 +110,30 @@ L4,M4,2025-04-07,2025-04-20,
 `
 const CLEAN = { 'members.csv': MEMBERS, 'book-loans.csv': LOANS }
 
+/** Runs the command, which checks the corrected copies. */
 async function fix(files: Readonly<Record<string, string | Uint8Array>>, ...options: string[]) {
-  const mahi = new InstallationHere()
   const folder = writeFiles(files)
   const to = join(folder, 'fixed')
   const command = ['check', folder, '--definition', writeDefinition(), '--fix', to, ...options]
-  const outcome = await mahi.run(command)
-  const copy = (name: string) => readFileSync(join(to, name), 'utf8')
-  const changes = () => copy(CHANGES).trim().split('\n').slice(1)
-  return { ...outcome, mahi, folder, to, command, copy, changes }
+  return { ...(await new InstallationHere().run(command)), folder, to }
 }
 
-/** The same in this process, without the check. */
+/** Corrects files, without the check. */
 async function fixOnly(files: Readonly<Record<string, string | Uint8Array>>) {
   const [folder, to] = [writeFiles(files), temporaryFolder()]
-  const inputs = inputsOf(folder)
+  const inputs = inputsOf(folder, Object.keys(files))
   const definition = loadDefinition(writeDefinition())
-  await fixFiles({ definition, files: inputs }, chooseFixFolder(to, inputs, { overwrite: false }))
+  const fixed = await fixFiles(
+    { definition, files: inputs },
+    chooseFixFolder(to, inputs, { overwrite: false }),
+  )
   const read = (name: string) => readFileSync(join(to, name))
   const changes = read(CHANGES).toString().trim().split('\n').slice(1)
-  return { folder, read, changes }
+  return { ...fixed, folder, to, read, changes }
 }
 
-const inputsOf = (folder: string) =>
-  Object.keys(CLEAN).map((name) => ({ resource: name.replace('.csv', ''), name, path: join(folder, name) }))
+const inputsOf = (folder: string, names: readonly string[] = Object.keys(CLEAN)) =>
+  names.map((name) => ({ resource: name.replace(/\..*/, ''), name, path: join(folder, name) }))
 
 const members = (text: string | Uint8Array) => ({ ...CLEAN, 'members.csv': text })
 const loans = (text: string) => ({ ...CLEAN, 'book-loans.csv': text })
@@ -214,20 +199,55 @@ test.each([
     expect(readFileSync(join(folder, name)).equals(Buffer.from(content as string)), name).toBe(true)
 })
 
-test('the corrected copies are checked: what is left decides the exit code', async () => {
-  const { code, stdout, stderr, to, folder, mahi } = await fix(members(MEMBERS.replace('M1', 'M1 ')))
+test('the list of changes opens in a spreadsheet, where no cell is a formula', async () => {
+  const { changes } = await fixOnly(members(MEMBERS.replace('M1', ' =1+1').replace('M2', '@A1 ')))
+  expect(changes).toEqual([
+    "members.csv,2,memberId, =1+1,'=1+1,It had spaces around it.",
+    "members.csv,3,memberId,'@A1 ,'@A1,It had spaces around it.",
+  ])
+})
+
+test('the corrected copies are checked and marked: what is left decides the exit code', async () => {
+  const written = members(MEMBERS.replace('M1', 'M1 '))
+  const { code, stdout, stderr, to } = await fix(written)
   expect([code, stdout]).toEqual([
     0,
     expect.stringMatching(/^No findings in the 2 files that were checked\.$/m),
   ])
   expect(stderr).toContain(
-    `1 change, listed in ${join(to, CHANGES)}:\n  members.csv, memberId: It had spaces`,
+    `1 change, listed in ${join(to, CHANGES)}:\n  members.csv, memberId: It had spaces around it.\n`,
   )
-  expect(stderr).toContain('This is left in them:')
-  const before = await mahi.run(['check', folder, '--definition', writeDefinition()])
-  expect([before.code, before.stdout]).toEqual([1, expect.stringMatching(/^1 error and no warnings/m)])
+  const wrong = members(MEMBERS.replace('M1', 'M1 ').replace(',02', ',9'))
+  const marked = join(temporaryFolder(), 'marked')
+  const left = await fix(wrong, '--json', '--mark', marked)
+  expect(left.code).toBe(1)
+  expect(JSON.parse(left.stdout)).toMatchObject({
+    fixed: {
+      files: [join(left.to, 'members.csv'), join(left.to, 'book-loans.csv')],
+      list: join(left.to, CHANGES),
+      changes: 1,
+      groups: [{ file: 'members.csv', field: 'memberId', why: 'It had spaces around it.', count: 1 }],
+      left: [],
+    },
+    marked: [join(marked, 'members.csv'), join(marked, 'book-loans.csv')],
+  })
+  expect(readFileSync(join(marked, 'members.csv'), 'utf8')).toMatch(/\n2,,,M1,.*\n3,Error,"MEM-03-enum/)
   const clean = await fix(CLEAN)
   expect(clean.stderr).toBe(`Nothing was changed. Copies of the files are in ${clean.to}.\n`)
+})
+
+test('decimal commas, local dates and lost zeros are repaired by whole columns', async () => {
+  const local = (text: string) => text.replaceAll(/(\d{4})-(\d\d)-(\d\d)/g, '$3/$2/$1')
+  const { read, changes } = await fixOnly({
+    'members.csv': MEMBERS.replaceAll(',0', ','),
+    'book-loans.csv': local(LOANS)
+      .replaceAll(/(\d)\.(\d+)/g, '"$1,$2"')
+      .replaceAll('1"2', '"12'),
+  })
+  expect(read('members.csv').toString()).toBe(MEMBERS)
+  expect(changes).toHaveLength(4 + 4 + 3)
+  // The days of the first column are all 1 to 12, so its order is not certain.
+  expect(read('book-loans.csv').toString()).toContain('L2,M2,03/02/2025,2025-02-18,12.25')
 })
 
 test('codes lose no zeros in a column that holds other codes', () => {
@@ -243,21 +263,6 @@ test('codes lose no zeros in a column that holds other codes', () => {
   expect(decide(['1', '1', '1', '11', '11', '25', '01'])).toBeUndefined()
 })
 
-test('decimal commas, local dates and lost zeros are repaired by whole columns', async () => {
-  const local = (text: string) => text.replaceAll(/(\d{4})-(\d\d)-(\d\d)/g, '$3/$2/$1')
-  const { code, copy, changes } = await fix({
-    'members.csv': MEMBERS.replaceAll(',0', ','),
-    'book-loans.csv': local(LOANS)
-      .replaceAll(/(\d)\.(\d+)/g, '"$1,$2"')
-      .replaceAll('1"2', '"12'),
-  })
-  expect(copy('members.csv')).toBe(MEMBERS)
-  expect(changes()).toHaveLength(4 + 4 + 3)
-  // The days of the first column are all 1 to 12, so its order is not certain.
-  expect(copy('book-loans.csv')).toContain('L2,M2,03/02/2025,2025-02-18,12.25')
-  expect(code).toBe(1)
-})
-
 test('rows that are no records say nothing about their columns', async () => {
   const written = LOANS.replaceAll(/,(\d+)\.(\d+)/g, ',"$1,$2"').replace(
     'L3',
@@ -270,19 +275,13 @@ test('rows that are no records say nothing about their columns', async () => {
   expect(changes).toHaveLength(3 + 4)
 })
 
-test('a row that may be a record is left, and the command says so', async () => {
-  const { code, stdout, stderr, to } = await fix(
-    loans(`${LOANS}Total,M1,,,\nTotal,M2,,,\nTotal,,,,5\n`),
-    '--json',
-  )
-  const { fixed } = JSON.parse(stdout) as { fixed: object }
+test('a row that may be a record is left, and is reported', async () => {
+  const { read, left, changes } = await fixOnly(loans(`${LOANS}Total,M1,,,\nTotal,M2,,,\nTotal,,,,5\n`))
   const why = 'The row has totals, and is no record.'
-  expect(fixed).toMatchObject({ changes: 1, left: [{ file: 'book-loans.csv', line: 6, why, count: 2 }] })
-  expect([code, stderr]).toEqual([
+  expect(left).toEqual([{ file: 'book-loans.csv', line: 6, why, count: 2 }])
+  expect([changes.length, read('book-loans.csv').toString()]).toEqual([
     1,
-    expect.stringContaining(
-      `Left, because it is not certain: book-loans.csv:6: ${why} (2 times)\nThe corrected copies are in ${to}.`,
-    ),
+    `${LOANS}Total,M1,,,\nTotal,M2,,,\n`,
   ])
 })
 
@@ -301,7 +300,6 @@ test.each([
   ['a code that lost its zero beside one that did not', members(MEMBERS.replace(',01', ',1'))],
   ['a reference whose case is right in no other row', loans(LOANS.replaceAll(',M', ',m'))],
   ['a value that is wrong', members(MEMBERS.replace(',02', ',9'))],
-  ['a record whose key says Total', loans(`${LOANS}Total,M1,,,\n`)],
   ['a repeated header of two names', members('memberId,born\nM1,\nmemberId,born\nM2,\nM3,\nM4,\n')],
   ['a quote that is not closed', members(`${MEMBERS}M5,"x,01\n`)],
   ['bytes of no encoding', members(Buffer.from(`${MEMBERS}M5,\x81,01\n`, 'latin1'))],
@@ -312,100 +310,44 @@ test.each([
     expect(read(name).equals(Buffer.from(content as string)), name).toBe(true)
 })
 
-test('gzip is unpacked, NDJSON is copied, and what cannot be read is reported from its place', async () => {
-  const { copy, stdout, to } = await fix({
+test('gzip is unpacked, NDJSON is copied, and what cannot be read has no copy', async () => {
+  const json = '{"loanId":"L1","memberId":"M1 "}\n'
+  const { read, to } = await fixOnly({
     'members.csv.gz': gzipSync(MEMBERS.replace('M1', 'M1 ')),
-    'book-loans.ndjson': '{"loanId":"L1","memberId":"M1 "}\n',
+    'book-loans.ndjson': json,
   })
-  expect(copy('members.csv')).toBe(MEMBERS)
-  expect(copy('book-loans.ndjson')).toBe('{"loanId":"L1","memberId":"M1 "}\n')
-  expect(stdout).toContain('memberId has spaces at its ends')
+  expect([read('members.csv').toString(), read('book-loans.ndjson').toString()]).toEqual([MEMBERS, json])
   expect(readdirSync(to)).toHaveLength(3)
-  const unreadable = await fix({ ...CLEAN, 'members.csv': '%PDF-1.7' })
-  expect(unreadable.stdout).toContain('members.csv cannot be read.')
+  const unreadable = await fixOnly({ ...CLEAN, 'members.csv': '%PDF-1.7' })
   expect(readdirSync(unreadable.to).sort()).toEqual(['book-loans.csv', CHANGES])
 })
 
-test('--json names the copies, the list and the kinds of changes; --mark marks what is left', async () => {
-  const files = members(MEMBERS.replace('M1', 'M1 ').replace(',02', ',9'))
-  const { stdout, to, folder } = await fix(files, '--json', '--mark', join(temporaryFolder(), 'marked'))
-  const { fixed, marked } = JSON.parse(stdout) as {
-    fixed: { files: string[]; list: string; changes: number; groups: unknown[] }
-    marked: string[]
+test('the folder of an input, one that leads to it, and existing files are refused', () => {
+  const refusalOf = (to: string, files: ReturnType<typeof inputsOf>, overwrite = true) => {
+    try {
+      chooseFixFolder(to, files, { overwrite })
+    } catch (error) {
+      return (error as Error).message
+    }
+    return ''
   }
-  expect(fixed).toEqual({
-    files: [join(to, 'members.csv'), join(to, 'book-loans.csv')],
-    list: join(to, CHANGES),
-    changes: 1,
-    groups: [{ file: 'members.csv', field: 'memberId', why: 'It had spaces around it.', count: 1 }],
-    left: [],
-  })
-  const text = readFileSync(marked[0] ?? '', 'utf8')
-  expect(text).toContain('\n2,,,M1,')
-  expect(text).toContain('MEM-03-enum')
-  expect(readdirSync(folder)).toContain('members.csv')
-})
-
-test('the folder of an input, existing files and one folder for two purposes are refused', async () => {
-  const { mahi, folder, to, command } = await fix(CLEAN)
-  const refusal = async (parameters: readonly string[]) => {
-    const { code, stdout, stderr } = await mahi.run(parameters)
-    expect([code, stdout]).toEqual([2, ''])
-    return stderr
-  }
-  expect(await refusal(command)).toContain(
-    `${to} already has book-loans.csv, members.csv, ${CHANGES}: name another`,
-  )
-  expect((await mahi.run([...command, '--overwrite'])).code).toBe(0)
-  const base = command.slice(0, 4)
-  expect(await refusal([...base, '--fix', folder])).toContain('is the folder of the files to check')
-  const other = join(folder, 'other')
-  expect(await refusal([...base, '--fix', other, '--mark', other])).toContain('need different folders')
-})
-
-test.skipIf(!existsSync('/proc/self'))(
-  'a folder in which nothing can be created is refused, and never tried for ever',
-  async () => {
-    const mahi = new InstallationHere()
-    const from = writeFiles(CLEAN)
-    for (const to of ['/proc/xx', '/proc/xx/yy'])
-      expect(await mahi.run(['check', from, '--definition', writeDefinition(), '--fix', to])).toMatchObject({
-        code: 2,
-        stderr: '/proc/xx cannot be written: nothing can be created in its folder. Name another folder\n',
-      })
-  },
-)
-
-test('files behind links are never replaced', async () => {
-  const [mahi, real, folder] = [new InstallationHere(), writeFiles(CLEAN), temporaryFolder()]
+  const [real, folder, parent] = [writeFiles(CLEAN), temporaryFolder(), temporaryFolder()]
   for (const name of Object.keys(CLEAN)) symlinkSync(join(real, name), join(folder, name))
-  const link = join(temporaryFolder(), 'link')
+  const link = join(parent, 'link')
   symlinkSync(real, link)
-  for (const to of [real, link, folder]) {
-    const command = ['check', folder, '--definition', writeDefinition(), '--fix', to, '--overwrite']
-    const { code, stderr } = await mahi.run(command)
-    expect([code, stderr]).toEqual([2, expect.stringContaining('is the folder of the files to check')])
-  }
-  expect(readFileSync(join(real, 'members.csv'), 'utf8')).toBe(MEMBERS)
+  for (const to of [real, link, folder, `${real}/../${basename(real)}`])
+    expect(refusalOf(to, inputsOf(folder))).toBe(
+      `${to} is the folder of the files to check: name another one for --fix`,
+    )
+  expect(refusalOf(join(real, 'members.csv'), inputsOf(folder))).toContain('--fix needs a folder; ')
+  const other = writeFiles({ [CHANGES]: '', 'members.csv': '' })
+  expect(refusalOf(other, inputsOf(real), false)).toContain(
+    `${other} already has members.csv, ${CHANGES}: name another folder`,
+  )
+  expect(refusalOf(other, inputsOf(real))).toBe('')
 })
 
-test('a killed command leaves no copy that is not complete', async () => {
-  const mahi = new InstallationHere()
-  const from = writeFiles({ ...CLEAN, 'book-loans.csv': LOANS + 'L9,M1,,,1.00 \n'.repeat(20_000) })
-  const to = join(temporaryFolder(), 'fixed')
-  const command = ['check', from, '--definition', writeDefinition(), '--fix', to, '--overwrite']
-  const running = mahi.start(command)
-  while (!existsSync(to) || readdirSync(to).length === 0)
-    await new Promise((resolve) => setTimeout(resolve, 1))
-  running.kill('SIGKILL')
-  await running.ended
-  const left = readdirSync(to).filter((name) => !name.endsWith('.new'))
-  const copies = left.map((name) => readFileSync(join(to, name), 'utf8'))
-  await mahi.run(command)
-  for (const [index, name] of left.entries())
-    expect(readFileSync(join(to, name), 'utf8') === copies[index], name).toBe(true)
-  expect(readdirSync(to).sort()).toEqual(['book-loans.csv', CHANGES, 'members.csv'])
-})
+const canFill = requireProgram(hasSmallDisk, '--fix on a full disk', 'no file system can be mounted')
 
 async function fixHere(to: string, signal?: AbortSignal) {
   const files = inputsOf(writeFiles({ ...CLEAN, 'book-loans.csv': LOANS + 'L9,M1,,,1.00\n'.repeat(50_000) }))
@@ -419,7 +361,7 @@ test('a stop in the middle leaves no file', async () => {
   expect(readdirSync(to)).toEqual([])
 })
 
-test.skipIf(!hasSmallDisk)('a full disk leaves no file, and is explained', async () => {
+test.skipIf(!canFill)('a full disk leaves no file, and is explained', async () => {
   const disk = SmallDisk.create(8)
   disk.fill(64 * 1024)
   await expect(fixHere(disk.folder)).rejects.toThrow(/cannot be written: the disk is full/)

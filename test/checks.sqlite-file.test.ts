@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { FileFull, PAGE, SqliteFile, TableWriter } from '../src/engines/checking/engine/sqlite-file.ts'
+import { PAGE, SqliteFile, TableWriter } from '../src/engines/checking/engine/sqlite-file.ts'
 import { cases } from './support/properties.ts'
 import { temporaryFolder } from './support/temporary.ts'
 
@@ -35,31 +35,19 @@ function writeAndRead(path: string, rows: readonly (readonly [number, Row])[]) {
     return {
       faults: database.pragma('integrity_check', { simple: true }),
       rows: database.prepare<[], [number, ...Row]>('select row, t, i, r from a').raw().all(),
-      types: database
-        .prepare<[], string>("select distinct typeof(i) || ' ' || typeof(r) from a where i = 7 and r = 7")
-        .pluck()
-        .all(),
     }
   } finally {
     database.close()
   }
 }
 
-const text = fc.oneof(
-  fc.string({ unit: 'binary' }),
-  fc
-    .tuple(fc.constantFrom('x', 'ā', '😀'), fc.constantFrom(57, 58, 4000, 16_000, 16_330, 40_000))
-    .map(([character, length]) => character.repeat(length)),
-)
-const integer = fc.oneof(
-  fc.integer({ min: -3, max: 3 }),
-  fc.integer(),
-  fc.maxSafeInteger(),
-  fc.constantFrom(2 ** 31, -(2 ** 31) - 1),
-)
+/** A text may need a part of a page, or several. */
+const text = fc
+  .tuple(fc.constantFrom('x', 'ā', '😀'), fc.constantFrom(0, 57, 58, 4000, 16_330, 40_000))
+  .map(([character, length]) => character.repeat(length))
 const row = fc.tuple(
-  fc.option(text),
-  fc.option(integer),
+  fc.option(fc.oneof(text, fc.string({ unit: 'binary' }))),
+  fc.option(fc.oneof(fc.integer({ min: -3, max: 3 }), fc.integer(), fc.maxSafeInteger())),
   fc.option(fc.double({ noNaN: true, noDefaultInfinity: true })),
 )
 
@@ -77,39 +65,6 @@ test('SQLite reads every row that was written, and finds no fault in the file', 
       expect(read.faults).toBe('ok')
       expect(read.rows).toEqual(rows.map(([each, [t, i, r]]) => [each, t, i === 0 ? 0 : i, r === 0 ? 0 : r]))
     }),
-    cases(100),
+    cases(15),
   )
-})
-
-test('a negative zero is read as zero', () => {
-  const read = writeAndRead(join(temporaryFolder(), 'zero.db'), [[1, [null, -0, -0]]])
-  expect(read.rows).toEqual([[1, null, 0, 0]])
-})
-
-test('a table may need pages on three levels', () => {
-  const rows = Array.from({ length: 3200 }, (_, index): [number, Row] => [
-    index + 1,
-    [String(index % 10).repeat(9000), index, 0.5],
-  ])
-  const read = writeAndRead(join(temporaryFolder(), 'large.db'), rows)
-  expect(read.faults).toBe('ok')
-  expect(read.rows).toEqual(rows.map(([number, values]) => [number, ...values]))
-})
-
-test('values have the type of their column', () => {
-  expect(writeAndRead(join(temporaryFolder(), 'types.db'), [[1, ['7', 7, 7]]]).types).toEqual([
-    'integer real',
-  ])
-})
-
-test('a file does not become larger than it may', () => {
-  const path = join(temporaryFolder(), 'full.db')
-  const empty = new Database(path)
-  empty.pragma(`page_size = ${PAGE}`)
-  empty.exec('create table a (row integer primary key)')
-  empty.close()
-  const file = new SqliteFile(path, PAGE * 3)
-  file.append(new Uint8Array(PAGE))
-  expect(() => file.append(new Uint8Array(PAGE))).toThrow(FileFull)
-  file.close()
 })

@@ -1,209 +1,245 @@
-import { readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { findDefinition } from '../src/engines/checking/definition/load.ts'
 import { describeVerdict, listGaps } from '../src/engines/checking/report/report.ts'
-import { splitRecord } from '../src/engines/records/index.ts'
-import { checkFolder, checkInputs } from './support/checking.ts'
-import { InstallationHere } from './support/command-here.ts'
-import { makeTables, type Tables, writeReturn } from './support/sdr/small.ts'
-import { temporaryFolder } from './support/temporary.ts'
+import { renderRecord, splitRecord } from '../src/engines/records/index.ts'
+import { check, places } from './support/checking.ts'
+import { makeSchool, renderSchool, type School, writeSchool } from './support/school.ts'
 
-/** Checks a small clean return after a change of its files. */
-async function checkAfter(change: (tables: Tables) => void, options = {}) {
-  const place = temporaryFolder()
-  const tables = makeTables()
-  change(tables)
-  writeReturn(place, tables)
-  return { ...(await checkFolder(place, 'sdr', options)), place }
+async function checkTexts(files: Readonly<Record<string, string>>, options = {}) {
+  return await check(files, { definition: writeSchool(), complete: true, ...options })
 }
 
-const codes = (findings: readonly { errorCode: string }[]) => [
-  ...new Set(findings.map((each) => each.errorCode)),
-]
+/** Checks a clean school after a change of its records. */
+async function checkAfter(change: (school: School) => void, options = {}) {
+  const school = makeSchool()
+  change(school)
+  return await checkTexts(renderSchool(school), options)
+}
+
+/** Checks a clean school after some records of a file have been written in another form. */
+async function checkRows(
+  file: keyof School,
+  isChanged: (record: number) => boolean,
+  write: (row: string) => string,
+) {
+  const files = renderSchool(makeSchool())
+  const [header, ...rows] = (files[`${file}.csv`] ?? '').trimEnd().split('\n')
+  const lines = rows.map((row, index) => (isChanged(index + 1) ? write(row) : row))
+  const result = await checkTexts({ ...files, [`${file}.csv`]: [header, ...lines, ''].join('\n') })
+  return { ...result, changed: rows.flatMap((_, index) => (isChanged(index + 1) ? [index + 2] : [])) }
+}
+
+const codes = (findings: readonly { errorCode: string }[]) =>
+  [...new Set(findings.map((each) => each.errorCode))].sort()
+const dayFirst = (date = '') => date.replace(/^(\d+)-(\d+)-(\d+)$/, '$3/$2/$1')
+
+test('records without faults have no finding, and every check runs', async () => {
+  const { findings, summary } = await checkAfter(() => undefined)
+  expect([findings, summary.notRun, summary.undecided]).toEqual([[], [], []])
+})
 
 describe('an unknown value', () => {
-  test('of a related record is not taken for an absent record', async () => {
+  test('of a related record is not taken for an absent record, and what did not run is listed', async () => {
     const { findings, summary } = await checkAfter(({ enrolments }) => {
-      for (const row of enrolments)
-        row.courseStartDate = (row.courseStartDate ?? '').replace(/^(\d+)-(\d+)-(\d+)$/, '$3/$2/$1')
+      for (const row of enrolments) row.start = dayFirst(row.start)
     })
-    expect(codes(findings)).toEqual(['ENR-06-type'])
-    const undecided = summary.undecided.find(({ code, file }) => code === 'CCO-201' && file === 'enrolments')
-    expect(undecided).toMatchObject({ field: 'courseStartDate', records: expect.any(Number) })
-    expect(listGaps(summary).join('\n')).toMatch(
-      /courseStartDate of enrolments\.csv is unknown in some records\. Not run for them: .*CCO-201 \(\d+ records\)/,
+    expect(codes(findings)).toEqual(['ENR-03-type'])
+    expect(summary.undecided).toEqual([
+      { code: 'ENR-201', file: 'enrolments', field: 'start', records: 24 },
+      { code: 'RES-201', file: 'enrolments', field: 'start', records: 12 },
+    ])
+    expect(listGaps(summary)).toContain(
+      'start of enrolments.csv is unknown in some records. Not run for them: ENR-201 (24 records), RES-201 (12 records).',
     )
   })
 
   test('of some related records hides only what they explain', async () => {
-    const { findings } = await checkAfter(({ enrolments, 'course-completions': completions }) => {
-      const [one, other] = completions.filter((row) => (row.courseEndDate ?? '') >= '2025')
-      const isOf = (row: Record<string, string>, of = one) =>
-        row.studentIdentificationCode === of?.studentIdentificationCode && row.courseCode === of?.courseCode
-      for (const row of enrolments) if (isOf(row)) row.courseStartDate = 'soon'
-      if (other !== undefined) other.courseStartDate = '2025-01-02'
+    const { findings } = await checkAfter(({ enrolments, results: [one, other] }) => {
+      for (const row of enrolments) if (row.learner === one?.learner && row.ended === 'Y') row.start = 'soon'
+      if (other !== undefined) other.start = '2025-09-09'
     })
-    expect(codes(findings).sort()).toEqual(['CCO-201', 'ENR-06-type', 'ENR-211'])
-    expect(findings.filter(({ errorCode }) => errorCode === 'CCO-201')).toHaveLength(1)
+    expect(places(findings)).toEqual([
+      'ENR-03-type enrolments.csv:2',
+      'ENR-201 enrolments.csv:4',
+      'RES-201 results.csv:3',
+    ])
   })
 
-  test('of a fee does not become "no fee"', async () => {
-    const { findings } = await checkAfter(({ learners, courses }) => {
-      for (const row of [...learners, ...courses]) if (row.foreignFee) row.foreignFee = '12500,00'
+  test.each(['12500,00', 'free'])('of a fee does not become "no fee": %s', async (fee) => {
+    const change = ({ learners, courses }: School) => {
+      for (const row of [...learners, ...courses]) if (row.fee) row.fee = fee
+    }
+    expect(codes((await checkAfter(change)).findings)).toEqual(['CRS-03-type', 'LEA-04-type'])
+    // Whatever codes are checked.
+    expect((await checkAfter(change, { only: ['ENR-202'] })).findings).toEqual([])
+  })
+
+  test('that is not permitted, or is required, is unknown to the rules, too', async () => {
+    const { findings, summary } = await checkAfter(({ enrolments, results }) => {
+      for (const row of enrolments.slice(0, 2)) row.ended = 'maybe'
+      for (const row of results.slice(2, 4)) row.start = ''
+      for (const row of results.slice(4, 5)) row.learner = ''
     })
-    expect(codes(findings).sort()).toEqual(['CRS-12-type', 'LEA-09-type'])
+    // Neither are these enrolments over, nor do the others lack a result.
+    expect(places(findings)).toEqual([
+      'ENR-04-enum enrolments.csv:2',
+      'ENR-04-enum enrolments.csv:3',
+      'RES-03-required results.csv:4',
+      'RES-03-required results.csv:5',
+      'RES-01-required results.csv:6',
+    ])
+    expect(summary.undecided).toContainEqual({
+      code: 'RES-00-reference1',
+      file: 'results',
+      field: 'learner',
+      records: 1,
+    })
+    expect(summary.undecided).toContainEqual({
+      code: 'ENR-201',
+      file: 'enrolments',
+      field: 'ended',
+      records: 2,
+    })
   })
 
   test('of a key hides the references that are written almost like it', async () => {
-    const { findings } = await checkAfter(({ learners, enrolments }) => {
-      const [learner] = learners
-      if (learner !== undefined)
-        learner.studentIdentificationCode = learner.studentIdentificationCode?.replace('S', 'S-') ?? ''
+    const { findings } = await checkAfter(({ courses: [course], enrolments }) => {
       const lost = enrolments.at(-1)
-      if (lost !== undefined) lost.studentIdentificationCode = 'S7654321'
+      if (course !== undefined) course.code = ` ${course.code?.replace('FIC', 'FIC-')}`
+      if (lost !== undefined) lost.course = 'NONE'
     })
-    const references = findings.filter(({ errorCode }) => errorCode === 'ENR-00-reference1')
-    expect(references.map(({ value }) => value)).toEqual(['S7654321'])
+    expect(
+      findings.filter(({ errorCode }) => errorCode === 'ENR-00-reference2').map(({ value }) => value),
+    ).toContain('NONE')
   })
 
   test.each([
-    ['learners', (cells: string[]) => cells.with(3, 'Broken "x" y')],
-    ['courses', (cells: string[]) => cells.with(2, 'Broken "x" y')],
-    ['courses', (cells: string[]) => cells.toSpliced(2, 0, 'one too many')],
-    ['enrolments', (cells: string[]) => cells.with(-1, 'Broken "x" y')],
-    ['course-completions', (cells: string[]) => cells.slice(0, -1)],
-  ] as const)('of a record of %s that cannot be read is not taken for absent', async (file, change) => {
-    const { place } = await checkAfter(() => undefined)
-    const path = join(place, `${file}.csv`)
-    const lines = readFileSync(path, 'utf8').split('\n')
-    for (const line of [1, 4, 9]) lines[line] = change((lines[line] ?? '').split(',')).join(',')
-    writeFileSync(path, lines.join('\n'))
-    const { findings, summary } = await checkFolder(place, 'sdr')
-    expect(findings.map(({ errorCode, line }) => [errorCode.slice(3), line])).toEqual([
-      ['-00-record', 2],
-      ['-00-record', 5],
-      ['-00-record', 10],
-    ])
-    expect(summary.undecided.filter((each) => each.file === file)).not.toEqual([])
-  })
-
-  test.each(['learners', 'courses', 'enrolments', 'course-completions'] as const)(
-    'of a line of %s that is cut off is not taken for absent',
-    async (file) => {
-      const { place } = await checkAfter(() => undefined)
-      const path = join(place, `${file}.csv`)
-      const [header = '', ...rows] = readFileSync(path, 'utf8').trimEnd().split('\n')
-      const names = header.split(',')
-      const lines = rows.map((row) =>
-        JSON.stringify(
-          Object.fromEntries((splitRecord(row, ',') ?? []).map((cell, at) => [names[at], cell])),
-        ),
-      )
-      for (const at of [1, 4, 9]) lines[at] = (lines[at] ?? '').slice(0, -1)
-      rmSync(path)
-      writeFileSync(join(place, `${file}.ndjson`), `${lines.join('\n')}\n`)
-      const files = readdirSync(place).map((name) => ({
-        resource: name.replace(/\.\w+$/, ''),
-        path: join(place, name),
-        name,
-      }))
-      const { findings } = await checkInputs(files, { definition: findDefinition('sdr'), complete: true })
-      expect(findings.map(({ errorCode, line }) => [errorCode.slice(3), line])).toEqual([
-        ['-00-record', 2],
-        ['-00-record', 5],
-        ['-00-record', 10],
-      ])
-    },
-  )
-
-  test('is unknown whatever codes are checked', async () => {
-    const { findings } = await checkAfter(
-      ({ learners, courses }) => {
-        for (const row of [...learners, ...courses]) if (row.foreignFee) row.foreignFee = '12500,00'
-      },
-      { only: ['ENR-203', 'LEA-103'] },
+    [5, ['LEA-01-required', 'ENR-00-reference1']],
+    [6, ['LEA-01-required']],
+  ])('of %i of 12 keys: from half of them, nothing is said about references', async (count, expected) => {
+    const { findings, summary } = await checkAfter(({ learners, results }) => {
+      for (const row of learners.slice(0, count)) row.id = ''
+      results.length = 0
+    })
+    expect(codes(findings.filter(({ errorCode }) => /LEA|reference1/.test(errorCode)))).toEqual(
+      expected.sort(),
     )
-    expect(findings).toEqual([])
+    const hidden = summary.undecided.filter(({ code }) => code === 'ENR-00-reference1')
+    expect(hidden.map(({ records }) => records)).toEqual(count === 6 ? [12] : [])
   })
 })
 
-test('an empty record is one finding', async () => {
-  const { findings } = await checkAfter((tables) => {
-    for (const rows of Object.values(tables)) rows.push({}, {}, {})
+const by = (separator: string) => (row: string) => renderRecord(splitRecord(row, ',') ?? [], separator)
+const quoted = (row: string) => renderRecord([row])
+
+const FORMS: readonly (readonly [string, (row: string) => string])[] = [
+  ['separated by semicolons', by(';')],
+  ['separated by tabs', by('\t')],
+  ['separated by spaces', (row) => row.replaceAll(' ', '').replaceAll(',', ' ')],
+  ['quoted as a whole', quoted],
+  ['quoted as a whole and separated by vertical bars', (row) => quoted(by('|')(row))],
+  ['separated by semicolons in its first half', (row) => row.replace(',', ';')],
+  ['with a value too many', (row) => `${row},more`],
+  ['with a value too few', (row) => row.slice(0, row.lastIndexOf(','))],
+  ['with a misplaced quote', (row) => `${row} "x" y`],
+]
+
+describe.each(['learners', 'courses', 'enrolments', 'results'] as const)('a record of %s', (file) => {
+  test.each(FORMS)('%s is not taken for absent', async (_form, write) => {
+    const { findings, changed } = await checkRows(file, (record) => record === 1 || record === 4, write)
+    expect(findings.map(({ errorCode, line }) => [errorCode.slice(3), line])).toEqual(
+      changed.map((line) => ['-00-record', line]),
+    )
   })
-  expect(findings).toHaveLength(15)
-  expect(new Set(findings.map(({ errorDescription }) => errorDescription))).toEqual(
-    new Set(['The record is empty.']),
-  )
+
+  test('that is a line of NDJSON, cut off, is not taken for absent', async () => {
+    const school = makeSchool()
+    const { [`${file}.csv`]: _, ...files } = renderSchool(school)
+    const lines = school[file].map((row) => JSON.stringify(row))
+    for (const at of [0, 3]) lines[at] = (lines[at] ?? '').slice(0, -1)
+    const { findings } = await checkTexts({ ...files, [`${file}.ndjson`]: `${lines.join('\n')}\n` })
+    expect(findings.map(({ errorCode, line }) => [errorCode.slice(3), line])).toEqual([
+      ['-00-record', 1],
+      ['-00-record', 4],
+    ])
+  })
 })
 
-test('a row of totals and a repeated header are one finding each', async () => {
-  const { place } = await checkAfter(() => undefined)
-  const path = join(place, 'enrolments.csv')
-  const [header = '', ...rows] = readFileSync(path, 'utf8').trimEnd().split('\n')
-  const totals = `Total,${rows.length}${','.repeat(header.split(',').length - 2)}`
-  writeFileSync(path, [header, rows[0], header, ...rows.slice(1), totals].join('\n'))
-  const { findings, summary } = await checkFolder(place, 'sdr')
+test.each([
+  [
+    by(';'),
+    'records are separated by semicolons, but the header is not.',
+    'Export the file again, or replace the semicolons with the separator of the header.',
+  ],
+  [
+    quoted,
+    'records are one value each, because they are quoted as a whole.',
+    'Export the file again, or remove the quotes around the record.',
+  ],
+])('records in another form than their file are one cause that says so: %#', async (write, some, fix) => {
+  const { summary, findings, changed } = await checkRows('enrolments', (record) => record % 3 === 0, write)
+  expect(findings).toHaveLength(changed.length)
+  expect(summary.causes.map((cause) => [cause.sentence, cause.fix])).toEqual([
+    [`${changed.length} ${some}`, fix],
+  ])
+})
+
+test('a file whose records are all in another form holds back the checks that need it', async () => {
+  const { findings, summary } = await checkRows('enrolments', () => true, by(';'))
+  expect(codes(findings)).toEqual(['ENR-00-record'])
+  const undecided = summary.undecided.filter((each) => each.file === 'enrolments').map(({ code }) => code)
+  expect(undecided).toEqual(['LEA-101', 'RES-201'])
+})
+
+test('what may have another reason is not called another separator, and a long record is not read to its end', async () => {
+  const long = `M1${';1'.repeat(100_000)}`
+  const { findings } = await check({
+    'members.csv': `memberId,born,kind\nM1;x,01\nM1;1990-01-31;01\nM1;;;;;;01\n${`${long}\n`.repeat(20)}`,
+  })
+  const one = 'The record has 1 value, but the header has 3 columns.'
+  expect(findings.map(({ errorDescription }) => errorDescription)).toEqual([
+    'The record has 2 values, but the header has 3 columns.',
+    'The record is separated by semicolons, but the header is not.',
+    ...Array(21).fill(one),
+  ])
+})
+
+test('an empty record, a row of totals and a repeated header are one finding each', async () => {
+  const files = renderSchool(makeSchool())
+  const [header = '', first = '', ...rows] = (files['enrolments.csv'] ?? '').trimEnd().split('\n')
+  const lines = [header, first, header, ...rows, `Total,${rows.length},,`, ',,,']
+  const { findings, summary } = await checkTexts({ ...files, 'enrolments.csv': lines.join('\n') })
   expect(findings.map(({ line, errorDescription }) => [line, errorDescription])).toEqual([
     [3, 'The row repeats the header.'],
-    [rows.length + 3, 'The row has totals, and is no record.'],
+    [rows.length + 4, 'The row has totals, and is no record.'],
+    [rows.length + 5, 'The record is empty.'],
   ])
-  expect(summary.causes.map(({ fix }) => fix)).toEqual(['Delete the row.', 'Delete the row.'])
-})
-
-test('a file with the columns of another one is not read as if it were this one', async () => {
-  const { place } = await checkAfter(() => undefined)
-  renameSync(join(place, 'learners.csv'), join(place, 'other'))
-  renameSync(join(place, 'courses.csv'), join(place, 'learners.csv'))
-  renameSync(join(place, 'other'), join(place, 'courses.csv'))
-  const { findings, summary } = await checkFolder(place, 'sdr')
-  expect(findings.map(({ errorCode }) => errorCode)).toEqual(['LEA-00-file', 'CRS-00-file'])
-  expect(summary.causes.map(({ sentence, fix }) => [sentence.replace(/\d+/g, '#'), fix])).toEqual([
-    [
-      'The first line has # of the columns of courses, and # of learners. Is this the file learners? If so, rename it to learners.csv.',
-      undefined,
-    ],
-    [
-      'The first line has # of the columns of learners, and # of courses. Is this the file courses? If so, rename it to courses.csv.',
-      undefined,
-    ],
+  expect(summary.causes.map(({ fix }) => fix)).toEqual([
+    'Delete the empty rows.',
+    'Delete the row.',
+    'Delete the row.',
   ])
 })
 
-test('a repeated record counts once, and names the earlier line', async () => {
-  const { findings } = await checkAfter(({ learners }) => learners.push({ ...learners[4] }))
-  expect(findings.map(({ errorCode, line }) => [errorCode, line])).toEqual([['LEA-00-key', 42]])
-  expect(findings[0]?.errorDescription).toMatch(/ too\. See line 6\.$/)
-})
-
-describe('a file', () => {
-  test('that is missing is an error, except where the return does not need it', async () => {
-    const without = (tables: Partial<Tables>) => {
-      delete tables['course-completions']
-    }
-    const december = await checkAfter(without)
-    expect(codes(december.findings)).toEqual(['CCO-00-file'])
-    expect(describeVerdict(december.summary)).toMatch(
-      /^1 error and no warnings\. 4 files were checked; course-completions\.csv is missing, so \d+ checks did not run\.$/,
-    )
-    const march = await checkAfter(without, { returnId: '202503' })
-    expect(codes(march.findings)).not.toContain('CCO-00-file')
-    expect(describeVerdict(march.summary)).toContain('course-completions.csv is missing, so')
+test('files that are swapped are not read as each other', async () => {
+  const { 'learners.csv': learners = '', 'courses.csv': courses = '', ...files } = renderSchool(makeSchool())
+  const { findings, summary } = await checkTexts({
+    ...files,
+    'learners.csv': courses,
+    'courses.csv': learners,
   })
+  expect(codes(findings)).toEqual(['CRS-00-file', 'LEA-00-file'])
+  expect(summary.causes.map(({ sentence, fix }) => [sentence, fix])).toEqual([
+    [expect.stringMatching(/Is this the file learners\? If so, rename it to learners\.csv\.$/), undefined],
+    [expect.stringMatching(/Is this the file courses\? If so, rename it to courses\.csv\.$/), undefined],
+  ])
+})
 
-  test.each(['course-completion.csv', 'Course_Completions final.csv', 'what they finished.csv'])(
-    'that has almost the right name, or its header, is an error that says how to rename it: %s',
-    async (name) => {
-      const { place } = await checkAfter(() => undefined)
-      renameSync(join(place, 'course-completions.csv'), join(place, name))
-      writeFileSync(join(place, '~$courses.xlsx'), 'the lock of a spreadsheet program')
-      const result = await new InstallationHere().run(['check', place, '--json'])
-      expect(result.code).toBe(1)
-      expect(result.stdout).toContain(
-        `${name} looks like course-completions.csv: rename it, or use --file course-completions=`,
-      )
-      expect(JSON.stringify(result)).not.toContain('~$')
-    },
+test('a missing file is an error, and the checks that need it are counted', async () => {
+  const { results: _, ...school } = makeSchool()
+  const { findings, summary } = await checkTexts(renderSchool(school))
+  expect(codes(findings)).toEqual(['RES-00-file'])
+  expect(summary.notRun).toContainEqual({ code: 'ENR-201', reason: 'The file results.csv is missing.' })
+  expect(describeVerdict(summary)).toMatch(
+    /^1 error and no warnings\. 3 files were checked; results\.csv is missing, so \d checks did not run\.$/,
   )
 })

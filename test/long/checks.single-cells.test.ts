@@ -138,16 +138,10 @@ function refute(
   return related ? undefined : 'it is about a record that is not related'
 }
 
-test('the table has about a dozen changes of every field', () => {
-  expect(TABLE.length).toBeGreaterThan(700)
-  expect(new Set(TABLE.map(({ file, field }) => `${file}.${field}`)).size).toBe(
-    files.reduce((sum, { fields }) => sum + fields.length, 0),
-  )
-})
-
 test('each finding after the change of a single cell names the cell, or is a true consequence', async () => {
   const refuted: string[] = []
   let total = 0
+  expect(TABLE.length).toBeGreaterThan(700)
   for (const change of SAMPLE) {
     const { findings, contents } = await checkChange(change)
     total += findings.length
@@ -162,18 +156,3 @@ test('each finding after the change of a single cell names the cell, or is a tru
   expect(refuted).toEqual([])
   expect(total).toBeGreaterThan(SAMPLE.length / 2)
 }, 1_800_000)
-
-test.each([
-  ['a code outside a list is not also a wrong pattern', 'enrolments', 'sourceOfFunding', 'Z', 1],
-  ['a value of the wrong type has one finding', 'enrolments', 'courseStartDate', '17/02/2025', 1],
-])('%s', async (_name, file, field, after, count) => {
-  const { findings } = await checkChange({
-    kind: '',
-    file: file as FileName,
-    field,
-    index: 3,
-    before: '',
-    after,
-  })
-  expect(findings.map((each) => each.field)).toEqual(new Array(count).fill(field))
-})

@@ -1,22 +1,20 @@
-import { cpSync, existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { parse } from 'yaml'
-import { checkFiles } from '../../src/engines/checking/check-files.ts'
-import { loadDefinition } from '../../src/engines/checking/definition/load.ts'
-import { propose } from '../../src/engines/checking/proposal/propose.ts'
-import { selectFiles } from '../../src/engines/checking/select-files.ts'
-import { Containers } from '../../src/engines/checking/unpack.ts'
-import { Installation } from '../support/command.ts'
-import { InstallationHere } from '../support/command-here.ts'
-import { cases } from '../support/properties.ts'
-import { temporaryFolder, writeFiles } from '../support/temporary.ts'
-import { makeXlsx } from '../support/xlsx.ts'
+import { loadDefinition } from '../src/engines/checking/definition/load.ts'
+import type { InputFile } from '../src/engines/checking/engine/run.ts'
+import { propose } from '../src/engines/checking/proposal/propose.ts'
+import { Containers } from '../src/engines/checking/unpack.ts'
+import { checkInputs } from './support/checking.ts'
+import { InstallationHere } from './support/command-here.ts'
+import { cases } from './support/properties.ts'
+import { makeTables, writeReturn } from './support/sdr/small.ts'
+import { temporaryFolder, writeFiles } from './support/temporary.ts'
+import { makeXlsx } from './support/xlsx.ts'
 
-const SAMPLES = join(import.meta.dirname, '../../samples/sdr')
 const DESCRIPTOR = 'datapackage.yml'
 
 interface Written {
@@ -32,20 +30,23 @@ interface Written {
   }[]
 }
 
-/** Proposes a definition for a folder, and checks the folder against it as `mahi check` does. */
-async function proposeAndCheck(folder: string) {
-  const { unread } = await propose(folder)
-  const text = readFileSync(join(folder, DESCRIPTOR), 'utf8')
+/** Checks a folder against its definition, as `mahi check` does. */
+async function checkAgain(folder: string) {
   const definition = loadDefinition(folder)
   const containers = new Containers()
   try {
     const { files, complete } = await containers.select([folder], definition)
-    const result = await checkFiles({ definition, files, complete })
-    await result.dispose()
-    return { unread, text, written: parse(text) as Written, summary: result.summary }
+    return (await checkInputs(files as InputFile[], { definition, complete })).summary
   } finally {
     await containers.remove()
   }
+}
+
+/** Proposes a definition for a folder, and checks the folder against it. */
+async function proposeAndCheck(folder: string) {
+  const { unread } = await propose(folder)
+  const text = readFileSync(join(folder, DESCRIPTOR), 'utf8')
+  return { unread, text, written: parse(text) as Written, summary: await checkAgain(folder) }
 }
 
 /** The field of a proposal by its name. */
@@ -56,11 +57,11 @@ function fieldOf({ resources }: Written, name: string) {
 const rows = (count: number, render: (index: number) => string) =>
   Array.from({ length: count }, (_, index) => `${render(index)}\n`).join('')
 
-test('the proposal for a return has its types, keys and references, and finds nothing in it', async () => {
+test('the proposal for a return has its types, keys and references, and finds nothing but what is changed', async () => {
   const folder = temporaryFolder()
-  cpSync(join(SAMPLES, 'clean'), folder, { recursive: true })
+  writeReturn(folder, makeTables())
   const { written, summary } = await proposeAndCheck(folder)
-  expect([summary.errors, summary.warnings]).toEqual([0, 0])
+  expect(summary.codes).toEqual([])
   const schemas = new Map(written.resources.map(({ name, schema }) => [name, schema]))
   expect(schemas.get('enrolments')).toMatchObject({
     primaryKey: 'localId',
@@ -81,22 +82,11 @@ test('the proposal for a return has its types, keys and references, and finds no
   // Codes with leading zeros are texts.
   const funding = fieldOf(written, 'sourceOfFunding')
   expect([funding?.type, funding?.constraints?.enum?.includes('01')]).toEqual(['string', true])
-})
 
-test('a changed cell is a finding of the proposal', async () => {
-  const folder = temporaryFolder()
-  cpSync(join(SAMPLES, 'clean'), folder, { recursive: true })
-  await propose(folder)
   const path = join(folder, 'enrolments.csv')
-  const [header = '', first = '', ...others] = readFileSync(path, 'utf8').split('\n')
-  const cells = first.split(',')
-  cells[header.split(',').indexOf('courseCode')] = 'NONE'
-  writeFileSync(path, [header, cells.join(), ...others].join('\n'))
-  const definition = loadDefinition(folder)
-  const { files, complete } = selectFiles([folder], definition)
-  const result = await checkFiles({ definition, files, complete })
-  await result.dispose()
-  expect(result.summary.codes.map(({ kind, fields }) => [kind, fields])).toContainEqual([
+  writeFileSync(path, readFileSync(path, 'utf8').replace(/,FIC\d+,/, ',NONE,'))
+  const changed = await checkAgain(folder)
+  expect(changed.codes.map(({ kind, fields }) => [kind, fields])).toContainEqual([
     expect.stringMatching(/^reference/),
     ['courseCode'],
   ])
@@ -127,51 +117,13 @@ test('a person is asked about what the records leave open', async () => {
   expect(text).toContain('No record has a value. Which type has it?')
 })
 
-test('columns that identify a record only together are proposed as its key, as few as possible', async () => {
-  const results = (count: number) =>
-    rows(count, (index) => `S${index % 12},C${index % 5},2025-0${(index % 2) + 1}-10,${index % 3}`)
-  const header = 'studentId,courseCode,day,grade\n'
-  // Students and courses repeat together after 60 records only.
-  const two = await proposeAndCheck(writeFiles({ 'results.csv': header + results(60) }))
-  expect(two.written.resources[0]?.schema.primaryKey).toEqual(['studentId', 'courseCode'])
-  expect(two.text).toContain('60 records. No two have the same studentId, courseCode. Is that so by chance?')
-  expect(two.summary.errors).toBe(0)
-  const days = rows(120, (index) => `S${index % 12},C${index % 5},2025-0${index < 60 ? 1 : 2}-10,1`)
-  const three = await proposeAndCheck(writeFiles({ 'results.csv': header + days }))
-  expect(three.written.resources[0]?.schema.primaryKey).toEqual(['studentId', 'courseCode', 'day'])
-  const repeated = await proposeAndCheck(writeFiles({ 'results.csv': header + results(61) }))
-  expect(repeated.written.resources[0]?.schema.primaryKey).toBeUndefined()
-})
-
 describe('files as people have them', () => {
-  test('files in folders and sheets of workbooks', async () => {
+  test('in folders, sheets of workbooks, encodings, separators and forms', async () => {
     const sheet = [
       ['code', 'name'],
       ['A', 'Ātea'],
       ['B', 'Bay'],
     ]
-    const folder = writeFiles({
-      'towns.csv': 'id,code\n1,A\n2,B\n3,A\n',
-      'data/2024/towns.csv': 'id\n1\n',
-      'data/rivers.csv': 'id;length\n1;2\n',
-      '.git/config.csv': 'id\n1\n',
-      'regions.xlsx': makeXlsx({ Sheet1: sheet }),
-      'book.xlsx': makeXlsx({ Lakes: sheet, 'Sea sides': sheet }),
-    })
-    const { unread, written, summary } = await proposeAndCheck(folder)
-    expect(written.resources.map(({ name, path }) => [name, path]).sort()).toEqual([
-      ['lakes', 'Lakes.csv'],
-      ['regions', 'regions.csv'],
-      ['rivers', 'data/rivers.csv'],
-      ['sea-sides', 'Sea sides.csv'],
-      ['towns', 'towns.csv'],
-    ])
-    expect(unread).toEqual(['data/2024/towns.csv: The folder itself has a file of this name.'])
-    expect(summary.files.map(({ state }) => state)).toEqual(Array(5).fill('checked'))
-    expect(summary.errors).toBe(0)
-  })
-
-  test('names, encodings, separators and forms', async () => {
     const folder = writeFiles({
       'Quals completed FINAL.csv': 'id;name\n1;a\n2;b\n',
       'Māori names.csv': 'id,name\n1,Hēmi\n',
@@ -180,13 +132,14 @@ describe('files as people have them', () => {
       'other names.ndjson': '{"id":1,"name":"a"}\n{"id":2,"other":"b"}\n',
       'packed.csv.gz': gzipSync('id,when\n1,2025-01-01\n'),
       'header only.csv': 'id,name\n',
-      'spaces.csv': 'id,name\n1, a\n2,b \n',
       'wide.csv': Buffer.from('\ufeffid\tname\n1\ta\n', 'utf16le'),
+      'data/rivers.csv': 'id;length\n1;2\n',
+      'data/2024/wide.csv': 'id\n1\n',
+      'book.xlsx': makeXlsx({ Lakes: sheet, 'Sea sides': sheet }),
     })
     const { unread, written, summary } = await proposeAndCheck(folder)
-    expect(unread).toEqual([])
-    expect(summary.codes.map(({ code }) => code)).toEqual([])
-    expect(summary.files.map(({ state }) => state)).toEqual(Array(9).fill('checked'))
+    expect(unread).toEqual(['data/2024/wide.csv: The folder itself has a file of this name.'])
+    expect(summary.codes).toEqual([])
     const names = Object.fromEntries(written.resources.map(({ name, path }) => [path, name]))
     expect(names).toEqual({
       'Māori names.csv': 'maori-names',
@@ -197,92 +150,39 @@ describe('files as people have them', () => {
       'names.csv': 'names',
       'other names.ndjson': 'other-names',
       'packed.csv.gz': 'packed',
-      'spaces.csv': 'spaces',
       'wide.csv': 'wide',
+      'data/rivers.csv': 'rivers',
+      'Lakes.csv': 'lakes',
+      'Sea sides.csv': 'sea-sides',
     })
-    expect(written.resources.find(({ name }) => name === 'quals-completed-final-2')?.dialect).toEqual({
-      delimiter: ';',
-    })
+    expect(summary.files.map(({ state }) => state)).toEqual(Array(11).fill('checked'))
+    expect(written.resources.find(({ name }) => name === 'rivers')?.dialect).toEqual({ delimiter: ';' })
   })
 
-  test('what cannot be read is left out, with the reason', async () => {
+  test('are left out, with the reason, if they cannot be read', async () => {
     const folder = writeFiles({
-      'good.csv': 'id,name\n1,a\n',
+      'good.csv': 'id,name\n1,a\n2,b,c\n',
       'empty.csv': '',
-      'empty.ndjson': '\n',
       'zip.csv': Buffer.from('PK\u0003\u0004xxxxxxxxxxxxxxxxxxxxxxxx'),
       'blank.csv': ',,\n1,2,3\n',
-      '.hidden.csv': 'a\n1\n',
       'notes.pdf': 'not looked at',
     })
-    const { unread, text } = await proposeAndCheck(folder)
-    expect(unread.map((each) => each.split(':')[0])).toEqual([
-      '.hidden.csv',
-      'blank.csv',
-      'empty.csv',
-      'empty.ndjson',
-      'zip.csv',
-    ])
+    const { unread, text, summary } = await proposeAndCheck(folder)
+    expect(unread.map((each) => each.split(':')[0])).toEqual(['blank.csv', 'empty.csv', 'zip.csv'])
     expect(text).toContain('# Not in it: empty.csv: The file is empty: it has no header.')
-  })
-
-  test('records that cannot be read stay findings', async () => {
-    const { summary } = await proposeAndCheck(writeFiles({ 'a.csv': 'id,name\n1,a\n2,b,c\n3,"open\n' }))
-    expect(summary.codes.map(({ kind, count }) => [kind, count])).toEqual([['record', 2]])
-  })
-
-  test('a large file needs neither much memory nor time', async () => {
-    const folder = temporaryFolder()
-    const lines = rows(
-      400_000,
-      (index) => `K${index},${index % 7},${index},2025-01-0${(index % 9) + 1},text ${index}`,
-    )
-    writeFileSync(join(folder, 'large.csv'), `code,group,number,day,text\n${lines}`)
-    const environment = { NODE_OPTIONS: '--max-old-space-size=80' }
-    const { code, stderr } = await new Installation().run(['definitions', 'init', folder], { environment })
-    expect([code, stderr]).toEqual([0, expect.stringContaining('No findings in the file that was checked.')])
-    const written = parse(readFileSync(join(folder, DESCRIPTOR), 'utf8')) as Written
-    expect(written.resources[0]?.schema.primaryKey).toBe('code')
+    // A record that cannot be read stays a finding.
+    expect(summary.codes.map(({ kind, count }) => [kind, count])).toEqual([['record', 1]])
   })
 })
 
 test('a proposal finds nothing in any files with readable records', async () => {
   const cell = fc.oneof(
+    fc.constantFrom(...['', '0', '01', '1', 'x', 'true', 'TRUE', '1.5', '1,5', '-', ' a ', '"', 'é', 'null']),
     fc.constantFrom(
-      '',
-      '0',
-      '01',
-      '1',
-      'x',
-      'true',
-      'TRUE',
-      '1.5',
-      '1,5',
-      '-',
-      ' a ',
-      '"',
-      'é',
-      '2025-02-30',
+      ...['2025-02-17', '2025-02-30', '17/02/2025', '2/17/2025', '1/2/2025', '10:00:00', '25:00:00'],
     ),
     fc.constantFrom(
-      '2025-02-17',
-      '17/02/2025',
-      '2/17/2025',
-      '1/2/2025',
-      '10:00:00',
-      '25:00:00',
-      '1e5',
-      'null',
-    ),
-    fc.constantFrom(
-      '2025-02-17T10:00:00Z',
-      '99999999999999999999',
-      '+1',
-      '.5',
-      '#N/A',
-      'a\nb',
-      '0,5',
-      '1,234',
+      ...['2025-02-17T10:00:00Z', '9'.repeat(20), '+1', '.5', '1e5', '#N/A', 'a\nb', '0,5', '1,234'],
     ),
     fc.string({ maxLength: 5 }),
   )
@@ -330,29 +230,6 @@ describe('a refusal leaves the folder as it is', () => {
     expect([code, stderr]).toEqual([1, expect.stringContaining(message)])
     expect(readdirSync(folder).sort()).toEqual(Object.keys(files).sort())
   })
-
-  test('it does not exist', async () => {
-    const folder = join(temporaryFolder(), 'none')
-    const { code, stderr } = await new InstallationHere().run(['definitions', 'init', folder])
-    expect([code, stderr]).toEqual([1, expect.stringContaining('is not a folder')])
-    expect(existsSync(folder)).toBe(false)
-  })
-})
-
-test('a stopped proposal leaves nothing behind', async () => {
-  const folder = temporaryFolder()
-  writeFileSync(
-    join(folder, 'large.csv'),
-    Buffer.from(`code,name\n${rows(300_000, (index) => `K${index},M\xe4ori`)}`, 'latin1'),
-  )
-  const before = readdirSync(tmpdir()).filter((name) => name.startsWith('mahi-init-'))
-  const abort = new AbortController()
-  const proposal = propose(folder, abort.signal)
-  setImmediate(() => abort.abort(new Error('stopped')))
-  await expect(proposal).rejects.toThrow('stopped')
-  expect(readdirSync(folder)).toEqual(['large.csv'])
-  const after = readdirSync(tmpdir()).filter((name) => name.startsWith('mahi-init-'))
-  expect(after.filter((name) => !before.includes(name))).toEqual([])
 })
 
 test('the command says what it wrote, and what is left', async () => {

@@ -3,10 +3,10 @@ import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { chromiumPath, startBrowser } from './support/browser.ts'
-import { check } from './support/checking.ts'
-import { renderReport } from './support/reports.ts'
-import { temporaryFolder } from './support/temporary.ts'
+import { chromiumPath, startBrowser } from '../support/browser.ts'
+import { check } from '../support/checking.ts'
+import { renderReport } from '../support/reports.ts'
+import { temporaryFolder } from '../support/temporary.ts'
 
 /** 120 members, each with one fault, and one of them with a second. */
 const MEMBERS = Array.from({ length: 120 }, (_, index) => `M${index},x,${index === 7 ? '9' : '01'}`)

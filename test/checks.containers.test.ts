@@ -1,0 +1,206 @@
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { loadDefinition } from '../src/engines/checking/definition/load.ts'
+import type { InputFile } from '../src/engines/checking/engine/run.ts'
+import { listGaps } from '../src/engines/checking/report/report.ts'
+import { type ArchiveLimits, Containers } from '../src/engines/checking/unpack.ts'
+import { checkInputs } from './support/checking.ts'
+import { LIBRARY, writeDefinition } from './support/definition.ts'
+import { pack } from './support/pack.ts'
+import { temporaryFolder, writeFiles } from './support/temporary.ts'
+import { makeXlsx, type XlsxCell } from './support/xlsx.ts'
+
+const MEMBERS = 'memberId,born,kind\nM1,,01\nM2,x,02\n'
+const LOANS = 'loanId,memberId,lent,returned,fee\nL1,M1,2025-01-01,2025-01-17,1.50\n'
+const toRows = (text: string) =>
+  text
+    .trimEnd()
+    .split('\n')
+    .map((line) => line.split(','))
+const SHEETS = { members: toRows(MEMBERS), book_loans: toRows(LOANS) }
+
+function open(limits: Partial<ArchiveLimits> = {}): Containers {
+  const containers = new Containers(limits)
+  onTestFinished(() => containers.remove())
+  return containers
+}
+
+/** Checks paths as the command does, after it has opened archives and workbooks. */
+async function checkPaths(
+  given: readonly string[],
+  named: readonly string[] = [],
+  folder?: (paths: readonly string[]) => string,
+) {
+  const containers = open()
+  const paths = await containers.openArchives(given)
+  const definition = loadDefinition(folder?.(paths) ?? writeDefinition())
+  const { files, notes, ...more } = await containers.select(paths, definition, named)
+  const { summary, findings } = await checkInputs(files as InputFile[], { definition, ...more })
+  return {
+    notes,
+    gaps: listGaps(summary),
+    found: findings.map(({ file, line, errorCode, value = '' }) => `${file}:${line} ${errorCode} ${value}`),
+  }
+}
+
+/** Checks one file of this name. */
+async function checkFile(name: string, content: string | Uint8Array, named: readonly string[] = []) {
+  const path = join(writeFiles({ [name]: content }), name)
+  return await checkPaths([path], named)
+}
+
+describe('a ZIP archive', () => {
+  test.each(['', 'my return/'])(
+    'is checked like its files, in the folder "%s", whatever a system added',
+    async (prefix) => {
+      const junk = { '__MACOSX/._members.csv': 'x', [`${prefix}.DS_Store`]: 'x' }
+      const files = { [`${prefix}members.csv`]: MEMBERS, [`${prefix}book-loans.csv`]: LOANS }
+      expect(await checkFile('return.zip', await pack({ ...files, ...junk }))).toEqual({
+        found: ['return.zip/members.csv:3 MEM-02-type x'],
+        notes: [],
+        gaps: [],
+      })
+    },
+  )
+
+  test('with a Data Package is checked against its own descriptor', async () => {
+    const schema = { fields: [{ name: 'people', type: 'integer' }] }
+    const files = {
+      'p/datapackage.json': JSON.stringify({
+        resources: [{ name: 'towns', path: 'data/towns.csv', schema }],
+      }),
+      'p/data/towns.csv': 'people\n12\nmany\n',
+    }
+    const path = join(writeFiles({ 'package.zip': await pack(files) }), 'package.zip')
+    const { found } = await checkPaths([path], [], ([folder = '']) => folder)
+    expect(found).toEqual(['package.zip/data/towns.csv:3 towns-01-type many'])
+  })
+
+  test.each([
+    ['damaged bytes', async () => Buffer.from('PK\u0003\u0004 and no more'), /return\.zip: is not a ZIP/],
+    [
+      'a cut end',
+      async () => (await pack({ 'members.csv': MEMBERS })).subarray(0, 60),
+      /return\.zip: is not a ZIP/,
+    ],
+    [
+      'a damaged workbook',
+      async () => await pack({ 'members.xlsx': 'PK\u0003\u0004' }),
+      /^return\.zip\/members\.xlsx: is not a spreadsheet/,
+    ],
+    ['a path outside', async () => await pack({ '../outside.csv': 'x' }), /outside of the archive/],
+    // The folder for its files may be called 1.
+    [
+      'a path to a folder beside',
+      async () => await pack({ '../1b/outside.csv': 'x' }),
+      /outside of the archive/,
+    ],
+    ['one file twice', async () => await pack({ 'a.csv': 'x', './a.csv': 'y' }), /is twice/],
+    ['no file of a return', async () => await pack({ 'a.csv': 'x' }), /^return\.zip: has none of the files/],
+    ['nothing', async () => await pack({}), /empty ZIP|is not a ZIP/],
+  ] as const)('with %s is refused in a sentence', async (_, make, reason) => {
+    await expect(checkFile('return.zip', await make())).rejects.toThrow(reason)
+  })
+
+  test.each([
+    ['one file', [1000], true],
+    ['one file of a byte more', [1001], false],
+    ['two files together', [600, 400], true],
+    ['two files together of a byte more', [600, 401], false],
+    ['a bomb', [5e7], false],
+  ] as const)('may unpack to 1,000 bytes in all: %s', async (_case, sizes, isOpened) => {
+    const files = sizes.map((size, at) => [`${at}.csv`, new Uint8Array(size)] as const)
+    const path = join(writeFiles({ 'a.zip': await pack(Object.fromEntries(files)) }), 'a.zip')
+    const opened = open({ unpackedBytes: 1000 }).openArchives([path])
+    if (isOpened) expect(await opened).toHaveLength(1)
+    else await expect(opened).rejects.toThrow('a.zip: unpacks to more than 1000 bytes')
+  })
+
+  test('may have so many files', async () => {
+    const path = join(writeFiles({ 'a.zip': await pack({ a: 'a', b: 'b', c: 'c' }) }), 'a.zip')
+    expect(await open({ files: 3 }).openArchives([path])).toHaveLength(1)
+    await expect(open({ files: 2 }).openArchives([path])).rejects.toThrow('has more than 2 files')
+  })
+})
+
+describe('a workbook', () => {
+  test('with a sheet for each file is checked like the files', async () => {
+    const book = makeXlsx({ Notes: [['Prepared on Monday']], ...SHEETS })
+    expect(await checkFile('Return 2025.xlsx', book)).toEqual({
+      found: ['Return 2025.xlsx/members:3 MEM-02-type x'],
+      notes: ['The file Return 2025.xlsx/book_loans was read as book-loans.csv.'],
+      gaps: ['Return 2025.xlsx/Notes was not read: the definition has no such file.'],
+    })
+  })
+
+  test('has sheets that are recognised by a title of the definition, or named with --file', async () => {
+    const library = structuredClone(LIBRARY)
+    Object.assign(library.resources[1] ?? {}, { title: 'Loans of books' })
+    const definition = writeDefinition(library)
+    const book = makeXlsx({ 'Loans of books': SHEETS.book_loans, 'People 2': SHEETS.members })
+    const path = join(writeFiles({ 'return.xlsx': book }), 'return.xlsx')
+    const named = await checkPaths([path], ['members=return.xlsx/People 2'], () => definition)
+    expect(named).toMatchObject({
+      found: ['return.xlsx/People 2:3 MEM-02-type x'],
+      notes: [
+        'The file return.xlsx/Loans of books was read as book-loans.csv, because its name is the title Loans of books.',
+      ],
+    })
+    const { gaps } = await checkPaths([path], [], () => definition)
+    expect(gaps[0]).toBe('members.csv is missing.')
+  })
+
+  test('may be one for each file, in a folder beside other files', async () => {
+    const folder = join(temporaryFolder(), 'mine')
+    mkdirSync(folder)
+    writeFileSync(join(folder, 'members.xlsx'), makeXlsx({ Sheet1: SHEETS.members }))
+    writeFileSync(join(folder, 'book-loans.csv'), LOANS)
+    expect((await checkPaths([folder])).found).toEqual(['members.xlsx/members:3 MEM-02-type x'])
+  })
+
+  test('has cells as a person would type them: codes, numbers, and dates in whatever form', async () => {
+    const serial = (date: string) => Math.round(Date.parse(date) / 86_400_000) + 25_569
+    const loan = (...cells: XlsxCell[]) => ['L', 'M1', ...cells]
+    const members: XlsxCell[][] = [
+      ['memberId', 'born', 'kind'],
+      ['M1', { date: serial('1990-01-31') }, { number: 1, format: '00' }],
+    ]
+    const head = toRows(LOANS)[0] ?? []
+    const day = { date: serial('2025-01-01') }
+    const good = makeXlsx({
+      members,
+      book_loans: [head, loan(day, day, { xml: '<c><v>0.15000000000000002</v></c>' })],
+    })
+    expect((await checkFile('return.xlsx', good)).found).toEqual([])
+    // What the cells do not show is not there.
+    const bad = makeXlsx({
+      members: [...members, ['M2', day, 1]],
+      book_loans: [head, loan(day, day, { xml: '<c t="e"><v>#N/A</v></c>' })],
+    })
+    expect((await checkFile('return.xlsx', bad)).found).toEqual([
+      'return.xlsx/members:3 MEM-03-enum 1',
+      'return.xlsx/book_loans:2 LOA-05-type #N/A',
+    ])
+  })
+
+  test('has findings that name the row of the sheet, below blank rows and line ends within cells', async () => {
+    const [head = [], first = [], second = []] = SHEETS.members
+    const broken = [...first.slice(0, 2), 'Two\nlines\nhere']
+    const { found } = await checkFile(
+      'members.xlsx',
+      makeXlsx({ Sheet1: [[], head, broken, [], second, [], []] }),
+    )
+    expect(found.map((each) => each.split(' ').slice(0, 2).join(' '))).toEqual([
+      'members.xlsx/members:3 MEM-03-enum',
+      'members.xlsx/members:5 MEM-02-type',
+    ])
+  })
+
+  test('that is too large or damaged is refused in a sentence', async () => {
+    await expect(checkFile('return.xlsx', 'PK\u0003\u0004 and no more')).rejects.toThrow(
+      /return\.xlsx: is not a spreadsheet in the XLSX format, or is damaged/,
+    )
+    await expect(checkFile('return.xlsx', Buffer.alloc(21 * 1024 * 1024))).rejects.toThrow(/save it as CSV/)
+  })
+})

@@ -1,0 +1,315 @@
+import type { Mutation } from './mutation.ts'
+
+const engine = 'src/engines/checking/engine'
+const repair = 'src/engines/checking/repair'
+const report = 'src/engines/checking/report'
+
+export default [
+  // The order of findings.
+  {
+    fault: 'findings of a record are in the order in which they were found',
+    file: `${engine}/found.ts`,
+    text: '    numbers.sort()\n',
+    replacement: '',
+    test: 'test/checks.engine.test.ts',
+  },
+  {
+    fault: 'findings of files are in the order in which files were looked at',
+    file: `${engine}/run.ts`,
+    text: 'const files = this.#definition.resources.flatMap((resource) => this.#checked.get(resource) ?? [])',
+    replacement: 'const files = [...this.#checked.values()]',
+    test: 'test/checks.engine.test.ts',
+  },
+  {
+    fault: 'the finding at the cap is only counted',
+    file: `${engine}/found.ts`,
+    text: 'if (count > this.#cap) return',
+    replacement: 'if (count >= this.#cap) return',
+    test: 'test/checks.engine.test.ts',
+  },
+  {
+    fault: 'the key of a finding depends on the line of its record',
+    file: `${engine}/write-findings.ts`,
+    text: 'view.key}',
+    replacement: 'view.line}',
+    test: 'test/checks.engine.test.ts',
+  },
+  {
+    fault: 'the text of a record has the empty lines behind it',
+    file: `${engine}/record-text.ts`,
+    text: 'while (stop > start && this.#buffer[stop - 1] === 10) {',
+    replacement: 'if (stop > start && this.#buffer[stop - 1] === 10) {',
+    test: 'test/checks.reader.test.ts',
+  },
+
+  // Causes.
+  {
+    fault: 'causes: warnings sort before errors',
+    file: `${engine}/cause-list.ts`,
+    text: "Number(one.severity === 'Warning') - Number(other.severity === 'Warning')",
+    replacement: "Number(other.severity === 'Warning') - Number(one.severity === 'Warning')",
+    test: 'test/checks.causes.test.ts',
+  },
+  {
+    fault: 'causes: rules sort before what they may follow from',
+    file: `${engine}/cause-list.ts`,
+    text: "Number(one.kind === 'rule') - Number(other.kind === 'rule')",
+    replacement: "Number(other.kind === 'rule') - Number(one.kind === 'rule')",
+    test: 'test/checks.causes.test.ts',
+  },
+  {
+    fault: 'causes: whole files sort after columns',
+    file: `${engine}/cause-list.ts`,
+    text: "Number(other.kind === 'file') - Number(one.kind === 'file')",
+    replacement: "Number(one.kind === 'file') - Number(other.kind === 'file')",
+    test: 'test/checks.causes.test.ts',
+  },
+  {
+    fault: 'causes: small ones sort before large ones',
+    file: `${engine}/cause-list.ts`,
+    text: 'Math.max(other.records, other.concerned) - Math.max(one.records, one.concerned)',
+    replacement: 'Math.max(one.records, one.concerned) - Math.max(other.records, other.concerned)',
+    test: 'test/checks.causes.test.ts',
+  },
+  {
+    fault: 'causes: findings beyond the cap belong to none',
+    file: `${engine}/cause-list.ts`,
+    text: 'cause.findings += Math.max(0, countOf(check) - total)',
+    replacement: 'cause.findings += 0 * Math.max(0, countOf(check) - total)',
+    test: 'test/checks.engine.test.ts',
+  },
+  {
+    fault: 'causes: a record with two findings counts twice',
+    file: `${engine}/cause-list.ts`,
+    text: 'cause.lastFile !== finding.name || cause.lastRecord !== finding.record',
+    replacement: 'cause.lastRecord !== -2',
+    test: 'test/checks.causes.test.ts',
+  },
+
+  // Unknown values.
+  {
+    fault: 'unknown: a value of the wrong type counts as absent',
+    file: `${engine}/field-checks.ts`,
+    text: 'if (type !== -1) report(type)\n        conceal()',
+    replacement: 'if (type !== -1) report(type)',
+    test: 'test/checks.unknown.test.ts',
+  },
+  {
+    fault: 'unknown: a value that is not permitted counts as absent',
+    file: `${engine}/field-checks.ts`,
+    text: 'if (test.check !== -1) report(test.check)\n      conceal()',
+    replacement: 'if (test.check !== -1) report(test.check)',
+    test: 'test/checks.unknown.test.ts',
+  },
+  {
+    fault: 'unknown: an empty value that is required counts as absent',
+    file: `${engine}/field-checks.ts`,
+    text: 'if (needsValue) conceal()',
+    replacement: '',
+    test: 'test/checks.unknown.test.ts',
+  },
+  {
+    fault: 'unknown: references are reported if exactly half of the keys are unknown',
+    file: `${engine}/references.ts`,
+    text: 'unknown >= known',
+    replacement: 'unknown > known',
+    test: 'test/checks.unknown.test.ts',
+  },
+  {
+    fault: 'unknown: records for which a check did not run are not counted',
+    file: `${engine}/references.ts`,
+    text: 'else if (!unknown.isWhole) this.#outcome.undecided.add(check, resource.name, field)',
+    replacement: '',
+    test: 'test/checks.unknown.test.ts',
+  },
+  {
+    fault: 'unknown: a check across fields that lacks a column is not listed as not run',
+    file: `${engine}/run.ts`,
+    text: 'if (reason !== undefined) this.#skip(each.check, reason)',
+    replacement: '',
+    test: 'test/checks.bad-input.test.ts',
+  },
+
+  // Boundaries.
+  {
+    fault: 'a code is not permitted on the last day of its period',
+    file: `${engine}/field-checks.ts`,
+    text: '(until === undefined || until >= asOf)',
+    replacement: '(until === undefined || until > asOf)',
+    test: 'test/checks.engine.test.ts',
+  },
+  {
+    fault: 'a code is not permitted on the first day of its period',
+    file: `${engine}/field-checks.ts`,
+    text: '(from === undefined || from <= asOf)',
+    replacement: '(from === undefined || from < asOf)',
+    test: 'test/checks.engine.test.ts',
+  },
+  {
+    fault: 'a rule is not in force on its last day',
+    file: `${engine}/selection.ts`,
+    text: '(until === undefined || until >= asOf)',
+    replacement: '(until === undefined || until > asOf)',
+    test: 'test/checks.engine.test.ts',
+  },
+  {
+    fault: '29 February 2000 does not exist: the rule of 400 years',
+    file: 'src/engines/checking/parameters.ts',
+    text: '(year % 100 !== 0 || year % 400 === 0)',
+    replacement: 'year % 100 !== 0',
+    test: 'test/checks.values.test.ts',
+  },
+  {
+    fault: 'an exclusive maximum is permitted',
+    file: `${engine}/field-checks.ts`,
+    text: 'number > above && number < below',
+    replacement: 'number > above && number <= below',
+    test: 'test/checks.values.test.ts',
+  },
+  {
+    fault: 'a minimum itself is refused',
+    file: `${engine}/field-checks.ts`,
+    text: 'number >= least && number <= most',
+    replacement: 'number > least && number <= most',
+    test: 'test/checks.values.test.ts',
+  },
+  {
+    fault: 'a minimum length counts UTF-16 units',
+    file: `${engine}/field-checks.ts`,
+    text: 'length >= minLength * 2 - 1',
+    replacement: 'length >= minLength',
+    test: 'test/checks.values.test.ts',
+  },
+  {
+    fault: 'a repeated class of characters may not have its longest length',
+    file: `${engine}/field-checks.ts`,
+    text: 'length < minimum || length > maximum',
+    replacement: 'length < minimum || length >= maximum',
+    test: 'test/checks.values.test.ts',
+  },
+  {
+    fault: 'a reference by two fields ignores the second',
+    file: `${engine}/keys.ts`,
+    text: 'this.#pairs.intern(one, other)',
+    replacement: 'this.#pairs.intern(one, one)',
+    test: 'test/checks.engine.test.ts',
+  },
+  {
+    fault: 'a record that repeats two keys has two findings',
+    file: `${engine}/repeats.ts`,
+    text: 'if (first === record || !reported.add(record)) continue',
+    replacement: 'if (first === record) continue',
+    test: 'test/checks.engine.test.ts',
+  },
+  {
+    fault: 'values may be equal where an order is not strict: they are refused',
+    file: `${engine}/record-checks.ts`,
+    text: 'if (order > 0 || (strict && order === 0)) return true',
+    replacement: 'if (order >= 0) return true',
+    test: 'test/checks.values.test.ts',
+  },
+
+  // Corrections.
+  {
+    fault: 'CSV of the list of changes of --fix: a title that begins with = is a formula',
+    file: `${repair}/change-list.ts`,
+    text: '{ escape_formulas: true }',
+    replacement: '{}',
+    test: 'test/checks.fix.test.ts',
+  },
+  {
+    fault: '--fix: zeros are added to a column that has some',
+    file: `${repair}/column-evidence.ts`,
+    text: 'if (!this.#isColumn(this.#lostZeros) || this.#keptZeros > 0) return false',
+    replacement: 'if (!this.#isColumn(this.#lostZeros)) return false',
+    test: 'test/checks.fix.test.ts',
+  },
+  {
+    fault: '--fix: dates are changed though two orders occur',
+    file: `${repair}/column-evidence.ts`,
+    text: "if (dayFirst > 0 && monthFirst === 0) return 'day first'",
+    replacement: "if (dayFirst > 0) return 'day first'",
+    test: 'test/checks.fix.test.ts',
+  },
+  {
+    fault: '--fix: a reference is changed though no other has its case right',
+    file: `${repair}/reference-evidence.ts`,
+    text: '? exact >= all * OWN_SHARE && exact > 0',
+    replacement: '? exact >= 0 * all * OWN_SHARE',
+    test: 'test/checks.fix.test.ts',
+  },
+  {
+    fault: '--fix: a linked folder of the input is overwritten',
+    file: `${repair}/output-folder.ts`,
+    text: '[dirname(input), dirname(realpathSync(input))]',
+    replacement: '[dirname(input)]',
+    test: 'test/checks.fix.test.ts',
+  },
+  {
+    fault: '--fix: a row that may be a record is removed',
+    file: `${repair}/fix.ts`,
+    text: 'if (none?.isCertain) {',
+    replacement: 'if (none !== undefined) {',
+    test: 'test/checks.fix.test.ts',
+  },
+
+  // Outputs.
+  {
+    fault: 'CSV of findings: a value that begins with = is a formula',
+    file: `${report}/formats.ts`,
+    text: 'escape_formulas: true',
+    replacement: 'escape_formulas: false',
+    test: 'test/checks.reports.test.ts',
+  },
+  {
+    fault: 'HTML: a value can close the script of the report',
+    file: `${report}/html.ts`,
+    text: ".replaceAll('<', '\\\\u003c')",
+    replacement: '',
+    test: 'test/checks.reports.test.ts',
+  },
+  {
+    fault: 'HTML and XML: quotes are not escaped',
+    file: `${report}/xml.ts`,
+    text: `.replace(/[&<>"']/g`,
+    replacement: '.replace(/[&<>]/g',
+    test: 'test/checks.reports.test.ts',
+  },
+  {
+    fault: 'JUnit: warnings are failures',
+    file: `${report}/junit.ts`,
+    text: "codes.filter(({ severity }) => severity === 'Error').length",
+    replacement: 'codes.length',
+    test: 'test/checks.reports.test.ts',
+  },
+  {
+    fault: 'NDJSON: control characters of a record are in its finding',
+    file: `${engine}/write-findings.ts`,
+    text: 'return JSON.stringify(toShown(text))',
+    replacement: 'return JSON.stringify(text)',
+    test: 'test/checks.bad-input.test.ts',
+  },
+
+  // Archives.
+  {
+    fault: 'archives: the limit of unpacked bytes holds for each file instead of all',
+    file: 'src/engines/checking/unpack.ts',
+    text: 'room -= limit.passed',
+    replacement: 'room -= 0',
+    test: 'test/checks.containers.test.ts',
+  },
+  {
+    fault: 'archives: a file is written beside the folder for it',
+    file: 'src/engines/checking/unpack.ts',
+    text: 'if (!target.startsWith(folder + sep)) fail({ file, message',
+    replacement: 'if (!target.startsWith(folder)) fail({ file, message',
+    test: 'test/checks.containers.test.ts',
+  },
+  {
+    fault: 'archives: one file fewer than the limit is permitted',
+    file: 'src/engines/checking/unpack.ts',
+    text: 'if (++count > files)',
+    replacement: 'if (++count >= files)',
+    test: 'test/checks.containers.test.ts',
+  },
+] satisfies Mutation[]
