@@ -4,11 +4,7 @@ import type { Checked } from './checking.ts'
 import { writeFiles } from './temporary.ts'
 
 /** The report of a check, as text. */
-export async function renderReport(
-  format: FormatName,
-  checked: Checked,
-  locate: (file: string) => string = (file) => file,
-): Promise<string> {
+export async function renderReport(format: FormatName, checked: Checked): Promise<string> {
   const write = await FORMATS[format]()
   const path = join(writeFiles({ 'run.ndjson': checked.text }), 'run.ndjson')
   let text = ''
@@ -17,7 +13,6 @@ export async function renderReport(
       summary: checked.summary,
       path,
       changes: undefined,
-      locate,
       findings: async function* () {
         yield* checked.findings
       },
