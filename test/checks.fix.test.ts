@@ -263,18 +263,6 @@ test('codes lose no zeros in a column that holds other codes', () => {
   expect(decide(['1', '1', '1', '11', '11', '25', '01'])).toBeUndefined()
 })
 
-test('rows that are no records say nothing about their columns', async () => {
-  const written = LOANS.replaceAll(/,(\d+)\.(\d+)/g, ',"$1,$2"').replace(
-    'L3',
-    'loanId,memberId,lent,returned,fee\nL3',
-  )
-  const { changes, read } = await fixOnly(
-    loans(`${written}Sub-total,,,,14.50\n,,,,\nGrand total:,,,,14.50\n`),
-  )
-  expect(read('book-loans.csv').toString()).toBe(LOANS)
-  expect(changes).toHaveLength(3 + 4)
-})
-
 test('a row that may be a record is left, and is reported', async () => {
   const { read, left, changes } = await fixOnly(loans(`${LOANS}Total,M1,,,\nTotal,M2,,,\nTotal,,,,5\n`))
   const why = 'The row has totals, and is no record.'

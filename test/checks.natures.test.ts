@@ -252,11 +252,6 @@ describe('a column says what its values are:', () => {
 
 test.each<[object, Values, string]>([
   [
-    as('%d/%m/%Y'),
-    ['31/02/2025'],
-    'n is "31/02/2025", but must be a date such as 17/02/2025. The calendar has no such day.',
-  ],
-  [
     NUMBER,
     ['1,250'],
     'n is "1,250", but must be a number such as 1250.50. Write 1.250 if the comma separates decimals, or 1250 if it separates thousands.',

@@ -217,7 +217,6 @@ test('a proposal finds nothing in any files with readable records', async () => 
 describe('a refusal leaves the folder as it is', () => {
   test.each([
     ['a descriptor is there', { 'a.csv': 'id\n1\n', 'datapackage.json': '{}' }, 'exists already'],
-    ['no file has records', { 'a.txt.pdf': 'x' }, 'has no files of records'],
     [
       'two files have one name',
       { 'a.csv': 'id\n1\n', 'a.ndjson': '{"id":1}\n' },

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { findDefinition, loadDefinition } from '../src/engines/checking/definition/load.ts'
 import { compileSpread, type Spread } from '../src/engines/checking/engine/spread.ts'
-import { check, places } from './support/checking.ts'
+import { check } from './support/checking.ts'
 import { writeDefinition } from './support/definition.ts'
 import { cases } from './support/properties.ts'
 
@@ -85,28 +85,29 @@ test('a number may be written in another way, and what is empty or ends before i
 
 test('a definition of any field can use it; without a return it is listed as not run', async () => {
   const parts = Array.from({ length: 12 }, (_, index) => `month${index + 1}`)
-  const number = (name: string) => ({ name, type: 'number' })
-  const date = (name: string) => ({ name, type: 'date', format: '%d.%m.%Y' })
-  const spread = { kind: 'spread', total: 'budget', parts, from: 'from', to: 'to', decimals: 0 }
-  const message = 'Month {month} has {value} instead of {share}.'
-  const resource = {
-    name: 'projects',
-    path: 'projects.csv',
-    type: 'table',
-    'mahi:code': 'PRO',
-    schema: {
-      fields: [number('budget'), date('from'), date('to'), ...parts.map(number)],
-      'mahi:recordChecks': [{ ...spread, code: 'PRO-101', message }],
-    },
+  const date = { type: 'date', format: '%d.%m.%Y' }
+  const fields = [
+    { name: 'budget', type: 'number' },
+    ...['from', 'to'].map((name) => ({ name, ...date })),
+    ...parts.map((name) => ({ name, type: 'number' })),
+  ]
+  const spread = {
+    kind: 'spread',
+    code: 'PRO-101',
+    total: 'budget',
+    parts,
+    from: 'from',
+    to: 'to',
+    decimals: 0,
   }
-  const descriptor = { name: 'budgets', version: '1', 'mahi:return': {}, resources: [resource] }
-  const options = { definition: writeDefinition(descriptor, {}) }
-  const months = [0, 0, 33, 33, 34, 0, 0, 0, 0, 0, 0, 0]
-  const header = ['budget', 'from', 'to', ...parts].join(',')
-  const files = { 'projects.csv': `${header}\n100,03.03.2025,02.05.2025,${months.join(',')}\n` }
-  const { findings } = await check(files, { ...options, returnId: '2025' })
-  expect(places(findings)).toEqual(['PRO-101 projects.csv:2'])
-  expect(findings[0]?.errorDescription).toBe('Month 5 has 34 instead of 33.')
-  const { summary } = await check(files, options)
+  const message = 'Month {month} has {value} instead of {share}.'
+  const schema = { fields, 'mahi:recordChecks': [{ ...spread, message }] }
+  const resources = [{ name: 'projects', path: 'projects.csv', 'mahi:code': 'PRO', schema }]
+  const definition = writeDefinition({ name: 'budgets', version: '1', 'mahi:return': {}, resources }, {})
+  const header = fields.map(({ name }) => name).join()
+  const files = { 'projects.csv': `${header}\n100,03.03.2025,02.05.2025,0,0,33,33,34,0,0,0,0,0,0,0\n` }
+  const { findings } = await check(files, { definition, returnId: '2025' })
+  expect(findings.map(({ errorDescription }) => errorDescription)).toEqual(['Month 5 has 34 instead of 33.'])
+  const { summary } = await check(files, { definition })
   expect(summary.notRun).toEqual([{ code: 'PRO-101', reason: 'The return has no year.' }])
 })

@@ -101,15 +101,16 @@ describe('an unknown value', () => {
     })
   })
 
-  test('of a key hides the references that are written almost like it', async () => {
-    const { findings } = await checkAfter(({ courses: [course], enrolments }) => {
+  test('of a key hides the references that are written almost like it, and no others', async () => {
+    const { findings } = await checkAfter(({ learners: [learner], enrolments }) => {
+      if (learner !== undefined) learner.id = learner.id?.replace('S', 's-') ?? ''
       const lost = enrolments.at(-1)
-      if (course !== undefined) course.code = ` ${course.code?.replace('FIC', 'FIC-')}`
-      if (lost !== undefined) lost.course = 'NONE'
+      if (lost !== undefined) lost.learner = 'S7777'
     })
-    expect(
-      findings.filter(({ errorCode }) => errorCode === 'ENR-00-reference2').map(({ value }) => value),
-    ).toContain('NONE')
+    expect(findings.map(({ errorCode, value }) => [errorCode, value])).toEqual([
+      ['LEA-01-pattern', 's-0010'],
+      ['ENR-00-reference1', 'S7777'],
+    ])
   })
 
   test.each([

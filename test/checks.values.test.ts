@@ -192,7 +192,7 @@ describe('accepted and refused values of', () => {
     const text = 'id;value;part;other\n1;1.000,5;,5;1E3\n2;1.000,50;999,5;1\n3;3;2;2\n'
     const { findings } = await check({ 'things.csv': text }, { definition })
     expect(findings.map(({ line, errorCode }) => `${line} ${errorCode}`)).toEqual([
-      '3 THI-00-key',
+      '3 THI-00-key2',
       '4 THI-101',
     ])
   })

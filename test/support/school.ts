@@ -64,7 +64,7 @@ const DESCRIPTOR = {
       'learners',
       'LEA',
       [
-        { name: 'id', ...required },
+        { name: 'id', constraints: { required: true, pattern: 'S[0-9]+' } },
         { name: 'name' },
         { name: 'born', type: 'date' },
         { name: 'fee', type: 'number' },

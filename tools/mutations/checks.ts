@@ -116,6 +116,13 @@ export default [
     test: 'test/checks.unknown.test.ts',
   },
   {
+    fault: 'unknown: references that are written almost like an unknown key are reported',
+    file: `${engine}/references.ts`,
+    text: 'form !== undefined && this.#forms.size > 0 && this.#forms.has(form())',
+    replacement: 'form === undefined && this.#forms.size < 0',
+    test: 'test/checks.unknown.test.ts',
+  },
+  {
     fault: 'unknown: records for which a check did not run are not counted',
     file: `${engine}/references.ts`,
     text: 'else if (!unknown.isWhole) this.#outcome.undecided.add(check, resource.name, field)',

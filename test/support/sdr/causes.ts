@@ -58,7 +58,7 @@ function frequent(rows: readonly Row[], field: string): string[] {
 }
 
 /** Faults as they happen in spreadsheets and exports. */
-export const FAULTS: readonly Fault[] = [
+const FAULTS: readonly Fault[] = [
   cells('d/m/y in enrolments', 'enrolments', 'courseStartDate', dayFirst),
   cells('d/m/y in births', 'learners', 'dateOfBirth', dayFirst),
   cells('decimal commas in fees', 'learners', 'totalFeeForDomesticStudent', (value) =>
