@@ -21,10 +21,10 @@ export default [
     test: CREDENTIALS,
   },
   {
-    fault: 'the refusal of a submission of another organisation names its token',
+    fault: 'a submission of another organisation gets another refusal than one that does not exist',
     file: 'src/api/contract/access-rules.ts',
-    text: '      const found = find(inScope && covered',
-    replacement: '      const found = find(inScope || covered',
+    text: "detail: explainToken(String(eid)) })",
+    replacement: "detail: explainToken(request.url.length % 2 === 0 ? '' : String(eid)) })",
     test: 'test/access.submissions.test.ts',
   },
   {
@@ -33,7 +33,7 @@ export default [
     text: 'whenKnown(countRequest(access, request, limit, ofOrganisation), () => {',
     replacement:
       'whenKnown(principal !== undefined && scope !== undefined && !principal.scopes.has(scope) ? undefined : countRequest(access, request, limit, ofOrganisation), () => {',
-    test: LIMITS,
+    test: CREDENTIALS,
   },
   {
     fault: 'the organisation of the header is not compared with those of the credential',
