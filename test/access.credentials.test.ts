@@ -142,6 +142,10 @@ describe('the checks are made in order', () => {
     expect([await ask(limited.key), await ask(limited.key), await ask('wrong')]).toEqual([401, 429, 401])
     const { key } = await limited.createKey({ scopes: ['occupations:read'] })
     expect([await ask(key), await ask(key)]).toEqual([401, 429])
+    const catalogue = await Service.start({ RATE_LIMIT_OCCUPATIONS: '1/60' })
+    const without = await catalogue.createKey({ scopes: ['validation-results:read'] })
+    const askWithout = async () => await statusOf({ 'x-api-key': without.key }, catalogue)
+    expect([await askWithout(), await askWithout()]).toEqual([401, 429])
   })
 
   test('the authorisation, the parameters and the data', async () => {

@@ -12,35 +12,6 @@ export const hasRedisServer = requireProgram(
   'no redis-server',
 )
 
-/** A Redis that all tests share: TEST_REDIS_URL, or one on the standard local port. */
-export const sharedRedisUrl = await findRedis()
-requireProgram(
-  sharedRedisUrl !== undefined,
-  'the tests with a shared Redis',
-  'no Redis on 127.0.0.1:6379 and none in TEST_REDIS_URL',
-)
-
-async function findRedis(): Promise<string | undefined> {
-  const given = process.env.TEST_REDIS_URL
-  const url = given ?? 'redis://127.0.0.1:6379'
-  if (await answersPing(url)) return url
-  if (given !== undefined) throw new Error('TEST_REDIS_URL names a Redis that does not answer')
-  return undefined
-}
-
-async function answersPing(url: string): Promise<boolean> {
-  const redis = new Redis(url, { lazyConnect: true, commandTimeout: 60_000, retryStrategy: () => null })
-  redis.on('error', () => undefined)
-  try {
-    await redis.connect()
-    return (await redis.ping()) === 'PONG'
-  } catch {
-    return false
-  } finally {
-    redis.disconnect()
-  }
-}
-
 /** A Redis for one test, which can die, freeze and come back at the same address. It keeps nothing. */
 export class OwnRedis {
   readonly #folder = temporaryFolder()

@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto'
-import fc from 'fast-check'
 import { Redis } from 'ioredis'
 import pino from 'pino'
 import { describe, expect, onTestFinished, test } from 'vitest'
@@ -11,8 +10,7 @@ import { listSettings, readSettings } from '../../src/settings.ts'
 import { Installation, until } from '../support/command.ts'
 import { withDatabase } from '../support/filled-database.ts'
 import { ask as askOnce } from '../support/load.ts'
-import { cases } from '../support/properties.ts'
-import { hasRedisServer, OwnRedis, sharedRedisUrl } from '../support/redis.ts'
+import { hasRedisServer, OwnRedis } from '../support/redis.ts'
 
 const LOST = 'Redis is unavailable: this process counts rate limits separately until it is back'
 const BACK = 'Redis is available again: rate limits are shared'
@@ -93,38 +91,9 @@ async function waitUntilItSays(served: Served, message: string): Promise<void> {
   await until(() => messagesOf(served).filter(isAboutRedis).at(-1) === message || undefined)
 }
 
-describe.skipIf(sharedRedisUrl === undefined)('with a Redis', () => {
-  const url = sharedRedisUrl ?? ''
-
-  test('across several limiters, exactly the limit is allowed', async () => {
-    await fc.assert(
-      fc.asyncProperty(
-        fc.integer({ min: 1, max: 20 }),
-        fc.array(fc.tuple(fc.nat(2), fc.constantFrom('a', 'b')), { maxLength: 60 }),
-        async (requests, asked) => {
-          const prefix = makePrefix()
-          const limits = { occupations: { requests, seconds: 600 } }
-          const limiters = await Promise.all([1, 2, 3].map(() => startLimiter(url, limits, prefix)))
-          const verdicts = await Promise.all(
-            asked.map(async ([index, key]) => ({
-              key,
-              verdict: await limiters[index]?.limiter.consume('occupations', key),
-            })),
-          )
-          for (const { limiter } of limiters) limiter.stop()
-          for (const key of ['a', 'b']) {
-            const ofKey = verdicts.filter((each) => each.key === key).map(({ verdict }) => verdict)
-            const allowed = ofKey.filter((verdict) => verdict?.allowed)
-            expect(allowed).toHaveLength(Math.min(ofKey.length, requests))
-            expect(new Set(allowed.map((verdict) => verdict?.remaining)).size).toBe(allowed.length)
-          }
-        },
-      ),
-      cases(5),
-    )
-  })
-
+describe.skipIf(!hasRedisServer)('with a Redis', () => {
   test('limits are separate by operation, caller and prefix, and one that is off is not counted', async () => {
+    const { url } = await OwnRedis.start()
     const limit = { requests: 1, seconds: 600 }
     const limits = { occupations: limit, 'validation-results': limit }
     const prefix = makePrefix()
@@ -148,13 +117,12 @@ describe.skipIf(sharedRedisUrl === undefined)('with a Redis', () => {
   })
 
   test('a limit is renewed when its window ends', async () => {
+    const { url } = await OwnRedis.start()
     const { limiter } = await startLimiter(url, { occupations: { requests: 1, seconds: 1 } })
     expect(await limiter.consume('occupations', 'a')).toMatchObject({ allowed: true, reset: 1 })
     await until(async () => (await limiter.consume('occupations', 'a'))?.allowed || undefined)
   })
-})
 
-describe.skipIf(!hasRedisServer)('when Redis dies', () => {
   test('limiters count separately, report it once each, and share again when it returns', async () => {
     const redis = await OwnRedis.start({ down: true })
     const prefix = makePrefix()

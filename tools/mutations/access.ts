@@ -21,10 +21,10 @@ export default [
     test: CREDENTIALS,
   },
   {
-    fault: 'the refusal of a submission of another organisation names its token',
-    file: 'src/api/contract/access-rules.ts',
-    text: '      const found = find(inScope && covered',
-    replacement: '      const found = find(inScope || covered',
+    fault: 'a submission is found by its token, whoever owns it',
+    file: 'src/submissions/submission.ts',
+    text: 'where s.token = $1 and s.eid = $2`',
+    replacement: "where s.token = $1 and $2 <> ''`",
     test: 'test/access.submissions.test.ts',
   },
   {
@@ -33,7 +33,7 @@ export default [
     text: 'whenKnown(countRequest(access, request, limit, ofOrganisation), () => {',
     replacement:
       'whenKnown(principal !== undefined && scope !== undefined && !principal.scopes.has(scope) ? undefined : countRequest(access, request, limit, ofOrganisation), () => {',
-    test: LIMITS,
+    test: CREDENTIALS,
   },
   {
     fault: 'the organisation of the header is not compared with those of the credential',
