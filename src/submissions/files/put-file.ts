@@ -58,7 +58,7 @@ export function putFile(options: SubmissionOptions): Operation {
       'not-found': 'The definition has no such file.',
       'content-too-large': 'The content is too large, as sent or uncompressed.',
       'unsupported-media-type':
-        'The content is not CSV or NDJSON, uncompressed or gzip, nor a ZIP archive or a workbook (XLSX).',
+        'The content is not CSV or NDJSON, uncompressed or gzip, nor a ZIP archive or a workbook (XLSX); or it has NUL characters, which no text file has.',
       'precondition-failed': 'The file does not have the ETag in If-Match, or has one in If-None-Match.',
       ...REFUSALS,
     },

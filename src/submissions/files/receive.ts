@@ -161,13 +161,14 @@ async function store(database: Database, sealer: Sealer, upload: Upload, version
   let start = Buffer.alloc(0)
   for await (const piece of inTurns(wide.read())) {
     if (storing.bytes + piece.length > maxBytes) throw tooLarge(maxBytes)
+    // UTF-16 and UTF-32 are UTF-8 by now, and no text file has this character.
+    if (piece.includes(0)) throw notText()
     look.push(piece)
     if (start.length < JUDGED) start = Buffer.concat([start, piece.subarray(0, JUDGED - start.length)])
     await storing.add(piece)
   }
   const stored = await storing.end()
   if (digest !== undefined) assertDigest(sent, digest)
-  // UTF-16 and UTF-32 are UTF-8 by now.
   const known = wide.encoding === undefined ? form.encoding : undefined
   const encoding = look.end(known)
   const lineEnds = look.endsWithCr && form.hasOwnDialect !== true
@@ -231,6 +232,13 @@ async function convert(
 
 async function* from(bytes: Buffer): AsyncGenerator<Buffer> {
   yield bytes
+}
+
+function notText(): Refusal {
+  return new Refusal(
+    'unsupported',
+    'The content has NUL characters, so it is not a text file. Send CSV, NDJSON, a ZIP archive or a workbook (XLSX). Nothing was replaced.',
+  )
 }
 
 function tooLarge(maxBytes: number): Refusal {
