@@ -204,6 +204,21 @@ test('the counts of a cause are of findings, records and learners', async () => 
   ])
 })
 
+test('the key of a cause with a long value, or a control character, is that of its findings', async () => {
+  const long = 'x'.repeat(400)
+  const values = [`${long}a`, `${long}b`, 'bell\u0007']
+  // Where nearly all values were wrong, the column would be one cause.
+  const lines = Array.from(
+    { length: 30 },
+    (_, index) => `M${index},,${index < 15 ? values[index % 3] : '01'}`,
+  )
+  const { summary, findings } = await check({ 'members.csv': `memberId,born,kind\n${lines.join('\n')}\n` })
+  const keys = summary.causes.map(({ key }) => key)
+  expect(new Set(keys).size).toBe(3)
+  expect(new Set(findings.map(({ cause }) => cause))).toEqual(new Set(keys))
+  expect(Math.max(...keys.map(({ length }) => length))).toBeLessThanOrEqual(300)
+})
+
 describe('a return with 10 to 15 injected causes', () => {
   test.each([1, 2])(
     'has few causes, each of one injected cause, whose counts are exact: %i',

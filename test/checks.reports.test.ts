@@ -126,7 +126,10 @@ test('SARIF is valid by the schema of the standard, with and without gaps and a 
   }
   for (const checked of [hostile, known, await check({ 'book-loans.csv': LOANS })])
     expect(listFaults(await render('sarif', checked))).toEqual([])
-  const { runs } = JSON.parse(await render('sarif', hostile)) as Log
+  const locate = () => 'returns/2025 Dec/members.csv'
+  const text = await render('sarif', hostile, locate)
+  expect(text).toContain('"uri":"returns/2025%20Dec/members.csv"')
+  const { runs } = JSON.parse(text) as Log
   expect(runs[0]?.results?.map(({ ruleId }) => ruleId)).toEqual(
     hostile.findings.map(({ errorCode }) => errorCode),
   )
@@ -191,6 +194,8 @@ test('a report without findings says so', async () => {
   // Which says nothing of a file that has only its header.
   for (const format of ['table', 'html', 'sarif', 'junit'] as const)
     expect(await render(format, clean)).toContain('book-loans.csv has no records.')
+  const empty = await check({ 'members.csv': 'memberId,born,kind\n' })
+  expect(await render('table', empty)).toContain('did not run; members.csv has no records.')
   expect(clean.summary.files.map(({ notes }) => notes)).toEqual([[], ['The file has no records.']])
   expect(await render('ndjson', clean)).toBe('')
   expect(JSON.parse(await render('sarif', clean)).runs[0].results).toEqual([])
