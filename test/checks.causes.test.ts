@@ -220,7 +220,7 @@ test('the key of a cause with a long value, or a control character, is that of i
 })
 
 describe('a return with 10 to 15 injected causes', () => {
-  test.each([1, 2])(
+  test.each([1, 2, 3, 4])(
     'has few causes, each of one injected cause, whose counts are exact: %i',
     async (seed) => {
       const { tables, injected, explain } = inject(
@@ -302,6 +302,28 @@ describe('a key that is written differently where no foreign key says so', () =>
     })
     expect(causes.map(({ sentence }) => sentence)).toEqual([
       `course of results.csv is written differently from enrolments.csv, such as ${written} instead of ${right}.`,
+    ])
+  })
+
+  test('does not explain what is really absent', async () => {
+    const { causes } = await summarise(({ results: [lost, ...others] }) => {
+      for (const row of others.slice(0, 5)) row.course = row.course?.toLowerCase() ?? ''
+      if (lost !== undefined) lost.start = '2025-09-09'
+    })
+    const keys = ['column:results.course:alike', 'rule:ENR-201', 'rule:RES-201']
+    expect(causes.map(({ key }) => key)).toEqual(keys)
+  })
+
+  test('is not put down to a file that has it right, if a rule misses a record for two reasons', async () => {
+    const { causes } = await summarise(({ enrolments }) => {
+      for (const [index, row] of enrolments.entries()) {
+        row.learner = row.learner?.toLowerCase() ?? ''
+        if (index % 3 === 0) row.course += '\u200b'
+      }
+    })
+    expect(causes.map(({ key }) => key).toSorted()).toEqual([
+      'column:enrolments.course:alike',
+      'column:enrolments.learner:alike',
     ])
   })
 })
