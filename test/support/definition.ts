@@ -82,10 +82,14 @@ interface Table {
   readonly [property: string]: unknown
 }
 
-/** Writes a definition without rules to a new folder: its files by name, whose codes begin with three letters of it. */
-export function define(tables: Readonly<Record<string, Table>>, more: object = {}): string {
+/** Writes a definition to a new folder: its tables by name, whose codes begin with three letters of it. */
+export function define(
+  tables: Readonly<Record<string, Table>>,
+  more: object = {},
+  files: Readonly<Record<string, string>> = {},
+): string {
   const resources = Object.entries(tables).map(([name, { resource, ...schema }]) => {
     return { name, path: `${name}.csv`, 'mahi:code': name.slice(0, 3).toUpperCase(), schema, ...resource }
   })
-  return writeDefinition({ name: 'test', version: '1', resources, ...more }, {})
+  return writeDefinition({ name: 'test', version: '1', resources, ...more }, files)
 }
