@@ -44,49 +44,33 @@ test('a missing file is a finding, and the checks that need it are listed as not
   ])
 })
 
-test.each([
-  ['an empty file', '', 'The file is empty: it has no header.'],
-  ['a file of empty lines', '\n\r\n\n', 'The file has no header.'],
+const NO_HEADER = 'The first line has none of the expected columns, such as memberId, born, kind.'
+
+test.each<[string, string | Buffer]>([
+  ['The file is empty: it has no header.', ''],
+  ['The file has no header.', '\n\r\n\n'],
   [
-    'an unclosed quote in the header',
+    'The header cannot be read. A quote that opens in this record, on line 1, is not closed.',
     '"memberId,born\nM1,\n',
-    /^The header cannot be read\. A quote that opens in this record, on line 1, is not closed\.$/,
   ],
+  [NO_HEADER, 'one,two\n1,2\n'],
   [
-    'other columns',
-    'one,two\n1,2\n',
-    'The first line has none of the expected columns, such as memberId, born, kind.',
-  ],
-  [
-    'a title above the header',
+    `${NO_HEADER} Line 4 has them: delete the lines above it.`,
     'Members 2025\nPrinted on 03/01/2026,,\n\nmemberId;born;kind\nM1;1990-01-31;01\n',
-    'The first line has none of the expected columns, such as memberId, born, kind. Line 4 has them: delete the lines above it.',
   ],
+  ['The file is a ZIP archive, not text. Export it as CSV in UTF-8.', 'PK\x03\x04junkjunkjunk'],
   [
-    'a ZIP archive',
-    Buffer.from('PK\x03\x04junkjunkjunk', 'latin1'),
-    'The file is a ZIP archive, not text. Export it as CSV in UTF-8.',
-  ],
-  [
-    'an Excel workbook',
-    Buffer.from('PK\x03\x04....[Content_Types].xml', 'latin1'),
     'The file is an Excel workbook (XLSX), not text. Export it as CSV in UTF-8.',
+    'PK\x03\x04....[Content_Types].xml',
   ],
   [
-    'an old Excel workbook',
-    Buffer.from('\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1', 'latin1'),
     'The file is an Excel workbook (XLS), not text. Export it as CSV in UTF-8.',
+    Buffer.from('\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1', 'latin1'),
   ],
-  [
-    'a damaged gzip',
-    gzipSync(good).subarray(0, 20),
-    'The file is gzip, but it is damaged or incomplete. Pack it again.',
-  ],
-])('%s is reported, and the other files are checked', async (_case, content, message) => {
+  ['The file is gzip, but it is damaged or incomplete. Pack it again.', gzipSync(good).subarray(0, 20)],
+])('%s The other files are checked', async (message, content) => {
   const { found, summary } = await checkMembers(content)
-  expect(found).toEqual([
-    ['MEM-00-file', 1, typeof message === 'string' ? message : expect.stringMatching(message)],
-  ])
+  expect(found).toEqual([['MEM-00-file', 1, message]])
   expect(summary.notRun).toContainEqual({
     code: 'LOA-00-reference1',
     reason: 'The file members.csv cannot be read.',

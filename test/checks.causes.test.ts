@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { describeCause } from '../src/engines/checking/report/causes.ts'
 import { check, checkFolder } from './support/checking.ts'
-import { writeDefinition } from './support/definition.ts'
+import { define } from './support/definition.ts'
 import { makeSchool, renderSchool, type School, writeSchool } from './support/school.ts'
 import { inject } from './support/sdr/causes.ts'
 import { makeTables, writeReturn } from './support/sdr/small.ts'
@@ -88,26 +88,12 @@ describe('each fault of a file is one cause, and its fix is what to do:', () => 
   })
 })
 
-/** A file of six columns: more than a row of another file, or one whose cells have moved, can have wrong by chance. */
-const WIDE = {
-  name: 'wide',
-  version: '1',
-  resources: [
-    {
-      name: 'wide',
-      path: 'wide.csv',
-      'mahi:code': 'WID',
-      schema: {
-        fields: ['one', 'two', 'three', 'four', 'five', 'six'].map((name, at) => ({
-          name,
-          ...(at === 0
-            ? { constraints: { pattern: 'K[0-9]+' } }
-            : { type: at % 2 === 1 ? 'date' : 'number', constraints: { required: true } }),
-        })),
-      },
-    },
-  ],
-}
+/** Six columns: more than a row of another file, or one whose cells have moved, can have wrong by chance. */
+const WIDE = ['one', 'two', 'three', 'four', 'five', 'six'].map((name, at) =>
+  at === 0
+    ? { name, constraints: { pattern: 'K[0-9]+' } }
+    : { name, type: at % 2 === 1 ? 'date' : 'number', constraints: { required: true } },
+)
 
 async function checkWide(change: (rows: string[][]) => void) {
   const rows = Array.from({ length: 40 }, (_, at) => [
@@ -122,7 +108,7 @@ async function checkWide(change: (rows: string[][]) => void) {
   ])
   change(rows)
   const text = `one,two,three,four,five,six\n${rows.map((row) => `${row.join()}\n`).join('')}`
-  const { summary } = await check({ 'wide.csv': text }, { definition: writeDefinition(WIDE, {}) })
+  const { summary } = await check({ 'wide.csv': text }, { definition: define({ wide: { fields: WIDE } }) })
   return summary.causes.map(({ sentence, fix }) => `${sentence} ${fix}`)
 }
 
@@ -154,35 +140,23 @@ test('columns that are wrong in the same way are one cause', async () => {
 })
 
 describe('the order of causes is that in which to fix them:', () => {
-  const LIST = {
-    name: 'list',
-    version: '1',
-    resources: [
-      {
-        name: 'things',
-        path: 'things.csv',
-        'mahi:code': 'THI',
-        schema: {
-          fields: [
-            { name: 'id' },
-            { name: 'size', type: 'integer' },
-            {
-              name: 'colour',
-              constraints: { enum: ['red'] },
-              'mahi:checks': { enum: { severity: 'Warning' } },
-            },
-            { name: 'from', type: 'date' },
-            { name: 'to', type: 'date' },
-          ],
-          'mahi:recordChecks': [{ kind: 'order', code: 'THI-101', fields: ['from', 'to'] }],
-        },
-      },
-      { name: 'others', path: 'others.csv', 'mahi:code': 'OTH', schema: { fields: [{ name: 'id' }] } },
+  const enumOfWarnings = { constraints: { enum: ['red'] }, 'mahi:checks': { enum: { severity: 'Warning' } } }
+  const things = {
+    fields: [
+      { name: 'id' },
+      { name: 'size', type: 'integer' },
+      { name: 'colour', ...enumOfWarnings },
+      { name: 'from', type: 'date' },
+      { name: 'to', type: 'date' },
     ],
+    'mahi:recordChecks': [{ kind: 'order', code: 'THI-101', fields: ['from', 'to'] }],
   }
   const listKeys = async (lines: readonly string[], header = 'id,size,colour,from,to') => {
     const files = { 'things.csv': `${header}\n${lines.join('\n')}\n` }
-    const { summary } = await check(files, { definition: writeDefinition(LIST, {}), complete: true })
+    const { summary } = await check(files, {
+      definition: define({ things, others: { fields: [{ name: 'id' }] } }),
+      complete: true,
+    })
     return summary.causes.map(({ key }) => key)
   }
   const MISSING = 'file:others'
@@ -230,8 +204,23 @@ test('the counts of a cause are of findings, records and learners', async () => 
   ])
 })
 
+test('the key of a cause with a long value, or a control character, is that of its findings', async () => {
+  const long = 'x'.repeat(400)
+  const values = [`${long}a`, `${long}b`, 'bell\u0007']
+  // Where nearly all values were wrong, the column would be one cause.
+  const lines = Array.from(
+    { length: 30 },
+    (_, index) => `M${index},,${index < 15 ? values[index % 3] : '01'}`,
+  )
+  const { summary, findings } = await check({ 'members.csv': `memberId,born,kind\n${lines.join('\n')}\n` })
+  const keys = summary.causes.map(({ key }) => key)
+  expect(new Set(keys).size).toBe(3)
+  expect(new Set(findings.map(({ cause }) => cause))).toEqual(new Set(keys))
+  expect(Math.max(...keys.map(({ length }) => length))).toBeLessThanOrEqual(300)
+})
+
 describe('a return with 10 to 15 injected causes', () => {
-  test.each([1, 2])(
+  test.each([1, 2, 3, 4])(
     'has few causes, each of one injected cause, whose counts are exact: %i',
     async (seed) => {
       const { tables, injected, explain } = inject(
@@ -313,6 +302,28 @@ describe('a key that is written differently where no foreign key says so', () =>
     })
     expect(causes.map(({ sentence }) => sentence)).toEqual([
       `course of results.csv is written differently from enrolments.csv, such as ${written} instead of ${right}.`,
+    ])
+  })
+
+  test('does not explain what is really absent', async () => {
+    const { causes } = await summarise(({ results: [lost, ...others] }) => {
+      for (const row of others.slice(0, 5)) row.course = row.course?.toLowerCase() ?? ''
+      if (lost !== undefined) lost.start = '2025-09-09'
+    })
+    const keys = ['column:results.course:alike', 'rule:ENR-201', 'rule:RES-201']
+    expect(causes.map(({ key }) => key)).toEqual(keys)
+  })
+
+  test('is not put down to a file that has it right, if a rule misses a record for two reasons', async () => {
+    const { causes } = await summarise(({ enrolments }) => {
+      for (const [index, row] of enrolments.entries()) {
+        row.learner = row.learner?.toLowerCase() ?? ''
+        if (index % 3 === 0) row.course += '\u200b'
+      }
+    })
+    expect(causes.map(({ key }) => key).toSorted()).toEqual([
+      'column:enrolments.course:alike',
+      'column:enrolments.learner:alike',
     ])
   })
 })

@@ -11,10 +11,13 @@ const FILES = { 'members.csv': MEMBERS, 'book-loans.csv': LOANS }
 const WARNING = { 'members.csv': 'memberId,born,kind\nM1,,01\n', 'book-loans.csv': LOANS }
 const SAMPLES = join(import.meta.dirname, '../samples/sdr')
 
+/** Checks against the definition of a library, unless the parameters name another one. */
+async function runCheck(...parameters: string[]) {
+  return await new InstallationHere().run(['check', '--definition', writeDefinition(), ...parameters])
+}
+
 async function checkFolder(files: Readonly<Record<string, string>>, ...options: string[]) {
-  const folder = writeFiles(files)
-  const parameters = ['check', folder, '--definition', writeDefinition(), ...options]
-  return { ...(await new InstallationHere().run(parameters)), folder }
+  return await runCheck(writeFiles(files), ...options)
 }
 
 test('a terminal shows the causes, and the verdict as the last line', async () => {
@@ -70,12 +73,8 @@ test.each([
     const mahi = new InstallationHere()
     const before = process.listenerCount('SIGINT')
     mahi.write('members.csv', MEMBERS)
-    const { code, stdout, stderr } = await mahi.run([
-      'check',
-      ...parameters,
-      '--definition',
-      writeDefinition(),
-    ])
+    const command = ['check', ...parameters, '--definition', writeDefinition()]
+    const { code, stdout, stderr } = await mahi.run(command)
     expect([code, stdout, process.listenerCount('SIGINT')]).toEqual([2, '', before])
     expect(stderr).toMatch(message)
   },
@@ -99,22 +98,14 @@ test.each<[string, string, RegExp]>([
     const definition = text.startsWith('{')
       ? writeFiles({ 'datapackage.json': text })
       : writeDefinition(LIBRARY, { 'rules/LOA-201.sql': text })
-    const { code, stdout, stderr } = await new InstallationHere().run([
-      'check',
-      folder,
-      '--definition',
-      definition,
-    ])
+    const { code, stdout, stderr } = await runCheck(folder, '--definition', definition)
     expect([code, stdout, stderr]).toEqual([2, '', expect.stringMatching(message)])
   },
 )
 
 test('named files are checked alone; what needs the others is listed as not run', async () => {
-  const mahi = new InstallationHere()
-  mahi.write('book-loans.csv', LOANS)
-  const { code, stdout } = await mahi.run([
-    ...['check', 'book-loans.csv', '--definition', writeDefinition(), '--json'],
-  ])
+  const file = join(writeFiles({ 'book-loans.csv': LOANS }), 'book-loans.csv')
+  const { code, stdout } = await runCheck(file, '--json')
   expect(code).toBe(0)
   const missing = { reason: 'The file members.csv is missing.' }
   expect(JSON.parse(stdout)).toMatchObject({
@@ -144,12 +135,8 @@ test('NDJSON is the findings, which a publish and a later check accept', async (
     .map((line) => Object.entries(JSON.parse(line)).filter(([name]) => !own.includes(name)))
   expect(await mahi.results('submission-1')).toEqual(entries.map((entry) => Object.fromEntries(entry)))
 
-  const baseline = [
-    '--baseline',
-    join(writeFiles({ 'run.ndjson': stdout }), 'run.ndjson'),
-    '--fail-on',
-    'new',
-  ]
+  const run = join(writeFiles({ 'run.ndjson': stdout }), 'run.ndjson')
+  const baseline = ['--baseline', run, '--fail-on', 'new']
   // Records and columns may have moved.
   const changed = { ...FILES, 'members.csv': 'kind,memberId,born\n8,M2,\n,M1,x\n' }
   const csv = await checkFolder(changed, ...baseline, '--format', 'csv')
@@ -189,9 +176,7 @@ test('a report never takes the place of a file to check', async () => {
   const folder = writeFiles(FILES)
   const place = join(folder, 'members.csv')
   for (const args of [[folder], [place], [join(folder, 'book-loans.csv'), '--file', `members=${place}`]]) {
-    const { code, stderr } = await new InstallationHere().run([
-      ...['check', ...args, '--definition', writeDefinition(), '--format', 'csv', '--output', place],
-    ])
+    const { code, stderr } = await runCheck(...args, '--format', 'csv', '--output', place)
     expect([code, stderr]).toEqual([
       2,
       `${place} is one of the files to check: name another file for --output\n`,
@@ -201,15 +186,17 @@ test('a report never takes the place of a file to check', async () => {
 })
 
 test('a code is explained, also by the official number', async () => {
-  const mahi = new InstallationHere()
-  const explain = async (...parameters: string[]) =>
-    (await mahi.run(['check', '--explain', ...parameters])).stdout
-  expect(await explain('LOA-201', '--definition', writeDefinition())).toBe(
+  const explain = async (code: string, ...parameters: string[]) =>
+    (await runCheck('--explain', code, ...parameters)).stdout
+  expect(await explain('LOA-201')).toBe(
     'LOA-201 (Warning): The loan lasted … days, until returned.\n\nFile:            book-loans (book-loans.csv)\nFields:          returned\nWhy:             Others wait.\nFix:             Check the dates.\n',
   )
   // One of the two numbers of the check that replaces both.
-  for (const number of ['362', '363']) expect(await explain(number)).toMatch(/^ENR-203 /)
-  expect(await explain('002')).toMatch(/Official number: +002\n[\s\S]*not the official rule set/)
+  for (const number of ['362', '363'])
+    expect(await explain(number, '--definition', 'sdr')).toMatch(/^ENR-203 /)
+  expect(await explain('002', '--definition', 'sdr')).toMatch(
+    /Official number: +002\n[\s\S]*not the official rule set/,
+  )
 })
 
 test('the sample files are as a spreadsheet program left them or, with --all, have faults of every kind', async () => {

@@ -4,18 +4,23 @@ import { expect, test } from 'vitest'
 import { loadDefinition } from '../src/engines/checking/definition/load.ts'
 import { chooseFixFolder, fixFiles } from '../src/engines/checking/repair/fix.ts'
 import { check } from './support/checking.ts'
-import { writeDefinition } from './support/definition.ts'
+import { define } from './support/definition.ts'
 import { temporaryFolder, writeFiles } from './support/temporary.ts'
 
 /** A definition of one file in an encoding, whose only permitted name is given. */
-function define(encoding: string | undefined, name: string): string {
-  const fields = [{ name: 'id' }, { name: 'name', constraints: { enum: [name] } }]
-  const resource = { name: 'people', path: 'people.csv', 'mahi:code': 'PEO', encoding, schema: { fields } }
-  return writeDefinition({ name: 'people', version: '1', resources: [resource] }, {})
-}
+const definePeople = (encoding: string | undefined, name: string) =>
+  define({
+    people: {
+      fields: [{ name: 'id' }, { name: 'name', constraints: { enum: [name] } }],
+      resource: { encoding },
+    },
+  })
 
 async function checkEncoded(encoding: string | undefined, name: string, content: Uint8Array) {
-  const { summary, findings } = await check({ 'people.csv': content }, { definition: define(encoding, name) })
+  const { summary, findings } = await check(
+    { 'people.csv': content },
+    { definition: definePeople(encoding, name) },
+  )
   return {
     found: findings.map(({ errorDescription }) => errorDescription),
     notes: summary.files[0]?.notes,
@@ -90,7 +95,7 @@ test.each([
   ['latin-1', 'not "latin-1" (did you mean "latin1"?)'],
   ['cp850', 'not "cp850"'],
 ])('the encoding %s is refused by name', (encoding, end) => {
-  expect(() => loadDefinition(define(encoding, 'x'))).toThrow(
+  expect(() => loadDefinition(definePeople(encoding, 'x'))).toThrow(
     `datapackage.json: resources[0].encoding: must be the name of an encoding that Mahi knows, such as utf-8 or windows-1252, ${end}`,
   )
 })
@@ -100,7 +105,7 @@ async function fix(encoding: string | undefined, content: Buffer) {
   const path = join(writeFiles({ 'people.csv': content }), 'people.csv')
   const files = [{ resource: 'people', name: 'people.csv', path }]
   const to = temporaryFolder()
-  const definition = loadDefinition(define(encoding, 'x'))
+  const definition = loadDefinition(definePeople(encoding, 'x'))
   const fixed = await fixFiles({ definition, files }, chooseFixFolder(to, files, { overwrite: false }))
   return { ...fixed, copy: readFileSync(join(to, 'people.csv')) }
 }

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { check, places } from './support/checking.ts'
-import { LIBRARY, LONG_LOAN, writeDefinition } from './support/definition.ts'
+import { define, LIBRARY, LONG_LOAN, writeDefinition } from './support/definition.ts'
 
 const MEMBERS = 'memberId,born,kind\nM1,1990-01-31,01\nM2,,02\n'
 const LOANS =
@@ -221,48 +221,24 @@ test('findings take at most the given bytes: every code keeps its first ones, an
 
 test('values of referenced records must match; sums, alternatives and equality are exact', async () => {
   const number = (name: string) => ({ name, type: 'number' })
-  const definition = writeDefinition(
-    {
-      name: 'sums',
-      version: '1',
-      resources: [
-        {
-          name: 'rates',
-          path: 'rates.csv',
-          'mahi:code': 'RAT',
-          schema: { fields: [{ name: 'code' }, number('rate')], primaryKey: ['code'] },
-        },
-        {
-          name: 'lines',
-          path: 'lines.csv',
-          'mahi:code': 'LIN',
-          schema: {
-            fields: [
-              { name: 'code' },
-              number('rate'),
-              number('total'),
-              number('one'),
-              number('two'),
-              { name: 'year', type: 'year' },
-            ],
-            foreignKeys: [
-              {
-                fields: 'code',
-                reference: { resource: 'rates', fields: 'code' },
-                'mahi:matches': [{ field: 'rate', reference: 'rate', code: 'LIN-101' }],
-              },
-            ],
-            'mahi:recordChecks': [
-              { kind: 'sum', code: 'LIN-102', total: 'total', parts: ['one', 'two'] },
-              { kind: 'oneOf', code: 'LIN-103', fields: ['one', 'two'], count: 'exactly' },
-              { kind: 'equal', code: 'LIN-104', fields: ['year', ':returnYear'] },
-            ],
-          },
-        },
+  const matches = [{ field: 'rate', reference: 'rate', code: 'LIN-101' }]
+  const reference = { resource: 'rates', fields: 'code' }
+  const definition = define({
+    rates: { fields: [{ name: 'code' }, number('rate')], primaryKey: ['code'] },
+    lines: {
+      fields: [
+        { name: 'code' },
+        ...['rate', 'total', 'one', 'two'].map(number),
+        { name: 'year', type: 'year' },
+      ],
+      foreignKeys: [{ fields: 'code', reference, 'mahi:matches': matches }],
+      'mahi:recordChecks': [
+        { kind: 'sum', code: 'LIN-102', total: 'total', parts: ['one', 'two'] },
+        { kind: 'oneOf', code: 'LIN-103', fields: ['one', 'two'], count: 'exactly' },
+        { kind: 'equal', code: 'LIN-104', fields: ['year', ':returnYear'] },
       ],
     },
-    {},
-  )
+  })
   const lines = [
     'A,0.10,0.3,0.1,0.2,', // 0.1 + 0.2 is 0.3 here; both have a value
     'A,0.2,0.3,0.30,,', // another rate
@@ -315,24 +291,12 @@ describe('a period includes its first and its last day', () => {
 })
 
 test('a reference by several fields means a record that has all of them', async () => {
-  const file = (name: string, code: string, more: object) => ({
-    name,
-    path: `${name}.csv`,
-    'mahi:code': code,
-    schema: { fields: [{ name: 'building' }, { name: 'room' }], ...more },
+  const fields = [{ name: 'building' }, { name: 'room' }]
+  const both = ['building', 'room']
+  const definition = define({
+    rooms: { fields, primaryKey: both },
+    classes: { fields, foreignKeys: [{ fields: both, reference: { resource: 'rooms', fields: both } }] },
   })
-  const reference = { resource: 'rooms', fields: ['building', 'room'] }
-  const definition = writeDefinition(
-    {
-      name: 'rooms',
-      version: '1',
-      resources: [
-        file('rooms', 'ROO', { primaryKey: ['building', 'room'] }),
-        file('classes', 'CLA', { foreignKeys: [{ fields: ['building', 'room'], reference }] }),
-      ],
-    },
-    {},
-  )
   const { findings } = await check(
     {
       'rooms.csv': 'building,room\nA,1\nB,2\nA,2\nA,1\n',

@@ -32,156 +32,99 @@ async function listMessages(field: object, values: Values): Promise<string[]> {
   return (await checkColumn(field, values)).findings.map(({ errorDescription }) => errorDescription)
 }
 
-const atMost = { type: 'number', constraints: { maximum: 100 } }
-const CORRECT = 'Correct the value.'
-const FORM = 'Write the value in the expected form.'
-const PERMITTED = 'Use one of the permitted values.'
-
-describe('what a value looks like is named only if it explains why the check fails:', () => {
-  test.each<[string, object, Values, string]>([
-    ['decimal places, of too large a number', atMost, ['500.00', '1'], `at most 100. ${CORRECT}`],
-    ['an exponent', atMost, ['1E9', '1'], `at most 100. ${CORRECT}`],
-    [
-      'a comma that the field accepts',
-      { ...atMost, decimalChar: ',' },
-      ['500,5', '1'],
-      `at most 100. ${CORRECT}`,
-    ],
-    ['no number', atMost, ['NaN', '1'], `at most 100. ${CORRECT}`],
-    [
-      'a number outside a list',
-      { type: 'number', constraints: { enum: [1, 2] } },
-      ['5.00', '1'],
-      `1 or 2. ${PERMITTED}`,
-    ],
-    [
-      'a date in its form, before the first one',
-      { type: 'date', format: '%d/%m/%Y', constraints: { minimum: '01/02/2025' } },
-      ['15/01/2025', '01/03/2025'],
-      `at least 01/02/2025. ${CORRECT}`,
-    ],
-    ['digits, of a year', { type: 'year' }, ['17', '2025'], `a year such as 2025. ${FORM}`],
-    [
-      'one number, which may be no day',
-      { type: 'date' },
-      ['12345', '2025-02-17'],
-      `a date such as 2025-02-17. ${FORM}`,
-    ],
-  ])('%s', async (_what, field, values, rule) => {
-    expect(await listCauses(field, values)).toEqual([`n is wrong in 1 of 2 records: n must be ${rule}`])
-  })
-})
-
-const IN_ISO = 'Write dates as year-month-day, such as 2025-02-17.'
-const WITH_MONTH = `is written with the name of a month. ${IN_ISO}`
-const HYPHENS = `is not written with hyphens and two-digit months and days. ${IN_ISO}`
-const NO_DAY = 'is a day that the calendar does not have. Correct the date.'
-const NO_DATE = 'is zero, which programs write for no date. Leave the cell empty.'
-const AS_DECIMAL = 'programs write whole numbers like this where a column has gaps.'
 const CODE = { constraints: { required: true, pattern: '[0-9]{2}' } }
 const DATE = { type: 'date' }
-const as = (format: string) => ({ type: 'date', format })
 const NUMBER = { type: 'number' }
+const INTEGER = { type: 'integer' }
 const POINT = 'Use a point as the decimal separator.'
+const AT_MOST = { type: 'number', constraints: { maximum: 100 } }
+const SINCE = { type: 'date', format: '%d/%m/%Y', constraints: { minimum: '01/02/2025' } }
 
-describe('what happened to one of two values is the cause:', () => {
-  test.each<[string, object, string, string]>([
-    ['17/02/2025', DATE, '2025-02-17', `is not written year-month-day. ${IN_ISO}`],
-    ['31/02/2025', as('%d/%m/%Y'), '17/02/2025', NO_DAY],
-    ['06-Mar-25', DATE, '2025-02-17', WITH_MONTH],
-    ['Mar 06, 2025', DATE, '2025-02-17', WITH_MONTH],
-    ['2025/03/06', DATE, '2025-02-17', HYPHENS],
-    ['2025-03-06T00:00:00', DATE, '2025-02-17', 'has a time behind the date. Leave out the time.'],
-    [
-      '45743',
-      DATE,
-      '2025-02-17',
-      'is a number of days, as a spreadsheet stores dates. Format the column as a date such as 2025-02-17, and export the file again.',
-    ],
-    [
-      '########',
-      DATE,
-      '2025-02-17',
-      'is lost, because a column of a spreadsheet was too narrow for it. Widen the column in the spreadsheet, and export the file again.',
-    ],
-    ...['00/00/0000', '1900-01-00'].map((value): [string, object, string, string] => [
-      value,
-      DATE,
-      '2025-02-17',
-      NO_DATE,
-    ]),
-    ['0,005', NUMBER, '7', `has a decimal comma. ${POINT}`],
-    ['1,250', NUMBER, '900.50', 'has thousands separators. Leave out thousands separators.'],
-    ['1,250', { type: 'integer' }, '7', 'has thousands separators. Leave out thousands separators.'],
-    [
-      '1,250',
-      NUMBER,
-      '7',
-      'has a comma, which may separate decimals or thousands. Write numbers such as 1.250 if the comma separates decimals, and such as 1250 if it separates thousands.',
-    ],
-    [
-      '0.005',
-      { ...NUMBER, decimalChar: ',' },
-      '7',
-      'has a decimal point. Use a comma as the decimal separator.',
-    ],
-    [
-      '$1,250.00',
-      NUMBER,
-      '7',
-      'has a sign of a currency. Leave out the currency: write a number such as 1250.50.',
-    ],
-    ['5.00', { ...NUMBER, 'mahi:decimals': 0 }, '1', 'has decimal places. Leave out the decimal places.'],
-    ['1.0', CODE, '02', `is written as a decimal number. Write 01, not 1.0: ${AS_DECIMAL}`],
-    [
-      "'01",
-      CODE,
-      '02',
-      'begins with an apostrophe, with which a spreadsheet marks text. Remove the apostrophe.',
-    ],
-    ['="01"', CODE, '02', 'is a formula of a spreadsheet. Write only the value, without =" and ".'],
-    [
-      '1',
-      CODE,
-      '02',
-      'lacks leading zeros. Write the code with its leading zeros: spreadsheets remove them.',
-    ],
-    [
-      'YES',
-      { constraints: { enum: ['Yes', 'No'] } },
-      'No',
-      'is in the wrong case. Write capital and small letters as in the permitted values.',
-    ],
-    ['a1', { constraints: { pattern: '[A-Z][0-9]' } }, 'B2', 'is in the wrong case. Use capital letters.'],
-    [
-      '9.90E+08',
-      CODE,
-      '02',
-      'has an exponent. Format the column as numbers with all digits, and export the file again.',
-    ],
-    ['\u200b01', CODE, '02', 'has an invisible character. Remove the invisible characters.'],
-    [
-      'a\u00a0b',
-      { constraints: { enum: ['a b'] } },
-      'a b',
-      'has a no-break space. Replace it with an ordinary space.',
-    ],
-    ['NULL', CODE, '02', 'is a word that programs write for no value. Enter the value.'],
-    [
-      '#N/A',
-      CODE,
-      '02',
-      'is an error of a spreadsheet. Correct the formula in the spreadsheet, or enter the value.',
-    ],
-    [
-      '111,211',
-      { type: 'list', delimiter: ';', 'mahi:items': { pattern: '[0-9]{3}' } },
-      '111',
-      'has "," between its items. Write ";" between them.',
-    ],
-  ])('%s in a column of %j beside %s', async (value, field, valid, expected) => {
-    expect(await listCauses(field, [value, valid])).toEqual([`n: 1 of 2 values ${expected}`])
-  })
+test.each<[string, object, string, Values]>([
+  ['day-month-year', DATE, '2025-02-17', ['17/02/2025', '17/02/25', '17.02.2025']],
+  ['day-month-year', { type: 'date', format: '%d/%m/%y' }, '17/02/25', ['17/02/2025']],
+  ['year-first', { type: 'date', format: '%d/%m/%y' }, '17/02/25', ['2025-02-17']],
+  ['month-name', DATE, '2025-02-17', ['06-Mar-25', '06 Mar 2025', '06 March 2025', 'Mar 06, 2025']],
+  ['year-first', DATE, '2025-02-17', ['2025/03/06', '2025-3-6', '20250306']],
+  ['no-such-day', DATE, '2025-02-17', ['2025-13-01', '2025-02-30']],
+  ['no-such-day', { type: 'date', format: '%d/%m/%Y' }, '17/02/2025', ['31/02/2025']],
+  ['time', DATE, '2025-02-17', ['2025-03-06T00:00:00', '06/03/2025 0:00', '03/06/2025 12:00:00 AM']],
+  [
+    'no-date',
+    DATE,
+    '2025-02-17',
+    ['00/00/0000', '0000-00-00', '0000-00-00 00:00:00', '0/01/1900', '1900-01-00'],
+  ],
+  ['serial-number', DATE, '2025-02-17', ['45743']],
+  ['narrow-column', DATE, '2025-02-17', ['########']],
+  ['decimal-comma', NUMBER, '7', ['0,005', '1.234,50']],
+  ['decimal-point', { ...NUMBER, decimalChar: ',' }, '7', ['0.005']],
+  ['thousands', NUMBER, '900.50', ['1,250', '1,234.50']],
+  ['thousands', INTEGER, '7', ['1,250']],
+  ['decimals-or-thousands', NUMBER, '7', ['1,250']],
+  ['currency', NUMBER, '7', ['$1,250.00', '$5']],
+  ['decimal-places', { ...NUMBER, 'mahi:decimals': 0 }, '1', ['5.00']],
+  ['decimal-number', CODE, '02', ['1.0']],
+  ['decimal-number', { constraints: { enum: ['7', '8'] } }, '8', ['7,0', '7.0']],
+  ['decimal-number', { type: 'year' }, '2025', ['2017.0']],
+  ['apostrophe', CODE, '02', ["'01"]],
+  ['formula', CODE, '02', ['="01"']],
+  ['leading-zeros', CODE, '02', ['1']],
+  ['case', { constraints: { enum: ['Yes', 'No'] } }, 'No', ['YES', 'yes']],
+  ['case', { constraints: { pattern: '[A-Z][0-9]' } }, 'B2', ['a1']],
+  ['exponent', CODE, '02', ['9.90E+08']],
+  ['invisible', CODE, '02', ['\u200b01']],
+  ['no-break-space', { constraints: { enum: ['a b'] } }, 'a b', ['a\u00a0b']],
+  ['no-value', CODE, '02', ['NULL', 'N/A']],
+  ['no-value', INTEGER, '2', ['N/A']],
+  ['spreadsheet-error', CODE, '02', ['#N/A', '#REF!']],
+  // It is named only if it explains why the check fails.
+  ['range', AT_MOST, '1', ['500.00', '1E9', 'NaN']],
+  ['range', { ...AT_MOST, decimalChar: ',' }, '1', ['500,5']],
+  ['range', { ...AT_MOST, groupChar: ',' }, '1', ['1,500']],
+  ['range', { ...AT_MOST, bareNumber: false }, '1', ['$500']],
+  ['range', SINCE, '01/03/2025', ['15/01/2025']],
+  ['enum', { type: 'number', constraints: { enum: [1, 2] } }, '1', ['5.00']],
+  ['length', { constraints: { minLength: 5 } }, 'abcde', ['123']],
+  ['type', { type: 'year' }, '2025', ['17']],
+  ['type', INTEGER, '1', ['12,5']],
+  ['type', DATE, '2025-02-17', ['12345', 'soon']],
+  [
+    'list-separator',
+    { type: 'list', delimiter: ';', 'mahi:items': { pattern: '[0-9]{3}' } },
+    '111',
+    ['111,211'],
+  ],
+])('%s is what happened in a column of %j beside %s to each of %j', async (name, field, valid, values) => {
+  for (const value of values) {
+    const { summary } = await checkColumn(field, [value, valid])
+    expect([value, ...summary.causes.map(({ key }) => key)]).toEqual([value, `column:t.n:${name}`])
+  }
+})
+
+test.each<[object, string, string, string]>([
+  [
+    DATE,
+    '17/02/2025',
+    '2025-02-17',
+    'is not written year-month-day. Write dates as year-month-day, such as 2025-02-17.',
+  ],
+  [NUMBER, '0,005', '7', `has a decimal comma. ${POINT}`],
+  [
+    CODE,
+    '1.0',
+    '02',
+    'is written as a decimal number. Write 01, not 1.0: programs write whole numbers like this where a column has gaps.',
+  ],
+  [
+    CODE,
+    '#N/A',
+    '02',
+    'is an error of a spreadsheet. Correct the formula in the spreadsheet, or enter the value.',
+  ],
+  [INTEGER, 'N/A', '2', 'is a word that programs write for no value. Leave the cell empty.'],
+])('the cause in a column of %j with %s says what to do', async (field, value, valid, expected) => {
+  expect(await listCauses(field, [value, valid])).toEqual([`n: 1 of 2 values ${expected}`])
 })
 
 const repeat = (values: Values, times: number) => Array.from({ length: times }, () => values).flat()

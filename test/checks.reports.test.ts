@@ -161,6 +161,8 @@ test('a report without findings says so', async () => {
   // Which says nothing of a file that has only its header.
   for (const format of ['table', 'html', 'junit'] as const)
     expect(await render(format, clean)).toContain('book-loans.csv has no records.')
+  const empty = await check({ 'members.csv': 'memberId,born,kind\n' })
+  expect(await render('table', empty)).toContain('did not run; members.csv has no records.')
   expect(clean.summary.files.map(({ notes }) => notes)).toEqual([[], ['The file has no records.']])
   expect(await render('ndjson', clean)).toBe('')
 })

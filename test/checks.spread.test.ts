@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { findDefinition, loadDefinition } from '../src/engines/checking/definition/load.ts'
 import { compileSpread, type Spread } from '../src/engines/checking/engine/spread.ts'
 import { check } from './support/checking.ts'
-import { writeDefinition } from './support/definition.ts'
+import { define } from './support/definition.ts'
 import { cases } from './support/properties.ts'
 
 const enrolments = loadDefinition(findDefinition('sdr')).resources.find(({ name }) => name === 'enrolments')
@@ -101,9 +101,8 @@ test('a definition of any field can use it; without a return it is listed as not
     decimals: 0,
   }
   const message = 'Month {month} has {value} instead of {share}.'
-  const schema = { fields, 'mahi:recordChecks': [{ ...spread, message }] }
-  const resources = [{ name: 'projects', path: 'projects.csv', 'mahi:code': 'PRO', schema }]
-  const definition = writeDefinition({ name: 'budgets', version: '1', 'mahi:return': {}, resources }, {})
+  const projects = { fields, 'mahi:recordChecks': [{ ...spread, message }] }
+  const definition = define({ projects }, { 'mahi:return': {} })
   const header = fields.map(({ name }) => name).join()
   const files = { 'projects.csv': `${header}\n100,03.03.2025,02.05.2025,0,0,33,33,34,0,0,0,0,0,0,0\n` }
   const { findings } = await check(files, { definition, returnId: '2025' })

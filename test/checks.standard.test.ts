@@ -3,20 +3,12 @@ import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { loadDefinition } from '../src/engines/checking/definition/load.ts'
 import { check, checkInputs } from './support/checking.ts'
-import { writeDefinition } from './support/definition.ts'
+import { define } from './support/definition.ts'
 import { writeFiles } from './support/temporary.ts'
 
 /** A definition of one file of the given fields; `more` are properties of its resource. */
-function define(fields: readonly object[], { schema = {}, ...more }: Record<string, unknown> = {}): string {
-  const resource = {
-    name: 'things',
-    path: 'things.csv',
-    'mahi:code': 'THI',
-    schema: { fields, ...(schema as object) },
-    ...more,
-  }
-  return writeDefinition({ name: 'things', version: '1', resources: [resource] }, {})
-}
+const defineThings = (fields: readonly object[], { schema = {}, ...more }: Record<string, unknown> = {}) =>
+  define({ things: { fields, ...(schema as object), resource: more } })
 
 describe('dialects', () => {
   const fields = [{ name: 'id', type: 'integer' }, { name: 'name' }]
@@ -40,7 +32,7 @@ describe('dialects', () => {
     for (const chunk of [7, 1 << 16]) {
       const { findings } = await check(
         { 'things.csv': text },
-        { definition: define(fields, { dialect }), chunk },
+        { definition: defineThings(fields, { dialect }), chunk },
       )
       expect(findings.map(({ line, errorCode }) => `${line} ${errorCode}`)).toEqual(expected)
     }
@@ -48,7 +40,7 @@ describe('dialects', () => {
 
   test('a header of several lines is joined', async () => {
     const named = [{ name: 'fruit id', type: 'integer' }, { name: 'fruit name' }]
-    const definition = define(named, { dialect: { headerRows: [1, 2] } })
+    const definition = defineThings(named, { dialect: { headerRows: [1, 2] } })
     const { findings } = await check({ 'things.csv': 'fruit\nid,name\nx,apple\n' }, { definition })
     expect(findings.map(({ line, field }) => `${line} ${field}`)).toEqual(['3 fruit id'])
   })
@@ -58,7 +50,7 @@ describe('files', () => {
   const fields = [{ name: 'id', type: 'integer' }, { name: 'name' }]
   const text = 'id,name\n1,a\n'
   const codesOf = async (more: Record<string, unknown>, content = text) => {
-    const { findings } = await check({ 'things.csv': content }, { definition: define(fields, more) })
+    const { findings } = await check({ 'things.csv': content }, { definition: defineThings(fields, more) })
     return findings.map(({ errorCode, errorDescription }) => `${errorCode}: ${errorDescription}`)
   }
 
@@ -118,7 +110,7 @@ describe('descriptors', () => {
     [{ type: 'number', decimalChar: ',', groupChar: ',' }, /groupChar: must differ from decimalChar/],
     [{ type: 'string', format: 'any' }, /its formats are email, uri, uuid, binary/],
   ])('the field %j is refused', (field, fault) => {
-    expect(faultsOf(define([{ name: 'value', ...field }]))).toMatch(fault)
+    expect(faultsOf(defineThings([{ name: 'value', ...field }]))).toMatch(fault)
   })
 
   test.each<[object, RegExp]>([
@@ -131,11 +123,11 @@ describe('descriptors', () => {
     [{ licenses: [{ title: 'x' }] }, /licenses\[0\]: must have a name or a path/],
     [{ hash: 'crc32:00' }, /hash: must be a digest of md5, sha1, sha256, sha512/],
   ])('the resource %j is refused', (more, fault) => {
-    expect(faultsOf(define([{ name: 'value' }], more as Record<string, unknown>))).toMatch(fault)
+    expect(faultsOf(defineThings([{ name: 'value' }], more as Record<string, unknown>))).toMatch(fault)
   })
 
   test('what describes a published package only is a note, and what would change the check a fault', () => {
-    const folder = define([{ name: 'value' }], { licence: 'x' })
+    const folder = defineThings([{ name: 'value' }], { licence: 'x' })
     const path = join(folder, 'datapackage.json')
     const descriptor = JSON.parse(readFileSync(path, 'utf8')) as object
     writeFileSync(path, JSON.stringify({ ...descriptor, format: 'csv', descriptions: 'x', related: [] }))
@@ -182,7 +174,7 @@ describe('the ends of files', () => {
   test.each(['id,v\n1,x\r', 'id,v\r\n1,x\r', 'id,v\n1,"x"\r'])(
     'a lone CR at the end of %j belongs to no value',
     async (text) => {
-      const definition = define([{ name: 'id' }, { name: 'v', type: 'integer' }])
+      const definition = defineThings([{ name: 'id' }, { name: 'v', type: 'integer' }])
       const { findings } = await check({ 'things.csv': text }, { definition })
       expect(findings.map(({ value, recordText }) => [value, recordText?.endsWith('\r')])).toEqual([
         ['x', false],
@@ -191,10 +183,10 @@ describe('the ends of files', () => {
   )
 
   test('an empty row of a file with one column is an empty value', async () => {
-    const definition = define([{ name: 'id', constraints: { required: true } }])
+    const definition = defineThings([{ name: 'id', constraints: { required: true } }])
     const { findings } = await check({ 'things.csv': 'id\n1\n\n2\n' }, { definition })
     expect(findings.map(({ line, errorCode }) => `${line} ${errorCode}`)).toEqual(['3 THI-01-required'])
-    const two = define([{ name: 'id', constraints: { required: true } }, { name: 'v' }])
+    const two = defineThings([{ name: 'id', constraints: { required: true } }, { name: 'v' }])
     expect((await check({ 'things.csv': 'id,v\n1,\n\n2,\n' }, { definition: two })).findings).toEqual([])
   })
 })

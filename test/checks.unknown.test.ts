@@ -235,12 +235,14 @@ test('files that are swapped are not read as each other', async () => {
   ])
 })
 
-test('a missing file is an error, and the checks that need it are counted', async () => {
-  const { results: _, ...school } = makeSchool()
+test('a missing file is an error, and the checks that need it are listed and counted', async () => {
+  const { enrolments: _, ...school } = makeSchool()
   const { findings, summary } = await checkTexts(renderSchool(school))
-  expect(codes(findings)).toEqual(['RES-00-file'])
-  expect(summary.notRun).toContainEqual({ code: 'ENR-201', reason: 'The file results.csv is missing.' })
-  expect(describeVerdict(summary)).toMatch(
-    /^1 error and no warnings\. 3 files were checked; results\.csv is missing, so \d checks did not run\.$/,
+  expect(codes(findings)).toEqual(['ENR-00-file'])
+  const reason = 'The file enrolments.csv is missing.'
+  for (const code of ['LEA-101', 'RES-201', 'ENR-00-reference1'])
+    expect(summary.notRun).toContainEqual({ code, reason })
+  expect(describeVerdict(summary)).toBe(
+    `1 error and no warnings. 3 files were checked; enrolments.csv is missing, so ${summary.notRun.length} checks did not run.`,
   )
 })

@@ -5,26 +5,19 @@ import { sumExactly } from '../src/engines/checking/engine/millionths.ts'
 import { compareNumbers, compileNumber, trimNumber } from '../src/engines/checking/engine/numbers.ts'
 import { isExact } from '../src/foundation/text/exact-number.ts'
 import { check } from './support/checking.ts'
-import { writeDefinition } from './support/definition.ts'
+import { define } from './support/definition.ts'
 import { cases } from './support/properties.ts'
 
 /** A definition of one file with an id and a value; `more` is added to its schema. */
-function define(value: object, more: object = {}, others: readonly object[] = []): string {
-  const resource = {
-    name: 'things',
-    path: 'things.csv',
-    'mahi:code': 'THI',
-    schema: { fields: [{ name: 'id' }, { name: 'value', ...value }, ...others], ...more },
-  }
-  return writeDefinition({ name: 'values', version: '1', resources: [resource] }, {})
-}
+const defineValue = (value: object, more: object = {}, others: readonly object[] = []) =>
+  define({ things: { fields: [{ name: 'id' }, { name: 'value', ...value }, ...others], ...more } })
 
 /** The values of a field that have a finding. */
 async function refusedOf(field: object, values: readonly string[]): Promise<string[]> {
   const lines = values.map((value, index) => `${index},"${value.replaceAll('"', '""')}"\n`)
   const { findings } = await check(
     { 'things.csv': `id,value\n${lines.join('')}` },
-    { definition: define(field) },
+    { definition: defineValue(field) },
   )
   return findings.map(({ line }) => values[line - 2] ?? '')
 }
@@ -188,7 +181,7 @@ describe('accepted and refused values of', () => {
       { name: 'part', ...number },
       { name: 'other', ...number },
     ]
-    const definition = define(number, { uniqueKeys: [['value']], 'mahi:recordChecks': [sum] }, others)
+    const definition = defineValue(number, { uniqueKeys: [['value']], 'mahi:recordChecks': [sum] }, others)
     const text = 'id;value;part;other\n1;1.000,5;,5;1E3\n2;1.000,50;999,5;1\n3;3;2;2\n'
     const { findings } = await check({ 'things.csv': text }, { definition })
     expect(findings.map(({ line, errorCode }) => `${line} ${errorCode}`)).toEqual([
@@ -201,13 +194,13 @@ describe('accepted and refused values of', () => {
 test('messages show characters that nobody sees', async () => {
   const { findings } = await check(
     { 'things.csv': 'id,value\n1,a\u200b\u00ad\n' },
-    { definition: define({ constraints: { enum: ['a'] } }) },
+    { definition: defineValue({ constraints: { enum: ['a'] } }) },
   )
   expect(findings[0]?.errorDescription).toBe('value is "a\\u200b\\u00ad", but must be a.')
 })
 
 test('the fields of a primary key must have a value, and those of a unique key need not', async () => {
-  const definition = define({}, { primaryKey: ['id', 'value'] })
+  const definition = defineValue({}, { primaryKey: ['id', 'value'] })
   const { findings } = await check({ 'things.csv': 'id,value\n1,\n,2\n1,2\n1,2\n' }, { definition })
   expect(findings.map(({ errorCode, line }) => [errorCode, line])).toEqual([
     ['THI-02-required', 2],
@@ -216,13 +209,16 @@ test('the fields of a primary key must have a value, and those of a unique key n
   ])
   const unique = await check(
     { 'things.csv': 'id,value\n1,\n1,\n' },
-    { definition: define({}, { uniqueKeys: [['value']] }) },
+    { definition: defineValue({}, { uniqueKeys: [['value']] }) },
   )
   expect(unique.findings).toEqual([])
 })
 
 test('numbers of JSON keep all of their digits, as keys and in findings', async () => {
-  const definition = define({ type: 'integer', constraints: { maximum: 9 } }, { uniqueKeys: [['value']] })
+  const definition = defineValue(
+    { type: 'integer', constraints: { maximum: 9 } },
+    { uniqueKeys: [['value']] },
+  )
   const numbers = [
     '9007199254740993',
     '9007199254740992',
@@ -273,7 +269,7 @@ describe('exact arithmetic', () => {
   })
 
   test('a sum is right whatever the size of its parts', async () => {
-    const definition = define(
+    const definition = defineValue(
       { type: 'number' },
       { 'mahi:recordChecks': [{ kind: 'sum', code: 'THI-101', total: 'value', parts: ['a', 'b'] }] },
       [
@@ -303,13 +299,13 @@ describe('exact arithmetic', () => {
     const order = ordered(false)
     const equal = { 'things.csv': 'id,value,a\n1,10,10.0\n' }
     for (const strict of [false, true]) {
-      const definition = define({ type: 'integer' }, ordered(strict), [{ name: 'a', type: 'number' }])
+      const definition = defineValue({ type: 'integer' }, ordered(strict), [{ name: 'a', type: 'number' }])
       expect((await check(equal, { definition })).findings).toHaveLength(strict ? 1 : 0)
     }
-    const numbers = define({ type: 'integer' }, order, [{ name: 'a', type: 'number' }])
+    const numbers = defineValue({ type: 'integer' }, order, [{ name: 'a', type: 'number' }])
     const files = { 'things.csv': 'id,value,a\n1,9007199254740993,9007199254740992\n2,9,10.0\n3,10,9.99\n' }
     expect((await check(files, { definition: numbers })).findings.map(({ line }) => line)).toEqual([2, 4])
-    const times = define({ type: 'datetime' }, order, [{ name: 'a', type: 'datetime' }])
+    const times = defineValue({ type: 'datetime' }, order, [{ name: 'a', type: 'datetime' }])
     const given =
       'id,value,a\n1,2025-02-17T09:30:00+13:00,2025-02-16T21:00:00Z\n2,2025-02-17T09:30:00Z,2025-02-17T09:30:00+13:00\n'
     const { findings } = await check({ 'things.csv': given }, { definition: times })

@@ -74,3 +74,22 @@ export function writeDefinition(
 ): string {
   return writeFiles({ 'datapackage.json': JSON.stringify(descriptor), ...files })
 }
+
+/** A file of `define`: its fields, what else its schema has, and properties of its resource. */
+interface Table {
+  readonly fields: readonly object[]
+  readonly resource?: object
+  readonly [property: string]: unknown
+}
+
+/** Writes a definition to a new folder: its tables by name, whose codes begin with three letters of it. */
+export function define(
+  tables: Readonly<Record<string, Table>>,
+  more: object = {},
+  files: Readonly<Record<string, string>> = {},
+): string {
+  const resources = Object.entries(tables).map(([name, { resource, ...schema }]) => {
+    return { name, path: `${name}.csv`, 'mahi:code': name.slice(0, 3).toUpperCase(), schema, ...resource }
+  })
+  return writeDefinition({ name: 'test', version: '1', resources, ...more }, files)
+}

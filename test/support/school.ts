@@ -1,5 +1,5 @@
 import { renderRecord } from '../../src/engines/records/index.ts'
-import { writeDefinition } from './definition.ts'
+import { define } from './definition.ts'
 
 type Row = Record<string, string>
 /** The records of each file of a school; they may be changed. */
@@ -43,80 +43,56 @@ join courses on courses.code = enrolments.course where learners.fee is null and 
   ),
 }
 
-const required = { constraints: { required: true } }
+const required = (name: string) => ({ name, constraints: { required: true } })
+const start = { ...required('start'), type: 'date' }
+const fee = { name: 'fee', type: 'number' }
 const to = (fields: string, resource: string, other: string) => ({
   fields,
   reference: { resource, fields: other },
 })
-const file = (name: string, code: string, fields: readonly object[], more: object) => ({
-  name,
-  path: `${name}.csv`,
-  'mahi:code': code,
-  'mahi:record': { studentId: name === 'learners' ? 'id' : name === 'courses' ? undefined : 'learner' },
-  schema: { fields, ...more },
-})
+const of = (studentId: string) => ({ 'mahi:record': { studentId } })
+const by = [{ resource: 'enrolments', fields: ['learner'] }]
 
-const DESCRIPTOR = {
-  name: 'school',
-  version: '1',
-  resources: [
-    file(
-      'learners',
-      'LEA',
-      [
-        { name: 'id', constraints: { required: true, pattern: 'S[0-9]+' } },
-        { name: 'name' },
-        { name: 'born', type: 'date' },
-        { name: 'fee', type: 'number' },
-      ],
-      {
-        primaryKey: 'id',
-        'mahi:recordChecks': [
-          {
-            kind: 'referenced',
-            code: 'LEA-101',
-            fields: ['id'],
-            by: [{ resource: 'enrolments', fields: ['learner'] }],
-          },
-        ],
-      },
-    ),
-    file(
-      'courses',
-      'CRS',
-      [{ name: 'code', ...required }, { name: 'title' }, { name: 'fee', type: 'number' }],
-      {
-        primaryKey: 'code',
-      },
-    ),
-    file(
-      'enrolments',
-      'ENR',
-      [
-        { name: 'learner', ...required },
-        { name: 'course', ...required },
-        { name: 'start', type: 'date', ...required },
-        { name: 'ended', constraints: { enum: ['Y', 'N'] } },
-      ],
-      { foreignKeys: [to('learner', 'learners', 'id'), to('course', 'courses', 'code')] },
-    ),
-    file(
-      'results',
-      'RES',
-      [
-        { name: 'learner', ...required },
-        { name: 'course', ...required },
-        { name: 'start', type: 'date', ...required },
-        { name: 'grade', constraints: { enum: ['A', 'B'] } },
-      ],
-      { foreignKeys: [to('learner', 'learners', 'id')] },
-    ),
-  ],
+const TABLES = {
+  learners: {
+    fields: [
+      { name: 'id', constraints: { required: true, pattern: 'S[0-9]+' } },
+      { name: 'name' },
+      { name: 'born', type: 'date' },
+      fee,
+    ],
+    primaryKey: 'id',
+    'mahi:recordChecks': [{ kind: 'referenced', code: 'LEA-101', fields: ['id'], by }],
+    resource: of('id'),
+  },
+  courses: {
+    fields: [required('code'), { name: 'title' }, fee],
+    primaryKey: 'code',
+    resource: { 'mahi:code': 'CRS' },
+  },
+  enrolments: {
+    fields: [
+      ...['learner', 'course'].map(required),
+      start,
+      { name: 'ended', constraints: { enum: ['Y', 'N'] } },
+    ],
+    foreignKeys: [to('learner', 'learners', 'id'), to('course', 'courses', 'code')],
+    resource: of('learner'),
+  },
+  results: {
+    fields: [
+      ...['learner', 'course'].map(required),
+      start,
+      { name: 'grade', constraints: { enum: ['A', 'B'] } },
+    ],
+    foreignKeys: [to('learner', 'learners', 'id')],
+    resource: of('learner'),
+  },
 }
 
 /** A definition of four files that need each other: by references, and by rules about records that are not there. */
 export function writeSchool(): string {
-  return writeDefinition(DESCRIPTOR, RULES)
+  return define(TABLES, {}, RULES)
 }
 
 /** Records without faults: learners that are enrolled in courses, each of which pays or is paid for. */
@@ -149,12 +125,10 @@ export function makeSchool(): School {
 /** The text of each file. */
 export function renderSchool(school: Partial<School>): Record<string, string> {
   return Object.fromEntries(
-    DESCRIPTOR.resources.flatMap(({ name, path, schema }) => {
-      const rows = school[name as keyof School]
-      if (rows === undefined) return []
-      const columns = (schema.fields as readonly { name: string }[]).map((field) => field.name)
+    Object.entries(school).map(([name, rows]) => {
+      const columns = TABLES[name as keyof School].fields.map((field) => field.name)
       const lines = rows.map((row) => renderRecord(columns.map((column) => row[column] ?? '')))
-      return [[path, [columns.join(), ...lines, ''].join('\n')]]
+      return [`${name}.csv`, [columns.join(), ...lines, ''].join('\n')]
     }),
   )
 }
