@@ -267,16 +267,13 @@ describe('an operator', () => {
     const send = (path: string, fields?: Record<string, string>) =>
       console.service.app.inject({
         ...(fields === undefined ? { headers: { host: 'localhost', cookie } } : describeForm(fields, cookie)),
-        url: `/console/operator/organisations${path}`,
+        url: `/console/operator/organisations/${path}`,
       })
-    expect((await send('')).body).toMatch(/<a href="\/console\/operator\/organisations\/1001">1001<\/a>/)
-    const suspended = await send('/1001/suspend', { reason: 'Asked for' })
-    const shown = '/console/operator/organisations/1001?notice=suspended'
-    expect([suspended.statusCode, suspended.headers.location]).toEqual([303, shown])
-    expect((await send('/1001?notice=suspended')).body).toMatch(/is suspended\.[\s\S]*Asked for[\s\S]*Resume/)
-    expect((await send('/1001/resume', {})).statusCode).toBe(303)
-    expect((await send('/1001')).body).toContain('Suspend</button>')
-    expect((await send('/nobody')).statusCode).toBe(404)
+    expect((await send('1001/suspend', { reason: 'Asked for' })).statusCode).toBe(303)
+    expect((await send('1001')).body).toMatch(/Asked for[\s\S]*Resume/)
+    expect((await send('1001/resume', {})).statusCode).toBe(303)
+    expect((await send('1001')).body).toContain('Suspend</button>')
+    expect((await send('nobody')).statusCode).toBe(404)
   })
 })
 
