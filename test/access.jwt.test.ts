@@ -181,6 +181,7 @@ describe('claims', () => {
     ['a start more than a minute ahead', () => ({ nbf: now() + 70 })],
   ]
   test('a token that is not for this service, or not now, is refused', async () => {
+    holdClock()
     const { issuer, key, service } = await start()
     for (const [name, claims] of refused) {
       const response = await ask(service, await issuer.sign(key, claims()))
@@ -199,6 +200,7 @@ describe('claims', () => {
     ['a scope in scp, a list', () => ({ scope: undefined, scp: ['occupations:read'] })],
   ]
   test('each form of audience and scope is accepted, and a clock that differs by less than a minute', async () => {
+    holdClock()
     const { issuer, key, service } = await start()
     for (const [name, claims] of taken)
       expect(await statusOf(service, await issuer.sign(key, claims())), name).toBe(200)
