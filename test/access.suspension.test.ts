@@ -218,46 +218,31 @@ describe('an operator', () => {
     expect((await operate('DELETE', '/organisations/1001/suspension')).status).toBe(200)
   })
 
-  test('does the same with commands, which say what was done and what to do', async () => {
+  test('does the same with commands', async () => {
     const mahi = await new InstallationHere().migrate()
     await mahi.runJson(['keys', 'create', '--client', 'docs', '--eid', '1001'])
-    const unknown = await mahi.run(['organisations', 'suspend', '9'])
-    expect(unknown.code).toBe(1)
-    expect(unknown.stderr).toMatch(
-      /no key covers the organisation "9", and it has no submission\. Nothing was changed\. .*--unknown/,
-    )
-    const idle = await mahi.run(['organisations', 'resume', '1001'])
-    expect([idle.code, idle.stderr]).toEqual([
-      1,
-      expect.stringMatching(/"1001" is not suspended\. Nothing was changed/),
-    ])
-    const suspended = await mahi.run([
-      'organisations',
-      'suspend',
-      '1001',
-      '--reason',
-      'Asked for by the agency',
-    ])
-    expect([suspended.code, suspended.stderr]).toEqual([
-      0,
-      expect.stringMatching(
-        /Runs that were cancelled: 0\..*resume 1001.*"audit":"suspended","eid":"1001","by":/s,
-      ),
-    ])
-    expect((await mahi.run(['organisations', 'list'])).stdout).toMatch(
-      /^1001 +Suspended +since \S+ +1 valid key, 0 submissions +Asked for by the agency$/m,
-    )
+    for (const refused of [
+      ['suspend', '9'],
+      ['resume', '1001'],
+      ['usage', '9'],
+    ]) {
+      const { code, stderr } = await mahi.run(['organisations', ...refused])
+      expect([refused, code, stderr]).toEqual([refused, 1, expect.stringContaining('Nothing was changed')])
+    }
+    const suspend = ['organisations', 'suspend', '1001', '--reason', 'Asked for by the agency']
+    const suspended = await mahi.run(suspend)
+    const audited = expect.stringMatching(/cancelled: 0\..*"audit":"suspended","eid":"1001","by":/s)
+    expect([suspended.code, suspended.stderr]).toEqual([0, audited])
     // A note that came over HTTP can have any characters.
     await withDatabase(mahi.databaseUrl, (database) =>
       storeSuspension(database, { eid: '1001', reason: 'Asked\u001b[2J for' }),
     )
-    expect((await mahi.run(['organisations', 'list'])).stdout).toContain('Asked\\u001b[2J for\n')
+    expect((await mahi.run(['organisations', 'list'])).stdout).toMatch(
+      /^1001 +Suspended +since \S+ +1 valid key, 0 submissions +Asked\\u001b\[2J for$/m,
+    )
     expect(await mahi.runJson(['organisations', 'suspend', '9', '--unknown'])).toMatchObject({ eid: '9' })
     expect((await mahi.run(['organisations', 'resume', '9'])).code).toBe(0)
     expect((await mahi.run(['organisations', 'usage'])).stdout).toMatch(/^EID +Submissions.*\n1001 +0 /)
-    expect((await mahi.run(['organisations', 'usage', '9'])).stderr).toMatch(
-      /no key covers the organisation "9"/,
-    )
   })
 
   test('suspends and resumes one in the console', async () => {
