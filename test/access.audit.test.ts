@@ -28,68 +28,30 @@ describe('a refusal is logged with its reason, which a caller without a valid cr
     const foreign = await service.createKey({ client: 'foreign', eids: ['2002'] })
     await service.publish([], { token: 'submission-0001' })
     const own = service.key.slice(0, 'mahi_0123456789ab'.length)
-    const place = { operation: 'occupations', address: '127.0.0.1' }
     const jwt = await issuer.sign(await issuer.addKey(), { aud: 'somebody else' })
-
-    const cases: [string, string, Record<string, string>, Record<string, unknown>][] = [
-      ['nothing', '/v1/occupations', {}, { reason: 'missing', ...place }],
-      ['what is no key', '/v1/occupations', { 'x-api-key': 'wrong' }, { reason: 'unknown', ...place }],
-      [
-        'an unknown key',
-        '/v1/occupations',
-        { 'x-api-key': `mahi_000000000000_${'A'.repeat(43)}` },
-        { reason: 'unknown', ...place },
-      ],
-      [
-        'a key with a wrong secret',
-        '/v1/occupations',
-        { 'x-api-key': `${own}_${'A'.repeat(43)}` },
-        { reason: 'secret', ...place, key: own, client: 'tests' },
-      ],
-      [
-        'a key that has expired',
-        '/v1/occupations',
-        { 'x-api-key': expired.key },
-        { reason: 'expired', ...place, key: expired.id, client: 'late' },
-      ],
-      ['a JWT', '/v1/occupations', { authorization: `Bearer ${jwt}` }, { reason: 'jwt', ...place }],
-      [
-        'another client',
-        '/v1/occupations',
-        { 'x-api-key': service.key, 'x-client-id': 'other' },
-        { reason: 'client', ...place, key: own, client: 'tests' },
-      ],
-      [
-        'no scope',
-        '/v1/occupations',
-        { 'x-api-key': narrow.key },
-        { reason: 'scope', ...place, key: narrow.id, client: 'narrow' },
-      ],
-      [
-        'another EID',
-        RESULTS,
-        { 'x-api-key': foreign.key, eid: '1001' },
-        {
-          reason: 'submission',
-          operation: 'validation-results',
-          address: '127.0.0.1',
-          key: foreign.id,
-          client: 'foreign',
-        },
-      ],
+    const keyed = ({ id, client }: { id: string; client: string }) => ({ key: id, client })
+    const tests = keyed({ id: own, client: 'tests' })
+    const cases: [reason: string, Record<string, string>, Record<string, string>, string?][] = [
+      ['missing', {}, {}],
+      ['unknown', { 'x-api-key': 'wrong' }, {}],
+      ['secret', { 'x-api-key': `${own}_${'A'.repeat(43)}` }, tests],
+      ['expired', { 'x-api-key': expired.key }, keyed(expired)],
+      ['jwt', { authorization: `Bearer ${jwt}` }, {}],
+      ['client', { 'x-api-key': service.key, 'x-client-id': 'other' }, tests],
+      ['scope', { 'x-api-key': narrow.key }, keyed(narrow)],
+      ['submission', { 'x-api-key': foreign.key, eid: '1001' }, keyed(foreign), RESULTS],
     ]
     await until(() => auditOf(service).length >= 3 || undefined)
     const bodies = new Set<string>()
-    for (const [name, url, headers, line] of cases) {
+    for (const [reason, headers, of, url = '/v1/occupations'] of cases) {
       service.log.length = 0
       const response = await service.request({ url, headers })
-      expect([name, response.statusCode]).toEqual([name, 401])
+      expect([reason, response.statusCode]).toEqual([reason, 401])
       // Only the holder of a valid credential is told.
-      if (line.reason !== 'scope' && line.reason !== 'submission')
+      if (reason !== 'scope' && reason !== 'submission')
         bodies.add(response.body.replace(/urn:uuid:[\w-]+/, ''))
-      // The second key that there is not is counted with the first.
-      const lines = name === 'an unknown key' ? [] : [{ audit: 'refused', ...line }]
-      expect([name, auditOf(service)]).toEqual([name, lines])
+      const operation = url === RESULTS ? 'validation-results' : 'occupations'
+      expect(auditOf(service)).toEqual([{ audit: 'refused', reason, operation, address: '127.0.0.1', ...of }])
     }
     expect(bodies.size).toBe(1)
   })

@@ -1,4 +1,5 @@
 import { createHmac, hash } from 'node:crypto'
+import type { ServerResponse } from 'node:http'
 import { setImmediate } from 'node:timers/promises'
 import fc from 'fast-check'
 import { exportJWK, exportSPKI, generateKeyPair } from 'jose'
@@ -101,15 +102,9 @@ describe('signatures', () => {
     const { publicKey, privateKey } = await generateKeyPair('RS256')
     const jwk = await exportJWK(publicKey)
     const forge = (header: object) => issuer.sign({ algorithm: 'RS256', jwk: {}, privateKey }, {}, header)
-    for (const header of [
-      {},
-      { kid: 'other' },
-      { kid: known.jwk.kid },
-      { kid: known.jwk.kid, jwk },
-      { jwk },
-    ]) {
+    const { kid } = known.jwk
+    for (const header of [{}, { kid: 'other' }, { kid }, { kid, jwk }, { jwk }])
       expect(await statusOf(service, await forge(header))).toBe(401)
-    }
   })
 
   test('the key of one algorithm verifies no other, and a token without a key id needs one key that fits', async () => {
@@ -117,11 +112,11 @@ describe('signatures', () => {
     // A malformed key does not invalidate the others.
     issuer.shown.push({ kty: 'RSA', kid: 'broken', alg: 'RS256' }, { kty: 'XYZ', kid: 'odd' })
     const ec = await issuer.addKey('ES256')
-    const rsa = await issuer.addKey('EdDSA')
+    const ed = await issuer.addKey('EdDSA')
     const service = await Service.start(issuer.settings)
-    expect(await statusOf(service, await issuer.sign({ ...rsa, jwk: ec.jwk }))).toBe(401)
-    expect(await statusOf(service, await issuer.sign({ ...ec, jwk: rsa.jwk }))).toBe(401)
-    expect(await statusOf(service, await issuer.sign({ ...rsa, jwk: {} }))).toBe(200)
+    expect(await statusOf(service, await issuer.sign({ ...ed, jwk: ec.jwk }))).toBe(401)
+    expect(await statusOf(service, await issuer.sign({ ...ec, jwk: ed.jwk }))).toBe(401)
+    expect(await statusOf(service, await issuer.sign({ ...ed, jwk: {} }))).toBe(200)
   })
 
   test('a token with any character changed is refused', async () => {
@@ -178,8 +173,15 @@ describe('claims', () => {
     ['an expiry that is text', () => ({ exp: String(now() + 600) })],
     ['an expiry more than a minute ago', () => ({ exp: now() - 61 })],
     ['a start more than a minute ahead', () => ({ nbf: now() + 70 })],
+    ['no scope', () => ({ scope: undefined })],
+    ['a shorter scope', () => ({ scope: 'occupations' })],
+    ['a longer scope', () => ({ scope: 'occupations:read:more' })],
+    ['a scope in an object', () => ({ scope: { 'occupations:read': true } })],
+    ['a scope in a list of lists', () => ({ scope: [['occupations:read']] })],
+    ['a scope only in scp', () => ({ scope: 'validation-results:read', scp: 'occupations:read' })],
   ]
   test('a token that is not for this service, or not now, is refused', async () => {
+    holdClock()
     const { issuer, key, service } = await start()
     for (const [name, claims] of refused) {
       const response = await ask(service, await issuer.sign(key, claims()))
@@ -198,6 +200,7 @@ describe('claims', () => {
     ['a scope in scp, a list', () => ({ scope: undefined, scp: ['occupations:read'] })],
   ]
   test('each form of audience and scope is accepted, and a clock that differs by less than a minute', async () => {
+    holdClock()
     const { issuer, key, service } = await start()
     for (const [name, claims] of taken)
       expect(await statusOf(service, await issuer.sign(key, claims())), name).toBe(200)
@@ -212,20 +215,6 @@ describe('claims', () => {
       const header = typ === undefined ? {} : { typ }
       expect([typ, await statusOf(service, await issuer.sign(key, {}, header))]).toEqual([typ, 200])
     }
-  })
-
-  test('without the scope there is no catalogue', async () => {
-    const { issuer, key, service } = await start()
-    for (const claims of [
-      { scope: undefined },
-      { scope: '' },
-      { scope: 'occupations' },
-      { scope: 'occupations:read:more' },
-      { scope: { 'occupations:read': true } },
-      { scope: [['occupations:read']] },
-      { scope: 'validation-results:read', scp: 'occupations:read' },
-    ])
-      expect(await statusOf(service, await issuer.sign(key, claims)), JSON.stringify(claims)).toBe(401)
   })
 
   test('a token is valid until it expires, even if it is cached', async () => {
@@ -265,15 +254,9 @@ describe('the caller', () => {
   test('requests are counted by issuer, subject and client, whichever token they carry', async () => {
     const { issuer, key, service } = await start(undefined, { RATE_LIMIT_OCCUPATIONS: '2/600' })
     const statuses = []
-    for (const claims of [
-      { jti: '1' },
-      { jti: '2' },
-      { jti: '3' },
-      { sub: 'another' },
-      { client_id: 'another' },
-    ]) {
+    const others = [{ sub: 'another' }, { client_id: 'another' }]
+    for (const claims of [{ jti: '1' }, { jti: '2' }, { jti: '3' }, ...others])
       statuses.push(await statusOf(service, await issuer.sign(key, claims)))
-    }
     expect(statuses).toEqual([200, 200, 429, 200, 200])
   })
 
@@ -323,15 +306,17 @@ describe('organisations', () => {
     return { results }
   }
 
-  test('a token can read the results of an organisation in its claim', async () => {
+  test('a token can read the results of an organisation in its claim, which JWT_EID_CLAIM names', async () => {
     const { results } = await startWithSubmission()
     const response = await results({ eid: '1001' })
-    expect(response.statusCode).toBe(200)
     expect(response.json()).toMatchObject({ totalCount: 1, results: [{ localId: 'L1' }] })
-    expect((await results({ eid: ['2002', '1001'] })).statusCode).toBe(200)
     // Some providers issue digits as a number.
-    expect((await results({ eid: 1001 })).statusCode).toBe(200)
-    expect((await results({ eid: [2002, 1001] })).statusCode).toBe(200)
+    for (const eid of [['2002', '1001'], 1001, [2002, 1001]])
+      expect([eid, (await results({ eid })).statusCode]).toEqual([eid, 200])
+    const claim = 'https://mahi.example/organisations'
+    const other = await startWithSubmission({ JWT_EID_CLAIM: claim })
+    expect((await other.results({ eid: undefined, [claim]: ['1001'] })).statusCode).toBe(200)
+    expect((await other.results({ eid: '1001' })).statusCode).toBe(401)
   })
 
   test('every other claim gets a refusal that says what the token covers', async () => {
@@ -360,13 +345,6 @@ describe('organisations', () => {
     const refuse = async (...request: Parameters<typeof results>) => (await results(...request)).json().detail
     expect(await refuse({ scope: 'occupations:read' })).toContain('lacks the scope validation-results:read.')
     expect(await refuse({}, '2002')).toContain('This credential covers organisation 1001, not 2002.')
-  })
-
-  test('JWT_EID_CLAIM names the claim', async () => {
-    const claim = 'https://mahi.example/organisations'
-    const { results } = await startWithSubmission({ JWT_EID_CLAIM: claim })
-    expect((await results({ eid: undefined, [claim]: ['1001'] })).statusCode).toBe(200)
-    expect((await results({ eid: '1001' })).statusCode).toBe(401)
   })
 })
 
@@ -464,49 +442,26 @@ describe('an unavailable JWKS URL', () => {
     expect(await statusOf(service, await issuer.sign(key))).toBe(200)
   })
 
-  test('a request to a URL that never responds times out', async () => {
-    const issuer = await Issuer.start()
-    const key = await issuer.addKey()
-    issuer.answer = () => undefined
-    const service = await Service.start(issuer.settings)
-    expect(await statusOf(service, await issuer.sign(key))).toBe(503)
-  })
-
-  test('an endless JWK Set is aborted, and the token may be sent again', async () => {
-    const issuer = await Issuer.start()
-    const key = await issuer.addKey()
-    let sent = 0
-    let closed = false
-    issuer.answer = (_request, response) => {
-      const chunk = ' '.repeat(64 * 1024)
-      const write = () => {
-        while (!closed && response.write(chunk)) sent += chunk.length
-        sent += chunk.length
-      }
-      response.on('drain', write).on('close', () => {
-        closed = true
-      })
-      write()
+  const endless = (response: ServerResponse) => {
+    const chunk = ' '.repeat(64 * 1024)
+    const write = () => {
+      while (!response.destroyed && response.write(chunk));
     }
-    const service = await Service.start(issuer.settings)
-    expect(await statusOf(service, await issuer.sign(key))).toBe(503)
-    await until(() => closed || undefined)
-    expect(sent).toBeLessThan(32 * 1024 * 1024)
-    const [line = ''] = linesOf(service, 'the JWKS URL returned no keys')
-    expect(line).toContain('larger than 1048576 bytes')
-  })
-
-  test.each([
-    ['an error', 500, '{"keys":[]}'],
-    ['not JSON', 200, '<html>'],
-    ['no key set', 200, '{"keys":{}}'],
-    ['a redirection', 302, ''],
-  ])('%s in place of the keys counts as no answer', async (_, status, body) => {
+    response.on('drain', write)
+    write()
+  }
+  test.each<[string, (response: ServerResponse) => void]>([
+    ['an error', (response) => response.writeHead(500).end('{"keys":[]}')],
+    ['not JSON', (response) => response.end('<html>')],
+    ['no key set', (response) => response.end('{"keys":{}}')],
+    ['a redirection', (response) => response.writeHead(302, { location: '/elsewhere' }).end()],
+    ['an endless set', endless],
+    ['nothing', () => undefined],
+  ])('%s in place of the keys counts as no answer', async (_, answer) => {
     const clock = holdClock()
     const { issuer, key, service } = await start()
     expect(await statusOf(service, await issuer.sign(key))).toBe(200)
-
-    issuer.answer = (_request, response) => response.writeHead(status, { location: '/elsewhere' }).end(body)
+    issuer.answer = (_request, response) => answer(response)
     clock.advance(120)
     expect(await statusOf(service, await issuer.sign(key))).toBe(200)
     expect(await statusOf(service, await issuer.sign({ ...key, jwk: { kid: 'unknown' } }))).toBe(401)

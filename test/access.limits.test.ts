@@ -1,5 +1,4 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
-import { Connection, exchange } from './support/connection.ts'
 import { Service } from './support/service.ts'
 
 const RESULTS = '/v1/submissions/submission-0001/validation-results'
@@ -203,16 +202,6 @@ describe('an address has a limit of failed credentials', () => {
     expect(await statuses(2, ask)).toEqual([401, 429])
   })
 
-  test('which X-Forwarded-For does not change, unless the proxy is trusted', async () => {
-    const service = await Service.start({ RATE_LIMIT_FAILED_CREDENTIALS: '2/60' })
-    const answers: number[] = []
-    for (const spoofed of ['192.0.2.1', '192.0.2.2', '192.0.2.3']) {
-      const headers = { 'x-forwarded-for': spoofed, forwarded: `for=${spoofed}`, 'x-real-ip': spoofed }
-      answers.push((await wrong(service, '10.0.0.1', headers)()).statusCode)
-    }
-    expect(answers).toEqual([401, 401, 429])
-  })
-
   test('by the address from the trusted proxy, not from the caller', async () => {
     const service = await Service.start({
       RATE_LIMIT_FAILED_CREDENTIALS: '2/60',
@@ -228,7 +217,12 @@ describe('an address has a limit of failed credentials', () => {
     expect((await from('10.1.2.3', '192.0.2.1, 10.0.0.1')()).statusCode).toBe(429)
     // Who comes directly is no proxy, whatever it sends.
     expect(await statuses(3, from('10.0.0.2', '192.0.2.9'))).toEqual([401, 401, 429])
-    expect((await from('10.0.0.2', '192.0.2.10')()).statusCode).toBe(429)
+    const headers = {
+      'x-forwarded-for': '192.0.2.10',
+      forwarded: 'for=192.0.2.10',
+      'x-real-ip': '192.0.2.10',
+    }
+    expect((await wrong(service, '10.0.0.2', headers)()).statusCode).toBe(429)
   })
 })
 
@@ -242,18 +236,6 @@ test('a limit that is off counts nothing and sends no headers', async () => {
       expect(response.headers).not.toHaveProperty('ratelimit-policy')
     }
   }
-})
-
-test('a client that disconnects before it is counted causes no error', async () => {
-  const service = await Service.start({ RATE_LIMIT_FAILED_CREDENTIALS: '2/60' })
-  const request = 'GET /v1/occupations HTTP/1.1\r\nHost: a\r\nX-API-Key: wrong\r\n\r\n'
-  service.app.server.prependOnceListener('request', ({ socket }) => socket.destroy())
-  await (await Connection.open(service)).send(request).readToEnd()
-  expect((await exchange(service, request)).status).toBe(401)
-  const complaints = service.log
-    .map((line) => JSON.parse(line))
-    .filter(({ level, audit }) => level !== 'info' && level !== 'debug' && !audit)
-  expect(complaints).toEqual([])
 })
 
 test('the limits are 600 and 120 a minute, and 30 failed credentials, unless set otherwise', async () => {

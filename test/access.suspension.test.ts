@@ -218,46 +218,31 @@ describe('an operator', () => {
     expect((await operate('DELETE', '/organisations/1001/suspension')).status).toBe(200)
   })
 
-  test('does the same with commands, which say what was done and what to do', async () => {
+  test('does the same with commands', async () => {
     const mahi = await new InstallationHere().migrate()
     await mahi.runJson(['keys', 'create', '--client', 'docs', '--eid', '1001'])
-    const unknown = await mahi.run(['organisations', 'suspend', '9'])
-    expect(unknown.code).toBe(1)
-    expect(unknown.stderr).toMatch(
-      /no key covers the organisation "9", and it has no submission\. Nothing was changed\. .*--unknown/,
-    )
-    const idle = await mahi.run(['organisations', 'resume', '1001'])
-    expect([idle.code, idle.stderr]).toEqual([
-      1,
-      expect.stringMatching(/"1001" is not suspended\. Nothing was changed/),
-    ])
-    const suspended = await mahi.run([
-      'organisations',
-      'suspend',
-      '1001',
-      '--reason',
-      'Asked for by the agency',
-    ])
-    expect([suspended.code, suspended.stderr]).toEqual([
-      0,
-      expect.stringMatching(
-        /Runs that were cancelled: 0\..*resume 1001.*"audit":"suspended","eid":"1001","by":/s,
-      ),
-    ])
-    expect((await mahi.run(['organisations', 'list'])).stdout).toMatch(
-      /^1001 +Suspended +since \S+ +1 valid key, 0 submissions +Asked for by the agency$/m,
-    )
+    for (const refused of [
+      ['suspend', '9'],
+      ['resume', '1001'],
+      ['usage', '9'],
+    ]) {
+      const { code, stderr } = await mahi.run(['organisations', ...refused])
+      expect([refused, code, stderr]).toEqual([refused, 1, expect.stringContaining('Nothing was changed')])
+    }
+    const suspend = ['organisations', 'suspend', '1001', '--reason', 'Asked for by the agency']
+    const suspended = await mahi.run(suspend)
+    const audited = expect.stringMatching(/cancelled: 0\..*"audit":"suspended","eid":"1001","by":/s)
+    expect([suspended.code, suspended.stderr]).toEqual([0, audited])
     // A note that came over HTTP can have any characters.
     await withDatabase(mahi.databaseUrl, (database) =>
       storeSuspension(database, { eid: '1001', reason: 'Asked\u001b[2J for' }),
     )
-    expect((await mahi.run(['organisations', 'list'])).stdout).toContain('Asked\\u001b[2J for\n')
+    expect((await mahi.run(['organisations', 'list'])).stdout).toMatch(
+      /^1001 +Suspended +since \S+ +1 valid key, 0 submissions +Asked\\u001b\[2J for$/m,
+    )
     expect(await mahi.runJson(['organisations', 'suspend', '9', '--unknown'])).toMatchObject({ eid: '9' })
     expect((await mahi.run(['organisations', 'resume', '9'])).code).toBe(0)
     expect((await mahi.run(['organisations', 'usage'])).stdout).toMatch(/^EID +Submissions.*\n1001 +0 /)
-    expect((await mahi.run(['organisations', 'usage', '9'])).stderr).toMatch(
-      /no key covers the organisation "9"/,
-    )
   })
 
   test('suspends and resumes one in the console', async () => {
@@ -267,16 +252,13 @@ describe('an operator', () => {
     const send = (path: string, fields?: Record<string, string>) =>
       console.service.app.inject({
         ...(fields === undefined ? { headers: { host: 'localhost', cookie } } : describeForm(fields, cookie)),
-        url: `/console/operator/organisations${path}`,
+        url: `/console/operator/organisations/${path}`,
       })
-    expect((await send('')).body).toMatch(/<a href="\/console\/operator\/organisations\/1001">1001<\/a>/)
-    const suspended = await send('/1001/suspend', { reason: 'Asked for' })
-    const shown = '/console/operator/organisations/1001?notice=suspended'
-    expect([suspended.statusCode, suspended.headers.location]).toEqual([303, shown])
-    expect((await send('/1001?notice=suspended')).body).toMatch(/is suspended\.[\s\S]*Asked for[\s\S]*Resume/)
-    expect((await send('/1001/resume', {})).statusCode).toBe(303)
-    expect((await send('/1001')).body).toContain('Suspend</button>')
-    expect((await send('/nobody')).statusCode).toBe(404)
+    expect((await send('1001/suspend', { reason: 'Asked for' })).statusCode).toBe(303)
+    expect((await send('1001')).body).toMatch(/Asked for[\s\S]*Resume/)
+    expect((await send('1001/resume', {})).statusCode).toBe(303)
+    expect((await send('1001')).body).toContain('Suspend</button>')
+    expect((await send('nobody')).statusCode).toBe(404)
   })
 })
 

@@ -117,6 +117,11 @@ function headOf(service: Service, lines: Record<string, string>): string {
 }
 
 test.each([
+  [
+    401,
+    { 'x-api-key': 'wrong', 'content-type': 'application/json', 'content-length': `${BIG}` },
+    Buffer.alloc(BIG, 'x'),
+  ],
   [415, { 'content-type': 'text/plain', 'content-length': `${BIG}` }, Buffer.alloc(BIG, 'x')],
   [413, { 'content-type': 'application/json', 'content-length': `${BIG}` }, Buffer.alloc(BIG, 'x')],
   [

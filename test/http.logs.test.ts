@@ -57,6 +57,11 @@ test('a request is one line: its id, method, route, operation, status, bytes, ti
     expect(ms).toBeTypeOf('number')
     expect(ms).toBeGreaterThanOrEqual(0)
   }
+  await service.request({ method: 'HEAD', url: '/v1/occupations', headers: { 'x-api-key': service.key } })
+  expect(await until(() => linesOf(service).find(({ method }) => method === 'HEAD'))).toMatchObject({
+    bytes: 0,
+    status: 200,
+  })
 })
 
 test('nothing that is secret or personal is in any line, whatever happens', async () => {

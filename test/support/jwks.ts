@@ -1,8 +1,8 @@
 import { once } from 'node:events'
 import { createServer, type RequestListener, type Server } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { type CryptoKey, exportJWK, generateKeyPair, type JWK, type JWTHeaderParameters, SignJWT } from 'jose'
 import { onTestFinished } from 'vitest'
+import { findFreePort } from './free-port.ts'
 
 export interface IssuerKey {
   readonly algorithm: string
@@ -23,10 +23,15 @@ export class Issuer {
   /** How it answers, where that is not with the keys. */
   answer: RequestListener | undefined
   #server: Server | undefined
-  #port = 0
+  readonly #port: number
+
+  private constructor(port: number) {
+    this.#port = port
+  }
 
   static async start(): Promise<Issuer> {
-    const issuer = new Issuer()
+    // It comes back at the same address.
+    const issuer = new Issuer(await findFreePort())
     await issuer.start()
     onTestFinished(() => issuer.stop())
     return issuer
@@ -102,6 +107,5 @@ export class Issuer {
       response.end(JSON.stringify({ keys: this.shown }))
     }).listen(this.#port, '127.0.0.1')
     await once(this.#server, 'listening')
-    this.#port = (this.#server.address() as AddressInfo).port
   }
 }

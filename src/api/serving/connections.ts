@@ -84,10 +84,10 @@ export class Connections {
 }
 
 /** The most bytes that are read and discarded after the last response of a connection. */
-export const MOST_LINGERING = 64 * 2 ** 20
+const MOST_LINGERING = 64 * 2 ** 20
 
 /** The longest time to wait for the client to close, in milliseconds. */
-export const LINGERING_TIME = 5_000
+const LINGERING_TIME = 5_000
 
 const lingering = new WeakSet<Duplex>()
 const stillSending = new WeakSet<Duplex>()

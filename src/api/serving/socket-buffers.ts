@@ -253,7 +253,7 @@ const LINE =
   /^ *\d+: [0-9A-F]+:([0-9A-F]{4}) ([0-9A-F]+:[0-9A-F]{4}) [0-9A-F]{2} (?!00000000)([0-9A-F]{8}):/gm
 
 /** Reads the lists of Linux (`man 5 proc_pid_net`). */
-export async function readSystemQueues(): Promise<Queues> {
+async function readSystemQueues(): Promise<Queues> {
   // Without IPv6, there is no second list.
   const lists = [await readList('tcp'), await readList('tcp6').catch(() => '')]
   return readQueues(lists.join(''))
@@ -263,7 +263,7 @@ export async function readSystemQueues(): Promise<Queues> {
  * The memory that Linux holds for what all TCP connections of the machine have sent and received, in bytes (`man 5
  * proc_pid_net`, `sockstat`); up to 1 MiB for each processor may be missing. Infinite if it is not known.
  */
-export function readSystemMemory(): number {
+function readSystemMemory(): number {
   try {
     const [, pages] = /^TCP:.* mem (\d+)/m.exec(readFileSync('/proc/self/net/sockstat', 'latin1')) ?? []
     return pages === undefined ? Number.POSITIVE_INFINITY : Number(pages) * readPageSize()
