@@ -10,7 +10,7 @@ const long = process.env.TEST_SUITE === 'long' ? [] : ['test/long/**']
 
 /** Tests whose SQL, or whose handling of database errors, can differ between the engines run once for each engine. */
 const onPostgres = [
-  'test/{jobs,occupations,results,submissions}.*.test.ts',
+  'test/{catalogue,jobs,occupations,results,submissions}.*.test.ts',
   'test/access.{audit,credentials,keys,submissions,suspension}.test.ts',
   'test/console.sessions.test.ts',
   'test/http.{deliveries,health,min-revision}.test.ts',

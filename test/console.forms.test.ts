@@ -199,7 +199,7 @@ describe('a browser that leaves', () => {
         expect(await readUse('streams')).toBeGreaterThan(0)
       })
     }
-    await expect.poll(() => readUse('streams'), { timeout: 10_000 }).toBe(0)
+    await expect.poll(() => readUse('streams')).toBe(0)
     expect([...statuses]).toEqual(['HTTP/1.1 200'])
     const whole = await console.service.app.inject({ url: path, headers: { host: 'localhost', cookie } })
     expect(whole.body.length).toBeGreaterThan(findings.length * recordText.length)
@@ -259,7 +259,7 @@ describe('a browser that leaves', () => {
       await visit(`PUT ${path}/files/learners`, `${own}${put}\r\n`, flushed)
       await visit(`POST ${path}/files`, `${own}${multipart}\r\n${form}`, flushed)
     }
-    await expect.poll(() => readUse('uploads'), { timeout: 10_000 }).toBe(0)
+    await expect.poll(() => readUse('uploads')).toBe(0)
     expect(console.service.log.join('')).not.toContain('a page of the console failed')
   })
 })
@@ -285,7 +285,7 @@ test('findings of files with the longest header rows take no memory once they ar
     await call('PUT', `/${token}/files/learners`, `${cells.join()},localId\n1,2\n`, 'text/csv')
     const { runId } = (await call('POST', `/${token}/validation-runs`)).json()
     await expect
-      .poll(async () => (await call('GET', `/${token}/validation-runs/${runId}`)).json(), { timeout: 60_000 })
+      .poll(async () => (await call('GET', `/${token}/validation-runs/${runId}`)).json())
       .toMatchObject({ status: 'Processed' })
     const url = `/console/submissions/${token}/findings/records?file=Learner`
     const page = await console.service.app.inject({ url, headers: { host: 'localhost', cookie } })

@@ -506,6 +506,6 @@ test.skipIf(engine === 'sqlite')(
     expect(sent.statusCode).toBe(503)
 
     proxy.redirect(port)
-    await expect.poll(async () => (await show('/changes')).statusCode, { timeout: 20_000 }).toBe(200)
+    await expect.poll(async () => (await show('/changes')).statusCode).toBe(200)
   },
 )

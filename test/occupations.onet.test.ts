@@ -1,7 +1,6 @@
-import { mkdir, readFile, writeFile } from 'node:fs/promises'
+import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import fc from 'fast-check'
-import { beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, test } from 'vitest'
 import { describeSource, type OnetOptions, readOnet } from '../src/catalogue/onet/import.ts'
 import { readReleaseNumber } from '../src/catalogue/onet/release.ts'
 import { alternatePicker, findSingular, isPlural } from '../src/catalogue/onet/titles.ts'
@@ -10,8 +9,6 @@ import type { OccupationRecord } from '../src/catalogue/records/schema.ts'
 import { InputRefused } from '../src/foundation/faults/faults.ts'
 import type { Fault } from '../src/foundation/faults/user-error.ts'
 import { InstallationHere } from './support/command-here.ts'
-import { cases } from './support/properties.ts'
-import { findRealData } from './support/real-data.ts'
 import { temporaryFolder } from './support/temporary.ts'
 
 /**
@@ -203,71 +200,6 @@ describe('an O*NET release becomes records', () => {
     )
   })
 
-  test('in the order of their codes, each with the file and line that it comes from', async () => {
-    await writeRelease()
-    const places: unknown[] = []
-    for await (const { file, line, value } of readOnet(folder, {})) {
-      places.push([(value as OccupationRecord).occupationCode, file, line])
-    }
-    const file = join(folder, 'Occupation Data.txt')
-    expect(places).toEqual([
-      ['15-1298.00', file, 3],
-      ['31-1198.00', file, 4],
-      ['51-5198.00', file, 5],
-      ['91-1011.00', file, 2],
-      ['92-3011.00', file, 6],
-    ])
-  })
-
-  test('without the fields that the source does not hold for them', async () => {
-    await writeRelease()
-    expect((await readRecords(folder, await writeWages())).get('92-3011.00')).toEqual({
-      occupationCode: '92-3011.00',
-      titleEnglish: 'Cloud Choir',
-      descriptionEnglish: 'Sing at clouds.',
-      minorGroups: [
-        {
-          minorGroupRelationType: 'Primary',
-          minorGroup: {
-            code: '92-3000',
-            majorGroups: [{ majorGroupRelationType: 'Primary', majorGroup: { code: '92-0000' } }],
-          },
-        },
-      ],
-    })
-  })
-
-  test('that keep only the known figures where pay is top-coded or unavailable', async () => {
-    await writeRelease()
-    const records = await readRecords(folder, await writeWages())
-    expect(records.get('15-1298.00')?.renumeration).toEqual({ payLowerBound: 40000, payMidUpperBound: 80000 })
-    expect(records.get('31-1198.00')).not.toHaveProperty('renumeration')
-  })
-
-  test('that have group codes but neither names nor pay when no wages are given', async () => {
-    await writeRelease()
-    const records = [...(await readRecords(folder)).values()]
-    expect(records.map((record) => record.minorGroups?.[0]?.minorGroup?.code)).toEqual([
-      '15-1200',
-      '31-1100',
-      '51-5100',
-      '91-1000',
-      '92-3000',
-    ])
-    expect(JSON.stringify(records)).not.toMatch(/nameEnglish|renumeration/)
-  })
-
-  test('whatever the line ends and the order of the columns, and with a byte order mark', async () => {
-    await writeRelease()
-    const before = await readRecords(folder, await writeWages())
-    for (const [name, lines] of Object.entries(RELEASE)) {
-      const reversed = lines.map((line) => line.split('\t').reverse().join('\t'))
-      await writeFile(join(folder, name), `\uFEFF${reversed.join('\r\n')}`)
-    }
-    const wages = await writeWages([`\uFEFF${WAGES.join('\r\n')}`])
-    expect(await readRecords(folder, wages)).toEqual(before)
-  })
-
   test('that the importer accepts without faults or normalisation', async () => {
     await writeRelease()
     for await (const source of readOnet(folder, { wages: await writeWages() })) {
@@ -311,17 +243,6 @@ describe('an O*NET release becomes records', () => {
     expect(records.get('31-1198.00')).not.toHaveProperty('renumeration')
     expect(combined).toEqual(['51-5198.00 51-5190'])
   })
-
-  test('and a figure with more digits than a double holds counts as normalised', async () => {
-    await writeRelease()
-    const rows = WAGES.map((row) => row.replace('41000.5', '41000.12345678901234567'))
-    const normalised: unknown[] = []
-    for await (const source of readOnet(folder, { wages: await writeWages(rows) })) {
-      const rendered = renderRecord(source)
-      if ('normalised' in rendered && rendered.normalised) normalised.push(rendered.code)
-    }
-    expect(normalised).toEqual(['91-1011.00'])
-  })
 })
 
 describe('import-onet', () => {
@@ -336,17 +257,6 @@ describe('import-onet', () => {
     expect(await mahi.runJson([...command, folder, '--without-wages'])).toMatchObject({ created: 5 })
     const both = await mahi.run([...command, folder, '--without-wages', '--wages', await writeWages()])
     expect(both.code).toBe(1)
-  })
-
-  test('says how many records have the pay of a combined code', async () => {
-    await writeRelease()
-    const wages = await writeWages([...WAGES, '99,51-5190,Stampers,detailed,9,10,11,12,13'])
-    const mahi = new InstallationHere()
-    const { stderr } = await mahi.run([...command, folder, '--wages', wages, '--dry-run'])
-    expect(stderr).toContain(
-      'Records with the pay of a combined wage code, such as 51-5198.00 (51-5190): 1.\n',
-    )
-    expect(await mahi.runJson([...command, folder, '--wages', wages])).toMatchObject({ combinedPay: 1 })
   })
 })
 
@@ -422,31 +332,6 @@ describe('the seven best alternate titles', () => {
       'Digger',
     ])
   })
-
-  test('are the same seven whatever the order in which the source lists them', () => {
-    const alternate = fc.record({
-      title: fc.stringMatching(/^[A-Ca-c]{1,2}( \([AB]\))?$/),
-      sources: fc.integer({ min: 1, max: 4 }),
-    })
-    const twoOrders = fc
-      .array(alternate, { maxLength: 30 })
-      .chain((list) => fc.tuple(fc.constant(list), fc.shuffledSubarray(list, { minLength: list.length })))
-    fc.assert(
-      fc.property(twoOrders, ([one, other]) => {
-        const pick = (alternates: typeof one) => {
-          const occupation = { title: 'Ab', description: 'Ca.', alternates }
-          return alternatePicker([occupation])(occupation)
-        }
-        const best = pick(one)
-        expect(pick(other)).toEqual(best)
-        const distinct = new Set(one.map(({ title }) => title.toLowerCase()))
-        distinct.delete('ab')
-        expect(best).toHaveLength(Math.min(7, distinct.size))
-        expect(new Set(best.map((title) => title.toLowerCase())).size).toBe(best.length)
-      }),
-      cases(100),
-    )
-  })
 })
 
 describe('a release that cannot be read is refused', () => {
@@ -469,13 +354,6 @@ describe('a release that cannot be read is refused', () => {
     ])
   })
 
-  test('where a folder stands in place of a file', async () => {
-    await writeRelease({ 'Job Zones.txt': undefined })
-    await mkdir(join(folder, 'Job Zones.txt'))
-    const file = join(folder, 'Job Zones.txt')
-    expect(await findFaults()).toEqual([{ file, message: 'is a folder. Name the files in it' }])
-  })
-
   test('with the names of the missing columns and of those found', async () => {
     await writeRelease({ 'Job Zones.txt': ['O*NET-SOC Code\tZone\tWhen', '91-1011.00\t2\t07/2014'] })
     expect(await findFaults()).toEqual([
@@ -487,16 +365,6 @@ describe('a release that cannot be read is refused', () => {
     ])
   })
 
-  test('where a file is empty', async () => {
-    await writeRelease({ 'DWA Reference.txt': [] })
-    expect(await findFaults()).toEqual([
-      {
-        file: join(folder, 'DWA Reference.txt'),
-        message: 'The file is empty. The header row must start with "DWA ID", "DWA Title"',
-      },
-    ])
-  })
-
   test('where a row is not as wide as the header', async () => {
     await writeRelease(edit('Job Zones.txt', (line, index) => (index === 1 ? '91-1011.00\t2' : line)))
     expect(await findFaults()).toEqual([
@@ -504,28 +372,6 @@ describe('a release that cannot be read is refused', () => {
         file: join(folder, 'Job Zones.txt'),
         line: 2,
         message: 'has 2 cells, but the header row has 4',
-      },
-    ])
-  })
-
-  test('where a line is longer than any record, before it fills the memory', async () => {
-    const header = 'O*NET-SOC Code\tTitle\tDescription'
-    await writeRelease({ 'Occupation Data.txt': [header, `91-1011.00\t${'x'.repeat(3_000_000)}`] })
-    const file = join(folder, 'Occupation Data.txt')
-    const message = expect.stringMatching(/longer than 1024 KiB/)
-    expect(await findFaults()).toEqual([{ file, line: 2, message }])
-  })
-
-  test('where a file is not UTF-8', async () => {
-    await writeRelease()
-    const file = join(folder, 'Occupation Data.txt')
-    const text = ['O*NET-SOC Code\tTitle\tDescription', '91-1011.00\tCafé Pilots\tFly.'].join('\n')
-    await writeFile(file, text, 'latin1')
-    expect(await findFaults()).toEqual([
-      {
-        file,
-        line: 2,
-        message: 'The record is not valid UTF-8. Save the file as UTF-8, which Excel calls "CSV UTF-8"',
       },
     ])
   })
@@ -660,173 +506,10 @@ describe('a wages file that cannot be read is refused', () => {
     expect(await findFaults(file)).toEqual([{ file, ...fault }])
   })
 
-  test('where a quote is not closed, before it fills the memory', async () => {
-    await writeRelease()
-    const file = await writeWages([...WAGES, `99,91-1012,"${'x,y\n'.repeat(1_000_000)}`])
-    const [fault] = await findFaults(file)
-    const message = 'A quote that opens in this record, on line 10, is not closed'
-    expect(fault).toMatchObject({ file, message })
-  })
-
-  test('where it is empty', async () => {
-    await writeRelease()
-    const file = await writeWages([])
-    expect(await findFaults(file)).toEqual([
-      {
-        file,
-        message: expect.stringMatching(/^The file is empty\. The header row must start with "OCC_CODE", /),
-      },
-    ])
-  })
-
   test('where none of its rows is an occupation or a group', async () => {
     await writeRelease()
     const file = await writeWages([WAGE_HEADER])
     const message = 'has no row whose "O_GROUP" is "detailed", "minor" or "major"'
     expect(await findFaults(file)).toEqual([{ file, message }])
-  })
-})
-
-const REAL_DATA = findRealData('the tests over O*NET 27.0')
-
-describe.skipIf(REAL_DATA === undefined)('O*NET 27.0 with the wages of May 2023', () => {
-  const onet = join(REAL_DATA ?? '', 'onet-27.0')
-  const oews = join(REAL_DATA ?? '', 'oews-2023/national_M2023.csv')
-  let records: Map<string, OccupationRecord>
-  beforeAll(async () => {
-    records = await readRecords(onet, oews)
-  })
-  const titleOfGroup = (record?: OccupationRecord) =>
-    record?.minorGroups?.map(({ minorGroup }) => `${minorGroup?.code} ${minorGroup?.nameEnglish}`)
-
-  test('has 1,016 records, in order, all fit to be imported', () => {
-    expect(records.size).toBe(1016)
-    const codes = [...records.keys()]
-    expect(codes).toEqual(codes.toSorted())
-    for (const value of records.values()) {
-      expect(renderRecord({ file: 'onet', line: 1, value })).toMatchObject({ normalised: false })
-    }
-  })
-
-  test('has each field on as many records as the source holds it for', () => {
-    const counts: Record<string, number> = {}
-    for (const record of records.values()) {
-      for (const field of Object.keys(record)) counts[field] = (counts[field] ?? 0) + 1
-    }
-    // 962 records match a wage row of their own and 20 a combined one; five rows have no annual figure at all.
-    expect(counts).toEqual({
-      occupationCode: 1016,
-      titleEnglish: 1016,
-      titlePluralEnglish: 1013,
-      altJobTitlesEnglish: 1016,
-      descriptionEnglish: 1016,
-      detailedWorkActivitiesEnglish: 923,
-      trainingDuration: 923,
-      lifeOnTheJobEnglish: 923,
-      entryRequirements: 923,
-      minorGroups: 1016,
-      renumeration: 977,
-      lastUpdatedDate: 923,
-    })
-  })
-
-  test('matches a wage row for 962 occupations, and a combined one for 20 more', async () => {
-    // With a figure in place of each unavailable one, every occupation that matches a row has pay.
-    const text = await readFile(oews, 'utf8')
-    const matches = await readRecords(onet, await writeWages([text.replaceAll(',*', ',1')]))
-    expect([...matches.values()].filter((record) => record.renumeration !== undefined)).toHaveLength(982)
-  })
-
-  test('has rising pay, and all four figures on 925 records', () => {
-    let complete = 0
-    for (const { renumeration } of records.values()) {
-      const figures = Object.values(renumeration ?? {})
-      expect(figures).toEqual(figures.toSorted((a, b) => a - b))
-      if (figures.length === 4) complete += 1
-    }
-    expect(complete).toBe(925)
-  })
-
-  test('has O*NET’s own singular as the title of 336 records, beside its plural', () => {
-    const titles = [...records.values()].filter((each) => each.titleEnglish !== each.titlePluralEnglish)
-    expect(titles.filter((each) => each.titlePluralEnglish !== undefined)).toHaveLength(336)
-    expect(records.get('17-2051.00')).toMatchObject({
-      titleEnglish: 'Civil Engineer',
-      titlePluralEnglish: 'Civil Engineers',
-    })
-  })
-
-  test('names its release', async () => {
-    expect(await readReleaseNumber(onet)).toBe('27.0')
-  })
-
-  test('has a plural for every title but three collective nouns', () => {
-    const others = [...records.values()].filter((record) => record.titlePluralEnglish === undefined)
-    expect(others.map((record) => record.titleEnglish)).toEqual([
-      'Clergy',
-      'Transit and Railroad Police',
-      'Infantry',
-    ])
-  })
-
-  test('has the groups of every occupation, named unless the wages file does not hold them', () => {
-    const unnamed = new Set<string | undefined>()
-    for (const record of records.values()) {
-      for (const { minorGroup } of record.minorGroups ?? []) {
-        if (minorGroup?.nameEnglish === undefined) unnamed.add(minorGroup?.code)
-        const majorGroup = minorGroup?.majorGroups?.[0]?.majorGroup
-        if (majorGroup?.nameEnglish === undefined) unnamed.add(majorGroup?.code)
-      }
-    }
-    expect([...unnamed].sort()).toEqual(['45-3000', '55-0000', '55-1000', '55-2000', '55-3000'])
-  })
-
-  test('maps Chief Executives, whose pay is top-coded', () => {
-    const record = records.get('11-1011.00')
-    expect(record).toMatchObject({
-      titlePluralEnglish: 'Chief Executives',
-      altJobTitlesEnglish: [
-        'Chief Executive Officer (CEO)',
-        'Chief Financial Officer (CFO)',
-        'Chief Operating Officer (COO)',
-        'Bureau Chief',
-        'City Manager',
-        'Executive Director',
-        'Chief Technical Officer (CTO)',
-      ],
-      entryRequirements: { entrySummaryEnglish: 'Job Zone Five: Extensive Preparation Needed' },
-      lastUpdatedDate: '2014-07-01T00:00:00.000Z',
-    })
-    expect(record?.renumeration).toEqual({ payLowerBound: 80000, payMidLowerBound: 130840 })
-    expect(record?.detailedWorkActivitiesEnglish?.[0]).toBe('Direct financial operations.')
-    expect(record?.detailedWorkActivitiesEnglish).toHaveLength(27)
-    expect(record?.lifeOnTheJobEnglish).toHaveLength(31)
-    expect(titleOfGroup(record)).toEqual(['11-1000 Top Executives'])
-  })
-
-  test('maps Software Developers, whose minor group ends in 00', () => {
-    const record = records.get('15-1252.00')
-    expect(titleOfGroup(record)).toEqual(['15-1200 Computer Occupations'])
-    expect(record?.renumeration).toEqual({
-      payLowerBound: 77020,
-      payMidLowerBound: 101200,
-      payMidUpperBound: 167540,
-      payUpperBound: 208620,
-    })
-  })
-
-  test('maps Production Workers, All Other, with seven of 2,749 alternate titles and no task', () => {
-    const record = records.get('51-9199.00')
-    expect(record?.altJobTitlesEnglish).toEqual([
-      'Production Line Worker',
-      'Production Worker',
-      'Flavor Room Worker',
-      'Rag Production Worker',
-      'Rack Production Worker',
-      'Slag Production Worker',
-      'Sawmill Production Worker',
-    ])
-    expect(record).not.toHaveProperty('lifeOnTheJobEnglish')
-    expect(record).not.toHaveProperty('lastUpdatedDate')
   })
 })

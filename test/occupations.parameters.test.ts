@@ -1,5 +1,3 @@
-import { connect } from 'node:net'
-import { brotliDecompressSync, gunzipSync } from 'node:zlib'
 import fc from 'fast-check'
 import type { LightMyRequestResponse } from 'fastify'
 import { expect, test } from 'vitest'
@@ -106,23 +104,6 @@ test('a parameter that is given more than once is refused, also in another case 
   }
 })
 
-test('names that every object has are unknown parameters like any other', async () => {
-  const service = await Service.start()
-  for (const given of [
-    '__proto__=1',
-    '__proto__[Limit]=1',
-    'constructor=1',
-    'constructor.prototype.Limit=1',
-    'prototype=1',
-    'toString=1',
-    '__proto__.Limit=1',
-  ])
-    expect(await refuse(service, given)).toContain('is not a parameter of this endpoint')
-  expect(Object.keys(Object.prototype)).toEqual([])
-  const page = await service.get('/v1/occupations?Filter.MajorGroupCode=__proto__&Cursor=constructor')
-  expect(page.json()).toEqual({ totalCount: 0, data: [], resultsCount: 0 })
-})
-
 test('an unknown parameter is refused, and the nearest name is suggested', async () => {
   const service = await Service.start()
 
@@ -150,28 +131,6 @@ test('an unknown parameter is refused, and the nearest name is suggested', async
 test('an operation without parameters says that it has none', async () => {
   const service = await Service.start()
   expect(readRefusal(await ask(service, '/v1/me?x=1'))).toBe('x is not a parameter: this endpoint has none.')
-})
-
-test('a name that is nothing like a parameter is refused as well', async () => {
-  const service = await Service.start()
-
-  for (const given of [
-    'page',
-    'x',
-    '%5F%5Fproto%5F%5F',
-    'constructor',
-    'hasOwnProperty',
-    'Filter[x]',
-    '%F0%9F%98%80',
-  ]) {
-    expect(await refuse(service, `${given}=1`)).toBe(
-      `${decodeURIComponent(given)} is not a parameter of this endpoint. Supported parameters: ${SUPPORTED.join(', ')}.`,
-    )
-  }
-  expect(await refuse(service, '=5')).toContain(
-    'A parameter without a name is not a parameter of this endpoint',
-  )
-  expect(await refuse(service, `${'x'.repeat(99)}${'%F0%9F%98%80'.repeat(9)}=1`)).toContain('xxx')
 })
 
 test('percent-encoding that is not UTF-8 is refused, in a name and in a value', async () => {
@@ -242,16 +201,6 @@ test('every parameter that is wrong is named at once', async () => {
     '. Filter.LastUpdatedAfter must',
     '. x is',
   ])
-})
-
-test('a short query does not make a long answer', async () => {
-  const service = await Service.start()
-
-  const many = Array.from({ length: 2000 }, (_, index) => index.toString(36)).join('&')
-  const detail = await refuse(service, many)
-  expect(detail).toMatch(/Only the first 20 faults are listed\.$/)
-  expect(detail.length).toBeLessThan(5000)
-  expect((await refuse(service, `Limit=${'9'.repeat(7000)}`)).length).toBeLessThan(200)
 })
 
 test('faults of the path count among the 20 that are listed', async () => {
@@ -408,228 +357,5 @@ test('any query of known parameters, however it is written, gets its page or a d
       expect(response.json()).toEqual(pageOf(listMatches(records, asked), asked.limit ?? 20, asked.cursor))
     }),
     cases(300),
-  )
-})
-
-/** Strings made of what queries are made of, and of what they never should be. */
-const anyQuery = fc.oneof(
-  fc
-    .array(
-      fc.oneof(
-        fc.constantFrom(
-          ...NAMES,
-          'limit',
-          'Limit=5',
-          'Cursor=A',
-          'L',
-          '5',
-          '%',
-          '%4',
-          '%C4%81',
-          '%FF',
-          '%00',
-        ),
-        fc.constantFrom(
-          '=',
-          '&',
-          '+',
-          ' ',
-          ';',
-          '?',
-          '/',
-          '#',
-          '[',
-          ']',
-          "'",
-          '"',
-          '\\',
-          '\t',
-          '\u0000',
-          '\ud83d',
-        ),
-        fc.string({ unit: 'binary', maxLength: 4 }),
-      ),
-      { maxLength: 12 },
-    )
-    .map((parts) => parts.join('')),
-  fc.webQueryParameters(),
-)
-
-test('any query at all gets a page or a problem', async () => {
-  const service = await Service.start()
-  const records = makeCatalogue()
-  await service.import(records, { keepDates: true })
-  await fc.assert(
-    fc.asyncProperty(anyQuery, async (query) => {
-      const response = await ask(service, `/v1/occupations?${query}`)
-      if (response.statusCode !== 200) {
-        readRefusal(response, query)
-        return
-      }
-      // What the page was asked for, as another reader of queries understands it.
-      const asked = [...new URL(`http://mahi.example/?${query}`).searchParams].map(
-        ([name, value]) => [name.toLowerCase(), value.normalize('NFC')] as const,
-      )
-      const names = asked.map(([name]) => name)
-      expect(new Set(names).size).toBe(names.length)
-      expect(NAMES.map((name) => name.toLowerCase())).toEqual(expect.arrayContaining(names))
-      const values = Object.fromEntries(asked.filter(([, value]) => value !== ''))
-      const filters = { major: values['filter.majorgroupcode'], minor: values['filter.minorgroupcode'] }
-      if (names.some((name) => name.includes('updated') && values[name] !== undefined)) return
-      const list = listMatches(records, filters)
-      expect(response.json()).toEqual(pageOf(list, Number(values.limit ?? 20), values.cursor))
-    }),
-    cases(600),
-  )
-})
-
-/** Bytes as they may stand in a header, read as Latin-1, as Node hands them over. */
-const headerText = fc.oneof(
-  fc.string({
-    unit: fc.integer({ min: 0x20, max: 0xff }).map((byte) => String.fromCharCode(byte)),
-    maxLength: 40,
-  }),
-  fc
-    .array(
-      fc.constantFrom(
-        '*',
-        '*/*',
-        'application/json',
-        'br',
-        'gzip',
-        'identity',
-        ';q=',
-        '0',
-        '1',
-        '0.5',
-        ',',
-        ' ',
-      ),
-      {
-        maxLength: 10,
-      },
-    )
-    .map((parts) => parts.join('')),
-  fc.constantFrom('W/"', '"', '1', '1.0', 'v1', 'Bearer x', 'Bearer', 'Basic eDp5'),
-)
-const NEUTRAL_HEADERS = [
-  'accept-encoding',
-  'user-agent',
-  'cookie',
-  'origin',
-  'referer',
-  'range',
-  'if-match',
-] as const
-const ANY_HEADERS = [
-  ...NEUTRAL_HEADERS,
-  ...(['accept', 'if-none-match', 'x-api-version', 'x-api-key', 'authorization', 'x-client-id'] as const),
-  ...(['if-modified-since', 'content-type', 'x-forwarded-for', 'x-request-id', 'eid', 'forwarded'] as const),
-]
-
-/** The statuses that a header can bring about, besides 200. */
-const STATUS_OF: Readonly<Record<number, readonly string[]>> = {
-  304: ['if-none-match'],
-  400: ['x-api-version'],
-  401: ['x-api-key', 'x-client-id'],
-  406: ['accept'],
-}
-
-function decodeBody(response: LightMyRequestResponse): string {
-  const encoding = response.headers['content-encoding']
-  if (encoding === 'br') return brotliDecompressSync(response.rawPayload).toString()
-  if (encoding === 'gzip') return gunzipSync(response.rawPayload).toString()
-  expect(encoding).toBe(undefined)
-  return response.body
-}
-
-test('any headers at all get the page or a problem that says which header was wrong', async () => {
-  const service = await Service.start()
-  await service.import(makeCatalogue(), { keepDates: true })
-  const plain = (await ask(service, '/v1/occupations')).body
-  const headers = fc.dictionary(fc.constantFrom(...ANY_HEADERS), headerText, { maxKeys: 4 })
-  await fc.assert(
-    fc.asyncProperty(headers, async (sent) => {
-      const response = await ask(service, '/v1/occupations', sent)
-      if (response.statusCode === 200) {
-        expect(response.headers['content-type']).toBe('application/json; charset=utf-8')
-        expect(decodeBody(response)).toBe(plain)
-        return
-      }
-      const reasons = STATUS_OF[response.statusCode] ?? []
-      expect(Object.keys(sent).filter((name) => reasons.includes(name))).not.toEqual([])
-      if (response.statusCode === 304) {
-        expect(response.body).toBe('')
-        return
-      }
-      expect(response.headers['content-type']).toBe('application/problem+json; charset=utf-8')
-      expect(Object.keys(response.json())).toEqual(['type', 'title', 'status', 'detail', 'instance'])
-    }),
-    cases(400),
-  )
-})
-
-/** Sends bytes to a port of this machine and answers all that comes back before the connection ends. */
-async function exchange(port: number, bytes: Buffer): Promise<Buffer> {
-  const socket = connect(port, '127.0.0.1')
-  const timer = setTimeout(() => socket.destroy(new Error('the service does not answer')), 10_000)
-  try {
-    socket.write(bytes)
-    const parts: Buffer[] = []
-    for await (const part of socket) parts.push(part as Buffer)
-    return Buffer.concat(parts)
-  } finally {
-    clearTimeout(timer)
-  }
-}
-
-test('any bytes in the query or in a header are answered over a socket too', async () => {
-  const service = await Service.start({ OCCUPATIONS_ACCESS: 'public' })
-  await service.import(makeCatalogue(), { keepDates: true })
-  const url = new URL(await service.app.listen({ host: '127.0.0.1', port: 0 }))
-  const plain = (await ask(service, '/v1/occupations')).body
-
-  const bytes = fc
-    .array(fc.oneof(fc.integer({ min: 0x20, max: 0x7e }), fc.nat(255)), { maxLength: 30 })
-    .map((list) => Buffer.from(list.filter((byte) => byte !== 0x0a && byte !== 0x0d)))
-  const headerName = fc.constantFrom(
-    ...['Accept', 'Accept-Encoding', 'If-None-Match', 'X-API-Version', 'X-API-Key', 'Authorization', 'X'],
-    ...['Expect', 'Upgrade', 'Content-Type', 'Content-Length', 'Transfer-Encoding', 'Range', 'Origin'],
-  )
-  await fc.assert(
-    fc.asyncProperty(
-      fc.option(bytes, { freq: 1 }),
-      headerName,
-      fc.option(bytes),
-      async (query, name, value) => {
-        const answer = await exchange(
-          Number(url.port),
-          Buffer.concat([
-            Buffer.from('GET /v1/occupations'),
-            ...(query === null ? [] : [Buffer.from('?'), query]),
-            Buffer.from(` HTTP/1.1\r\nHost: ${url.host}\r\nConnection: close\r\n`),
-            ...(value === null ? [] : [Buffer.from(`${name}: `), value, Buffer.from('\r\n')]),
-            Buffer.from('\r\n'),
-          ]),
-        )
-        const end = answer.indexOf('\r\n\r\n')
-        const head = answer.subarray(0, end).toString('latin1').toLowerCase()
-        const status = Number(/^http\/1\.1 (\d{3}) /.exec(head)?.[1])
-        const type = /\r\ncontent-type: (.*)/.exec(head)?.[1]
-        const body = answer.subarray(end + 4)
-        if (status === 200) {
-          expect(type).toBe('application/json; charset=utf-8')
-          if (!head.includes('\r\ncontent-encoding:') && query === null) expect(body.toString()).toBe(plain)
-        } else if (status !== 304) {
-          // 503 as well: a busy machine makes the service shed load.
-          expect([400, 401, 406, 417, 503]).toContain(status)
-          expect(type).toBe('application/problem+json; charset=utf-8')
-          const problem = JSON.parse(body.toString())
-          expect(Object.keys(problem)).toEqual(['type', 'title', 'status', 'detail', 'instance'])
-          expect(problem.status).toBe(status)
-        }
-      },
-    ),
-    cases(120),
   )
 })

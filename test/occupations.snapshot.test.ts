@@ -3,10 +3,11 @@ import { readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { brotliDecompressSync, gunzipSync } from 'node:zlib'
 import type { LightMyRequestResponse } from 'fastify'
-import { expect, test, vi } from 'vitest'
+import { expect, test } from 'vitest'
 import { SnapshotStore } from '../src/catalogue/history/snapshot-store.ts'
 import { importOccupations } from '../src/catalogue/import/import.ts'
 import type { Database } from '../src/foundation/database/database.ts'
+import { untilHolds } from './support/command.ts'
 import { exportText } from './support/opened.ts'
 import { Service, sourceOf } from './support/service.ts'
 import { temporaryDatabaseUrl, temporaryFolder } from './support/temporary.ts'
@@ -50,7 +51,7 @@ test('a snapshot is the export, in every encoding, with digests and the token to
   expect(unpack(gzip)).toBe(truth)
 
   // Brotli is made once somebody has asked for it.
-  const br = await vi.waitFor(async () => {
+  const br = await untilHolds(async () => {
     const response = await service.get(URL, { 'accept-encoding': 'gzip, br' })
     expect(response.headers['content-encoding']).toBe('br')
     return response
@@ -143,7 +144,7 @@ test('each revision has one snapshot, and the previous one is removed', async ()
   expect(statSync(join(path, files[0] ?? '')).mtimeMs).toBe(made)
   await service.import([record(1)])
   await service.get(URL, headers)
-  await vi.waitFor(() => expect(readdirSync(path)).toHaveLength(2))
+  await untilHolds(() => expect(readdirSync(path)).toHaveLength(2))
   expect(readdirSync(path)).not.toContain(files[0])
 })
 
@@ -155,9 +156,9 @@ test('the first caller without compression adds the plain file, which others the
   const truth = await exportText(service.database)
   const unpacked = await service.get(URL)
   const plain = () => readdirSync(path).find((file) => file.endsWith('.ndjson')) ?? ''
-  await vi.waitFor(() => expect(plain()).not.toBe(''))
+  await untilHolds(() => expect(plain()).not.toBe(''))
   expect(statSync(join(path, plain())).mode & 0o777).toBe(0o600)
-  await vi.waitFor(async () => {
+  await untilHolds(async () => {
     writeFileSync(join(path, plain()), truth.toUpperCase())
     expect((await service.get(URL)).body).toBe(truth.toUpperCase())
   })

@@ -1,6 +1,6 @@
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
-import { expect, onTestFinished, test, vi } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { CodingThreads } from '../src/catalogue/search/coding-threads.ts'
 import { toSearchDocument } from '../src/catalogue/search/documents.ts'
 import { buildIndex } from '../src/engines/finding/build.ts'
@@ -8,6 +8,7 @@ import { codeTitle } from '../src/engines/finding/coding.ts'
 import { openIndex, packIndex } from '../src/engines/finding/index-file.ts'
 import { OccupationSearch } from '../src/engines/finding/search.ts'
 import { createBudgets } from '../src/foundation/budget/budgets.ts'
+import { untilHolds } from './support/command.ts'
 
 const RECORDS = [
   { occupationCode: 'A1', titleEnglish: 'Primary School Teacher' },
@@ -75,11 +76,8 @@ test('no thread keeps the memory of a replaced index', async () => {
     new Uint8Array(memory).fill(1).set(packed)
     await threads.code({ revision: String(revision), memory }, [{ title: 'teacher' }], 'a', stays)
   }
-  await vi.waitFor(
-    () => {
-      collectGarbage()
-      expect(process.memoryUsage.rss() - before).toBeLessThan(100 * MB)
-    },
-    { timeout: 10_000 },
-  )
+  await untilHolds(() => {
+    collectGarbage()
+    expect(process.memoryUsage.rss() - before).toBeLessThan(100 * MB)
+  })
 })

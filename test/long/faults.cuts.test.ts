@@ -220,20 +220,18 @@ class World {
       expect(response.status).toBe(200)
       return (await response.json()) as { totalCount: number }
     }
-    await expect
-      .poll(async () => (await page('')).totalCount, { timeout: 10_000 })
-      .toBe(this.state.catalogue.size)
+    await expect.poll(async () => (await page('')).totalCount).toBe(this.state.catalogue.size)
     const major = String(this.random.below(9))
     const inMajor = [...this.state.catalogue.values()].filter((document) =>
       document.includes(`"majorGroup":{"code":"${major}"}`),
     )
     await expect
-      .poll(async () => (await page(`&Filter.MajorGroupCode=${major}`)).totalCount, { timeout: 10_000 })
+      .poll(async () => (await page(`&Filter.MajorGroupCode=${major}`)).totalCount)
       .toBe(inMajor.length)
     for (const [id, key] of [...this.attempts.printedKeys].slice(-5)) {
       const status = this.state.keys.get(id)?.revoked === null ? 200 : 401
       const answered = async () => (await ask(`${url}/v1/occupations?Limit=1`, { 'x-api-key': key })).status
-      await expect.poll(answered, { timeout: 10_000 }).toBe(status)
+      await expect.poll(answered).toBe(status)
     }
   }
 

@@ -2,7 +2,8 @@ import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { fileURLToPath } from 'node:url'
-import { onTestFinished, vi } from 'vitest'
+import { onTestFinished } from 'vitest'
+import { untilHolds } from './command.ts'
 import { findFreePort } from './free-port.ts'
 import { temporaryFolder } from './temporary.ts'
 
@@ -34,13 +35,10 @@ export async function startCaddy(
     stdio: 'ignore',
   })
   onTestFinished(() => end(child))
-  await vi.waitFor(
-    async () => {
-      const socket = connect(port, '127.0.0.1')
-      await once(socket, 'connect').finally(() => socket.destroy())
-    },
-    { timeout: 20_000 },
-  )
+  await untilHolds(async () => {
+    const socket = connect(port, '127.0.0.1')
+    await once(socket, 'connect').finally(() => socket.destroy())
+  })
   return url
 }
 

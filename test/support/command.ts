@@ -255,6 +255,19 @@ export async function until<T>(check: () => Promise<T | undefined> | T | undefin
   }
 }
 
+/** Repeats an assertion until it holds, and returns what it returns. */
+export async function untilHolds<T>(assertion: () => T | Promise<T>): Promise<T> {
+  const deadline = Date.now() + DEADLINE
+  for (;;) {
+    try {
+      return await assertion()
+    } catch (error) {
+      if (Date.now() > deadline) throw error
+    }
+    await sleep(10)
+  }
+}
+
 /** Asks a server; one that sheds load, on a machine with much to do, is asked again. */
 export async function ask(url: string, headers: Record<string, string> = {}): Promise<Response> {
   return await until(async () => {

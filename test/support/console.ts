@@ -2,13 +2,13 @@ import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import fastify, { type InjectOptions } from 'fastify'
 import type { Browser, BrowserContextOptions, CDPSession, Page } from 'playwright-core'
-import { expect, onTestFinished, vi } from 'vitest'
+import { expect, onTestFinished } from 'vitest'
 import { SCOPES } from '../../src/api/access/principal.ts'
 import { registerConsole } from '../../src/console/console.ts'
 import type { ConsoleServices } from '../../src/console/context.ts'
 import { deriveToken, TOKEN_FIELD } from '../../src/console/form-token.ts'
 import { Sessions } from '../../src/console/sessions.ts'
-import { DEADLINE } from './command.ts'
+import { DEADLINE, untilHolds } from './command.ts'
 import { Service } from './service.ts'
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
@@ -79,14 +79,11 @@ export class ConsoleService {
     const { body } = await this.service.get('/v1/occupations?Limit=1')
     const code = (JSON.parse(body) as { data: { occupationCode: string; titleEnglish: string }[] }).data[0]
     const words = encodeURIComponent(code?.titleEnglish.slice(0, 100) ?? '')
-    await vi.waitFor(
-      async () => {
-        const response = await this.service.get(`/v1/occupations/search?q=${words}`)
-        expect(response.statusCode).toBe(200)
-        expect(response.body).toContain(JSON.stringify(code?.occupationCode))
-      },
-      { timeout: 20_000, interval: 50 },
-    )
+    await untilHolds(async () => {
+      const response = await this.service.get(`/v1/occupations/search?q=${words}`)
+      expect(response.statusCode).toBe(200)
+      expect(response.body).toContain(JSON.stringify(code?.occupationCode))
+    })
   }
 
   /**

@@ -326,7 +326,7 @@ describe.skipIf(chromiumPath === undefined)('the console in a browser', () => {
     expect(await status.textContent()).not.toBe('1 rule.')
     const words = page.getByRole('searchbox')
     await words.pressSequentially('LEA-03-required')
-    await expect.poll(() => status.textContent(), { timeout: 30_000 }).toBe('1 rule.')
+    await expect.poll(() => status.textContent()).toBe('1 rule.')
     expect(await page.locator('tbody tr').count()).toBe(1)
     expect(await words.evaluate((element) => element === document.activeElement)).toBe(true)
     await expect.poll(() => new URL(page.url()).searchParams.get('q')).toBe('LEA-03-required')

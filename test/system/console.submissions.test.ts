@@ -49,7 +49,7 @@ describe.skipIf(chromiumPath === undefined).each(JOURNEY_SCREENS)(
       }
 
       await send('faulty')
-      await page.waitForURL(/\/findings\?/, { timeout: 60_000 })
+      await page.waitForURL(/\/findings\?/)
       expect(await page.locator('.verdict').textContent()).toMatch(
         /[\d,]+ errors of [\d,]+ kinds and .*warnings?\./,
       )
@@ -176,7 +176,7 @@ describe.skipIf(chromiumPath === undefined).each(JOURNEY_SCREENS)(
       for (const file of SDR_FILES)
         await page.locator(`input[name="${file}"]`).setInputFiles(sample('faulty', file))
       await press('button', 'Send the files')
-      await page.waitForURL(/\/findings\?/, { timeout: 60_000 })
+      await page.waitForURL(/\/findings\?/)
       await press('link', 'All records')
       await tabTo('combobox', 'Severity')
       await page.keyboard.press('ArrowDown')
@@ -221,7 +221,7 @@ describe.skipIf(chromiumPath === undefined)('submissions in the console', () => 
           if (await refresh.isVisible()) await refresh.click()
           return await verdict.isVisible()
         },
-        { timeout: 60_000, interval: 500 },
+        { interval: 500 },
       )
       .toBe(true)
     await page.getByRole('link', { name: /^Files/ }).click()
@@ -456,7 +456,7 @@ describe.skipIf(chromiumPath === undefined)('submissions in the console', () => 
     expect(await rows.count()).toBe(25)
     expect(new Set(await rows.locator('td:nth-child(3)').allTextContents())).toEqual(new Set(['2']))
     await shown.page.getByRole('link', { name: 'Show 1,975 more codes' }).click()
-    await expect.poll(() => rows.count(), { timeout: 30_000 }).toBe(2000)
+    await expect.poll(() => rows.count()).toBe(2000)
   })
 
   test('nothing in a record or a finding becomes an element', async () => {

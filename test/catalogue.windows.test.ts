@@ -1,15 +1,15 @@
 import fc from 'fast-check'
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { planPage } from '../src/catalogue/records/queries.ts'
 import { windowBetween } from '../src/catalogue/records/window.ts'
 import type { Reader, Value } from '../src/foundation/database/database.ts'
+import { parseTimestamp } from '../src/foundation/text/timestamp.ts'
 import {
   addressOf,
   ask,
   askPage,
   type Bound,
   type Filters,
-  get,
   listMatches,
   type OccupationPage,
   pageOf,
@@ -20,145 +20,110 @@ import {
 import { cases } from './support/properties.ts'
 import { Service } from './support/service.ts'
 
-/** A catalogue with one record for each date, in the order of the dates. */
-async function startWith(...dates: readonly string[]): Promise<Service> {
-  const service = await Service.start()
-  const records = dates.map((lastUpdatedDate, index) => ({ occupationCode: `C${index}`, lastUpdatedDate }))
-  await service.import(records, { keepDates: true })
-  return service
-}
+describe('a date-time', () => {
+  test.each([
+    ['2024-05-01T00:00:00Z', '2024-05-01T00:00:00.000Z'],
+    ['2024-05-01t00:00:00.0z', '2024-05-01T00:00:00.000Z'],
+    ['2024-05-01 00:00:00.1239999Z', '2024-05-01T00:00:00.123Z'],
+    // Without an offset: UTC, wherever the server is.
+    ['2024-05-01T00:00:00', '2024-05-01T00:00:00.000Z'],
+    ['2024-05-01T00:00:00-00:00', '2024-05-01T00:00:00.000Z'],
+    ['2024-05-01T05:45:00.000+05:45', '2024-05-01T00:00:00.000Z'],
+    ['2024-04-30T14:30:00-09:30', '2024-05-01T00:00:00.000Z'],
+    ['2024-05-01T23:59:00+23:59', '2024-05-01T00:00:00.000Z'],
+    ['2000-02-29T00:00:00Z', '2000-02-29T00:00:00.000Z'],
+    // A leap second is the first instant of the next minute.
+    ['2016-12-31T23:59:60Z', '2017-01-01T00:00:00.000Z'],
+    ['2017-01-01T05:44:60+05:45', '2017-01-01T00:00:00.000Z'],
+    ['0000-01-01T00:00:00+23:59', '-000001-12-31T00:01:00.000Z'],
+    ['0099-12-31T23:59:59.999Z', '0099-12-31T23:59:59.999Z'],
+    ['9999-12-31T23:59:59.999-23:59', '+010000-01-01T23:58:59.999Z'],
+  ])('%s is %s', (written, instant) => {
+    expect(new Date(parseTimestamp(written)?.milliseconds ?? Number.NaN).toISOString()).toBe(instant)
+  })
 
-/** The numbers of the records that a query finds. */
-async function find(service: Service, query: string): Promise<number[]> {
-  const response = await ask(service, `/v1/occupations?${query}`)
-  expect(response.statusCode, response.body).toBe(200)
-  const page = response.json<OccupationPage>()
-  expect(page.totalCount).toBe(page.data.length)
-  return page.data.map(({ occupationCode }) => Number(occupationCode.slice(1)))
-}
-
-test('both bounds are exclusive', async () => {
-  const service = await startWith(
-    '2024-05-01T00:00:00.000Z',
-    '2024-05-01T00:00:00.001Z',
-    '2024-05-01T00:00:00.002Z',
-  )
-
-  const after = 'Filter.LastUpdatedAfter=2024-05-01T00:00:00.000Z'
-  const before = 'Filter.LastUpdatedBefore=2024-05-01T00:00:00.002Z'
-  expect(await find(service, after)).toEqual([1, 2])
-  expect(await find(service, before)).toEqual([0, 1])
-  expect(await find(service, `${after}&${before}`)).toEqual([1])
+  test.each([
+    '2024-05-01',
+    '2024-05-01T00:00Z',
+    '2024-05-01T00:00:00.Z',
+    '2024-05-01T00:00:00,5Z',
+    '2024-5-1T00:00:00Z',
+    '20240501T000000Z',
+    '2024-02-30T00:00:00Z',
+    '2023-02-29T00:00:00Z',
+    '1900-02-29T00:00:00Z',
+    '2024-04-31T00:00:00Z',
+    '2024-00-01T00:00:00Z',
+    '2024-13-01T00:00:00Z',
+    '2024-05-00T00:00:00Z',
+    '2024-05-01T24:00:00Z',
+    '2024-05-01T00:60:00Z',
+    '2024-05-01T00:00:61Z',
+    // No leap second has come anywhere but at the end of a day of UTC.
+    '2024-05-01T00:00:60Z',
+    '2024-05-01T11:59:60Z',
+    '2016-12-31T23:59:60+00:30',
+    '2024-05-01T00:00:00+24:00',
+    '2024-05-01T00:00:00+12:60',
+    '2024-05-01T00:00:00+1200',
+    '2024-05-01T00:00:00+12',
+    '2024-05-01T00:00:00UTC',
+    '2024-05-01T00:00:00++12:00',
+    ' 2024-05-01T00:00:00Z',
+    '2024-05-01T00:00:00Z ',
+    '2024-05-01T00:00:00Z\n',
+    '-2024-05-01T00:00:00Z',
+    '12024-05-01T00:00:00Z',
+    '1714521600000',
+    'yesterday',
+    '\u06622024-05-01T00:00:00Z',
+  ])('%s names no instant', (written) => {
+    expect(parseTimestamp(written)).toBeUndefined()
+  })
 })
 
-test('bounds are exact at any fraction of a second', async () => {
-  const service = await startWith('2024-05-01T00:00:00.123Z', '2024-05-01T00:00:00.124Z')
-
+test('both bounds are exclusive, and exact at any fraction of a second', async () => {
+  const service = await Service.start()
+  const dates = ['2024-05-01T00:00:00.123Z', '2024-05-01T00:00:00.124Z']
+  const records = dates.map((lastUpdatedDate, index) => ({ occupationCode: `C${index}`, lastUpdatedDate }))
+  await service.import(records, { keepDates: true })
+  const find = async (query: string) => {
+    const response = await ask(service, `/v1/occupations?${query}`)
+    expect(response.statusCode, response.body).toBe(200)
+    const page = response.json<OccupationPage>()
+    expect(page.totalCount).toBe(page.data.length)
+    return page.data.map(({ occupationCode }) => Number(occupationCode.slice(1)))
+  }
   for (const [fraction, after, before] of [
     ['.1229999', [0, 1], []],
     ['.123', [1], []],
-    ['.123000000000000000000', [1], []],
     ['.1230000000000000000001', [1], [0]],
-    ['.1239999999999999999999', [1], [0]],
     ['.124', [], [0]],
     ['.1240000001', [], [0, 1]],
-    ['.1', [0, 1], []],
     ['', [0, 1], []],
     ['.9', [], [0, 1]],
-  ] as const) {
-    expect(await find(service, `Filter.LastUpdatedAfter=2024-05-01T00:00:00${fraction}Z`)).toEqual(after)
-    expect(await find(service, `Filter.LastUpdatedBefore=2024-05-01T00:00:00${fraction}Z`)).toEqual(before)
-  }
-})
-
-test('every form of RFC 3339 names its instant', async () => {
-  const service = await startWith('2024-05-01T00:00:00.000Z', '2024-05-01T00:00:00.001Z')
-
-  for (const written of [
-    '2024-05-01T00:00:00Z',
-    '2024-05-01T00:00:00.0Z',
-    '2024-05-01t00:00:00z',
-    '2024-05-01 00:00:00Z',
-    '2024-05-01+00:00:00Z',
-    '2024-05-01%2000%3A00%3A00Z',
-    // Without an offset: UTC, wherever the server is.
-    '2024-05-01T00:00:00',
-    '2024-05-01T00:00:00%2B00:00',
-    '2024-05-01T00:00:00-00:00',
-    '2024-05-01T12:00:00%2B12:00',
-    // The + was not encoded and arrives as a space.
-    '2024-05-01T12:00:00+12:00',
-    '2024-05-01T12:00:00%2012:00',
-    '2024-05-01+12:00:00+12:00',
-    '2024-05-01T05:45:00.000+05:45',
-    '2024-04-30T14:30:00-09:30',
-    '2024-05-01T23:59:00%2B23:59',
-  ]) {
-    expect(await find(service, `Filter.LastUpdatedAfter=${written}`), written).toEqual([1])
-    expect(await find(service, `Filter.LastUpdatedBefore=${written}`), written).toEqual([])
-  }
-})
-
-test('a leap second is the first instant of the next minute', async () => {
-  const service = await startWith(
-    '2016-12-31T23:59:59.999Z',
-    '2017-01-01T00:00:00.000Z',
-    '2017-01-01T00:00:00.001Z',
-  )
-
-  for (const written of [
-    '2016-12-31T23:59:60Z',
-    '2016-12-31T23:59:60.5Z',
-    '2017-01-01T12:59:60%2B13:00',
-    '2016-12-31T18:59:60-05:00',
-    '2017-01-01T05:44:60+05:45',
-  ]) {
-    expect(await find(service, `Filter.LastUpdatedAfter=${written}`), written).toEqual([2])
-    expect(await find(service, `Filter.LastUpdatedBefore=${written}`), written).toEqual([0])
-  }
-})
-
-test('the ends of the calendar are bounds like any other', async () => {
-  const service = await startWith(
-    '0000-01-01T00:00:00.000Z',
-    '0099-12-31T23:59:59.999Z',
-    '1969-12-31T23:59:59.999Z',
-  )
-
-  expect(await find(service, 'Filter.LastUpdatedAfter=0000-01-01T00:00:00Z')).toEqual([1, 2])
-  expect(await find(service, 'Filter.LastUpdatedAfter=0000-01-01T00:00:00%2B23:59')).toEqual([0, 1, 2])
-  expect(await find(service, 'Filter.LastUpdatedBefore=0100-01-01T00:00:00Z')).toEqual([0, 1])
-  expect(await find(service, 'Filter.LastUpdatedBefore=1970-01-01T00:00:00Z')).toEqual([0, 1, 2])
-  expect(await find(service, 'Filter.LastUpdatedAfter=9999-12-31T23:59:59.999-23:59')).toEqual([])
-  expect(await find(service, 'Filter.LastUpdatedBefore=9999-12-31T23:59:59.999-23:59')).toEqual([0, 1, 2])
-})
-
-test('an After that is not before Before is an empty window', async () => {
-  const service = await startWith('2024-05-01T00:00:00.000Z', '2024-06-01T00:00:00.000Z')
-
-  for (const [after, before] of [
-    ['2024-05-01T00:00:00Z', '2024-05-01T00:00:00Z'],
-    ['2024-06-01T00:00:00Z', '2024-05-01T00:00:00Z'],
-    ['2024-05-01T00:00:00.0001Z', '2024-05-01T00:00:00.0001Z'],
-    ['9999-12-31T23:59:59Z', '0000-01-01T00:00:00Z'],
-    // Not the same text, but the same instant.
-    ['2024-05-01T12:00:00%2B12:00', '2024-05-01T00:00:00Z'],
-  ]) {
-    const query = `Filter.LastUpdatedAfter=${after}&Filter.LastUpdatedBefore=${before}`
-    const response = await get(service, `/v1/occupations?${query}`)
-    expect(response.statusCode).toBe(200)
-    expect(response.body).toBe('{"totalCount":0,"data":[],"resultsCount":0}')
-  }
-})
-
-test('a window shows what an import changed at once', async () => {
-  const service = await startWith('2024-05-01T00:00:00.000Z', '2024-05-02T00:00:00.000Z')
-  const window = 'Filter.LastUpdatedAfter=2024-05-01T12:00:00Z'
-  expect(await find(service, window)).toEqual([1])
-
+  ] as const)
+    for (const [name, found] of [
+      ['After', after],
+      ['Before', before],
+    ] as const)
+      expect(await find(`Filter.LastUpdated${name}=2024-05-01T00:00:00${fraction}Z`)).toEqual(found)
+  // The + of an offset that was not encoded arrives as a space.
+  for (const plus of ['+', '%2B', '%20'])
+    expect(await find(`Filter.LastUpdatedAfter=2024-05-01T12:00:00.123${plus}12:00`)).toEqual([1])
+  // An After that is not before Before is an empty window.
+  for (const after of ['2024-05-01T00:00:00.124Z', '2024-05-01T12:00:00.124%2B12:00', '2025-01-01T00:00:00Z'])
+    expect(
+      await find(`Filter.LastUpdatedAfter=${after}&Filter.LastUpdatedBefore=2024-05-01T00:00:00.124Z`),
+    ).toEqual([])
+  const refused = await ask(service, '/v1/occupations?Filter.LastUpdatedBefore=yesterday')
+  expect(refused.statusCode).toBe(400)
+  expect(refused.json().detail).toMatch(/^Filter.LastUpdatedBefore must be an RFC 3339 date-time such as 2/)
+  // What an import changes is in the window at once.
   const { lastUpdatedDate } = await service.import([{ occupationCode: 'C0', titleEnglish: 'changed' }])
-  expect(await find(service, window)).toEqual([0, 1])
-  expect(await find(service, `${window}&Filter.LastUpdatedBefore=${lastUpdatedDate}`)).toEqual([1])
+  const window = 'Filter.LastUpdatedAfter=2024-05-01T00:00:00.123Z'
+  expect(await find(window)).toEqual([0, 1])
+  expect(await find(`${window}&Filter.LastUpdatedBefore=${lastUpdatedDate}`)).toEqual([1])
 })
 
 /** The kept counts cover spans of 2^26 milliseconds. */
@@ -185,7 +150,7 @@ test('totalCount is right at every edge of the spans in which dates are counted'
       const page = await askPage(service, addressOf(filters, { limit: 3 }))
       expect(page).toEqual(pageOf(listMatches(records, filters), 3))
     }),
-    cases(400),
+    cases(150),
   )
 })
 
@@ -259,7 +224,7 @@ test('the page and the count of a window are right, whichever way they are found
       const page = await askPage(service, addressOf(filters, { limit, cursor }))
       expect(page).toEqual(pageOf(listMatches(records, filters), limit, cursor))
     }),
-    cases(150),
+    cases(80),
   )
   expect([...kinds].sort()).toEqual(['dates', 'list', 'none', 'walk'])
 
@@ -301,51 +266,4 @@ test('a window that is planned while imports run is that of one version', async 
   const planned = await planPage(database, query, window)
   expect(planned).toMatchObject({ totalCount: 1, plan: { kind: 'list', codes: ['D'] } })
   expect(planned.revision).toEqual(service.revisions.current.catalogue)
-})
-
-test('a date-time that names no instant is refused', async () => {
-  const service = await startWith('2024-05-01T00:00:00.000Z')
-
-  for (const written of [
-    '2024-05-01',
-    '2024-05-01T00:00Z',
-    '2024-05-01T00:00:00.Z',
-    '2024-05-01T00:00:00,5Z',
-    '2024-5-1T00:00:00Z',
-    '20240501T000000Z',
-    '2024-02-30T00:00:00Z',
-    '2023-02-29T00:00:00Z',
-    '1900-02-29T00:00:00Z',
-    '2024-04-31T00:00:00Z',
-    '2024-00-01T00:00:00Z',
-    '2024-13-01T00:00:00Z',
-    '2024-05-00T00:00:00Z',
-    '2024-05-01T24:00:00Z',
-    '2024-05-01T00:60:00Z',
-    '2024-05-01T00:00:61Z',
-    // No leap second has come anywhere but at the end of a day of UTC.
-    '2024-05-01T00:00:60Z',
-    '2024-05-01T11:59:60Z',
-    '2016-12-31T23:59:60+00:30',
-    '2024-05-01T00:00:00%2B24:00',
-    '2024-05-01T00:00:00%2B12:60',
-    '2024-05-01T00:00:00%2B1200',
-    '2024-05-01T00:00:00%2B12',
-    '2024-05-01T00:00:00UTC',
-    '2024-05-01T00:00:00++12:00',
-    '%202024-05-01T00:00:00Z',
-    '2024-05-01T00:00:00Z%20',
-    '2024-05-01T00:00:00Z%0A',
-    '-2024-05-01T00:00:00Z',
-    '12024-05-01T00:00:00Z',
-    '1714521600000',
-    'yesterday',
-    '%D9%A2024-05-01T00:00:00Z',
-  ]) {
-    for (const name of ['Filter.LastUpdatedAfter', 'Filter.LastUpdatedBefore']) {
-      const response = await ask(service, `/v1/occupations?${name}=${written}`)
-      expect(response.statusCode, written).toBe(400)
-      expect(response.json().detail).toMatch(new RegExp(`^${name} must be an RFC 3339 date-time such as 2`))
-    }
-  }
 })
