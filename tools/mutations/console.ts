@@ -1,0 +1,124 @@
+import type { Mutation } from './mutation.ts'
+
+const SESSIONS = 'test/console.sessions.test.ts'
+const TITLES = 'test/console.titles.test.ts'
+const FORGERY = 'test/console.forgery.test.ts'
+const PROVIDER = 'test/console.provider.test.ts'
+
+export default [
+  {
+    fault: 'CSV of a coded list: a title that begins with = is a formula',
+    file: 'src/console/pages/code.ts',
+    text: '      escape_formulas: true,\n',
+    replacement: '',
+    test: TITLES,
+  },
+  // Sessions
+  {
+    fault: 'a session does not end when it is not used',
+    file: 'src/console/sessions.ts',
+    text: 'where hash = $1 and expires > $2 and used > $3`',
+    replacement: 'where hash = $1 and expires > $2 and used + $3 > 0`',
+    test: SESSIONS,
+  },
+  {
+    fault: 'a session goes on after its key was revoked',
+    file: 'src/console/sessions.ts',
+    text: 'return withName(await findValidKey(this.#database, keyId, now), started.name)',
+    replacement: 'return withName(started, started.name)',
+    test: SESSIONS,
+  },
+  {
+    fault: 'a link signs in twice',
+    file: 'src/console/sessions.ts',
+    text: "const deleted = await writer.run('delete from console_link where hash = $1', [linkHash])",
+    replacement: 'const deleted = 1',
+    test: SESSIONS,
+  },
+  {
+    fault: 'a link works after it has expired',
+    file: 'src/console/sessions.ts',
+    text: "'select key_id, name from console_link where hash = $1 and expires > $2'",
+    replacement: "'select key_id, name from console_link where hash = $1 and expires + $2 > 0'",
+    test: SESSIONS,
+  },
+  {
+    fault: 'the database holds the secret of a session',
+    file: 'src/console/sessions.ts',
+    text: "return hash('sha256', secret, 'hex')",
+    replacement: 'return secret',
+    test: SESSIONS,
+  },
+  {
+    fault: 'a new sign-in leaves the session before',
+    file: 'src/console/sessions.ts',
+    text: "if (previous !== undefined)\n        await writer.run('delete",
+    replacement: "if (previous === '')\n        await writer.run('delete",
+    test: SESSIONS,
+  },
+  // Forms and pages
+  {
+    fault: 'a form needs no token',
+    file: 'src/console/console.ts',
+    text: "if (method !== 'GET' && !(await hasToken(request, session.token)))",
+    replacement: "if (method === 'PUT' && !(await hasToken(request, session.token)))",
+    test: FORGERY,
+  },
+  {
+    fault: 'the token of another session is accepted',
+    file: 'src/console/form-token.ts',
+    text: 'return one.length === other.length && timingSafeEqual(one, other)',
+    replacement: 'return one.length === other.length',
+    test: FORGERY,
+  },
+  {
+    fault: 'a form of another site is accepted',
+    file: 'src/console/console.ts',
+    text: "request.method !== 'HEAD' && !isSameOrigin(request))",
+    replacement: "request.method !== 'POST' && !isSameOrigin(request))",
+    test: SESSIONS,
+  },
+  {
+    fault: 'the console is served without TLS to other machines',
+    file: 'src/console/console.ts',
+    text: 'if (!isSecure(request) && !isLoopback(request))',
+    replacement: 'if (isSecure(request) && !isLoopback(request))',
+    test: SESSIONS,
+  },
+  {
+    fault: 'a page is shown without its scope',
+    file: 'src/console/console.ts',
+    text: 'if (route.scope !== undefined && !principal.scopes.has(route.scope))',
+    replacement: 'if (route.scope !== undefined && principal.scopes.size === 0)',
+    test: SESSIONS,
+  },
+  {
+    fault: 'scripts can read the cookie of a session',
+    file: 'src/console/cookies.ts',
+    text: "    'HttpOnly',\n",
+    replacement: '',
+    test: SESSIONS,
+  },
+  {
+    fault: 'a page may be framed by another site',
+    file: 'src/console/console.ts',
+    text: "frame-ancestors 'none'; ",
+    replacement: '',
+    test: SESSIONS,
+  },
+  // The identity provider
+  {
+    fault: 'an ID token need not be signed by a published key',
+    file: 'src/console/oidc.ts',
+    text: '          openid.enableNonRepudiationChecks,\n',
+    replacement: '',
+    test: PROVIDER,
+  },
+  {
+    fault: 'the response of the provider is read without a limit',
+    file: 'src/foundation/bounded-fetch.ts',
+    text: 'if (bytes > most)',
+    replacement: 'if (bytes > 1e10)',
+    test: PROVIDER,
+  },
+] satisfies Mutation[]
