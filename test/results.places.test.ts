@@ -93,7 +93,7 @@ test.each([{}, { ENCRYPTION_KEYS: `k1:${Buffer.alloc(32, 1).toString('base64')}`
           expect(numbers).toEqual(numbers.toSorted((one, other) => other - one))
         },
       ),
-      cases(10),
+      cases(5),
     )
   },
 )

@@ -93,7 +93,9 @@ const FILES: Record<string, FileCase> = {
 test('files are deleted once the last change, the end and the reopening are longer ago than they are kept', async () => {
   const database = await openTemporary()
   const tokens = new Map<string, string>()
-  for (const [at, [name, { received, ended, reopenedUntil, isChecking }]] of Object.entries(FILES).entries()) {
+  for (const [at, [name, { received, ended, reopenedUntil, isChecking }]] of Object.entries(
+    FILES,
+  ).entries()) {
     const token = await create(database, `2025${10 + at}`)
     tokens.set(name, token)
     await storeFile(database, token, received)
@@ -213,7 +215,12 @@ test('a cancelled submission is purged of everything, and its token is forgotten
     await publish(database, token, returnId)
     await changeSubmission(database, token, async (writer) => {
       const about = { target: 'A', kind: 'code', codes: ['A'], reason: 'Other', text: 'Personal' } as const
-      await storeExplanation(writer, token, { ...about, findings: 1, runId: 1, actor: ACTOR, time: 1 }, sealer)
+      await storeExplanation(
+        writer,
+        token,
+        { ...about, findings: 1, runId: 1, actor: ACTOR, time: 1 },
+        sealer,
+      )
       await storeReceipt(writer, { token, eid: EID, returnId }, (receipt) => ({ receipt }), sealer)
     })
   }
