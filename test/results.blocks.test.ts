@@ -116,8 +116,23 @@ test.each(['blocks', 'rows'])(
     const read = async (sealer: Sealer) => (await readJoined(database, run, wanted, sealer))?.toString()
     const before = await read(new Sealer())
     const sealer = new Sealer([KEY])
+    // A process that is killed has encrypted a part of them.
+    let writes = 0
+    const failing = new Proxy(database, {
+      get(target, name) {
+        if (name === 'write' && ++writes > 2) throw new Error('killed')
+        const value = Reflect.get(target, name)
+        return typeof value === 'function' ? value.bind(target) : value
+      },
+    })
+    await expect(reencryptRuns(failing, sealer)).rejects.toThrow('killed')
+    expect(await read(sealer)).toBe(before)
     expect(await reencryptRuns(database, sealer)).toBe(1)
     expect(await read(sealer)).toBe(before)
+    const students = await database.all<{ value: string }>(
+      `select value from result_posting where field = 'studentId'`,
+    )
+    expect(students.filter(({ value }) => value.length < 22)).toEqual([])
     await expect(read(new Sealer())).rejects.toThrow('"k1"')
     expect(await reencryptRuns(database, sealer)).toBe(0)
   },

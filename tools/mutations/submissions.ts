@@ -1,0 +1,371 @@
+import type { Mutation } from './mutation.ts'
+
+const ENCRYPTION = 'test/submissions.keys.test.ts'
+const RETENTION = 'test/submissions.retention.test.ts'
+const EXPLANATIONS = 'test/submissions.explanations.test.ts'
+const RETURNS = 'test/submissions.returns.test.ts'
+const ACTIVITY = 'test/submissions.activity.test.ts'
+const CONTAINERS = 'test/system/submissions.containers.test.ts'
+const STORAGE = 'test/system/submissions.storage.test.ts'
+const PAGING = 'test/results.paging.test.ts'
+const PARAMETERS = 'test/results.parameters.test.ts'
+const PUBLISHING = 'test/results.publishing.test.ts'
+
+export default [
+  // ETag and paging of results.
+  {
+    fault: 'the ETag of validation results ignores the filters',
+    file: 'src/submissions/findings/get-results.ts',
+    text: 'nameFilters(query)}`\n      const etag',
+    replacement: "''}`\n      const etag",
+    test: PAGING,
+  },
+  {
+    fault: 'the ETag of an export ignores the filters',
+    file: 'src/submissions/findings/get-results.ts',
+    text: 'nameFilters(query)}`))',
+    replacement: "''}`))",
+    test: PAGING,
+  },
+  {
+    fault: 'the ETag of a filtered page has the value without the name of the filter',
+    file: 'src/submissions/findings/get-results.ts',
+    text: '? [] : [[name, query[name]]]',
+    replacement: '? [] : [[query[name]]]',
+    test: PAGING,
+  },
+  {
+    fault: 'the second page of results starts one entry early',
+    file: 'src/submissions/findings/get-results.ts',
+    text: '(page - 1) * pageSize, pageSize)',
+    replacement: '(page - 1) * pageSize - (page > 1 ? 1 : 0), pageSize)',
+    test: PAGING,
+  },
+  {
+    fault: 'only the last of several filters counts',
+    file: 'src/submissions/findings/filters.ts',
+    text: 'blocks === undefined ? found : intersect(blocks, found)',
+    replacement: 'found',
+    test: 'test/results.filters.test.ts',
+  },
+  {
+    fault: 'a comparison matches a finding that occurs once with any number of equal ones',
+    file: 'src/submissions/findings/compare.ts',
+    text: 'this.#heads[at] = this.#next[head - 1] || EMPTY',
+    replacement: 'this.#heads[at] = head',
+    test: 'test/results.filters.test.ts',
+  },
+  {
+    fault: 'learners are listed in the order of their identifiers',
+    file: 'src/submissions/findings/list-learners.ts',
+    text: 'group by value order by 2 desc, value limit',
+    replacement: 'group by value order by value limit',
+    test: 'test/results.places.test.ts',
+  },
+  // The bodies of 400.
+  {
+    fault: 'a page past the last one is an empty page',
+    file: 'src/submissions/findings/get-results.ts',
+    text: 'if (page <= lastPage) return\n',
+    replacement: 'if (page <= lastPage + 1) return\n',
+    test: PARAMETERS,
+  },
+  {
+    fault: 'a page past the last one is PR1',
+    file: 'src/submissions/findings/get-results.ts',
+    text: "describePaginationFaults('PR2', faults",
+    replacement: "describePaginationFaults('PR1', faults",
+    test: PARAMETERS,
+  },
+  {
+    fault: 'a run without findings has no first page',
+    file: 'src/submissions/findings/get-results.ts',
+    text: 'Math.max(1, Math.ceil(submission.totalCount / pageSize))',
+    replacement: 'Math.ceil(submission.totalCount / pageSize)',
+    test: PAGING,
+  },
+  {
+    fault: 'the body of a 400 lacks the return',
+    file: 'src/submissions/findings/get-results.ts',
+    text: '      returnId: submission.returnId,\n',
+    replacement: '',
+    test: PARAMETERS,
+  },
+  // Publishing.
+  {
+    fault: 'a publish with a fault at its end is stored',
+    file: 'src/submissions/findings/publish.ts',
+    text: '  faults.throwIfFound()\n',
+    replacement: '',
+    test: PUBLISHING,
+  },
+  {
+    fault: 'a publish deletes the run that readers may still read',
+    file: 'src/submissions/findings/publish.ts',
+    text: 'await deleteOldRuns(writer, token, keep)',
+    replacement: 'await deleteOldRuns(writer, token, 1)',
+    test: PUBLISHING,
+  },
+  {
+    fault: 'results can be published to a submission of another organisation',
+    file: 'src/submissions/findings/publish.ts',
+    text: 'found.eid !== eid || found.returnId !== returnId',
+    replacement: 'found.returnId !== returnId',
+    test: PUBLISHING,
+  },
+  // Encryption.
+  {
+    fault: 'ciphertext is not bound to its position (no associated data)',
+    file: 'src/foundation/database/seal.ts',
+    text: '.setAAD(Buffer.from(context))\n    const sealed',
+    replacement: '.setAAD(Buffer.alloc(0))\n    const sealed',
+    test: ENCRYPTION,
+  },
+  {
+    fault: 'neither encryption nor decryption knows the position',
+    file: 'src/foundation/database/seal.ts',
+    text: '  open(data: Uint8Array, context: string): Buffer {',
+    replacement:
+      "  open(data: Uint8Array, given: string): Buffer {\n    const context = given.replace(/\\d+$/, '')",
+    test: ENCRYPTION,
+  },
+  {
+    fault: 'the nonce of the encryption is never incremented',
+    file: 'src/foundation/database/seal.ts',
+    text: 'nonce.writeUIntBE(++this.#count,',
+    replacement: 'nonce.writeUIntBE(this.#count,',
+    test: ENCRYPTION,
+  },
+  {
+    fault: 'all objects are encrypted with one derived key',
+    file: 'src/foundation/database/seal.ts',
+    text: 'const salt = randomBytes(SALT)',
+    replacement: 'const salt = Buffer.alloc(SALT)',
+    test: ENCRYPTION,
+  },
+  {
+    fault: 'an encrypted database opens with another key of the same name',
+    file: 'src/submissions/encryption/open-sealer.ts',
+    text: 'return pieces.length === 0 || pieces.some(',
+    replacement: 'return true || pieces.some(',
+    test: ENCRYPTION,
+  },
+  {
+    fault: 'a new key does not encrypt explanations and receipts again',
+    file: 'src/submissions/explanations/store.ts',
+    text: "coalesce(sealed, '') <> $2",
+    replacement: 'sealed is null and $2 is not null',
+    test: EXPLANATIONS,
+  },
+  // Purge and retention.
+  {
+    fault: 'purging a submission leaves its explanations and receipts',
+    file: 'src/submissions/retention/purge.ts',
+    text: '    await deleteRecordsOf(writer, token)\n',
+    replacement: '',
+    test: RETENTION,
+  },
+  {
+    fault: 'purging a submission leaves its receipts',
+    file: 'src/submissions/explanations/store.ts',
+    text: "  await writer.run('delete from submission_receipt where token = $1', [token])\n",
+    replacement: '',
+    test: RETENTION,
+  },
+  {
+    fault: 'retention ignores that a submission was reopened',
+    file: 'src/submissions/retention/retention.ts',
+    text: ' and coalesce(s.reopened_until, 0) < $1',
+    replacement: '',
+    test: RETENTION,
+  },
+  {
+    fault: 'retention ignores when a submission was submitted',
+    file: 'src/submissions/retention/retention.ts',
+    text: ' and coalesce(s.ended_at, 0) < $1',
+    replacement: '',
+    test: RETENTION,
+  },
+  {
+    fault: 'retention deletes a day too late',
+    file: 'src/submissions/retention/retention.ts',
+    text: '  const before = Date.now() - days * DAY\n  const rows = await database.all<{ token: string; eid: string }>',
+    replacement:
+      '  const before = Date.now() - (days + 2) * DAY\n  const rows = await database.all<{ token: string; eid: string }>',
+    test: RETENTION,
+  },
+  {
+    fault: 'retention deletes the files that a run in progress reads',
+    file: 'src/submissions/retention/retention.ts',
+    text: '\n       and not exists (select 1 from submission_run r where r.token = s.token and r.completed is null)',
+    replacement: '',
+    test: RETENTION,
+  },
+  {
+    fault: 'retention deletes results once the first run is old',
+    file: 'src/submissions/retention/retention.ts',
+    text: 'having max(coalesce(r.completed, r.received)) < $1',
+    replacement: 'having min(coalesce(r.completed, r.received)) < $1',
+    test: RETENTION,
+  },
+  {
+    fault: 'a cancelled submission is forgotten before its data is deleted for long enough',
+    file: 'src/submissions/retention/retention.ts',
+    text: 'purged is not null and ended_at < $1`',
+    replacement: 'purged is not null and ended_at < $1 + 99999999999`',
+    test: RETENTION,
+  },
+  // States, submitting and receipts.
+  {
+    fault: 'a return with errors can be submitted',
+    file: 'src/submissions/explanations/submit.ts',
+    text: 'if (run.errors > 0)',
+    replacement: 'if (run.errors > 1_000)',
+    test: 'test/submissions.http.test.ts',
+  },
+  {
+    fault: 'files that were changed after the run can be submitted',
+    file: 'src/submissions/explanations/submit.ts',
+    text: 'if (run.revision !== submission.revision)',
+    replacement: 'if (run.revision > submission.revision)',
+    test: EXPLANATIONS,
+  },
+  {
+    fault: 'a receipt has the digest of the upload instead of the merged file',
+    file: 'src/submissions/explanations/submit.ts',
+    text: "sha256: digests.get(nameContent(file)) ?? '',",
+    replacement: 'sha256: file.sha256,',
+    test: EXPLANATIONS,
+  },
+  {
+    fault: 'submitted files can be changed',
+    file: 'src/submissions/submission.ts',
+    text: "  if (submission.ended === 'Submitted')\n    throw new Refusal('conflict', 'The submission was submitted",
+    replacement:
+      "  if (submission.ended === null && submission.run < 0)\n    throw new Refusal('conflict', 'The submission was submitted",
+    test: 'test/submissions.http.test.ts',
+  },
+  {
+    fault: 'a submission stays validated when its files change',
+    file: 'src/submissions/submission.ts',
+    text: "current && covered ? 'Validated'",
+    replacement: "current ? 'Validated'",
+    test: STORAGE,
+  },
+  {
+    fault: 'receipts of a return are numbered by submission',
+    file: 'src/submissions/explanations/receipt.ts',
+    text: 'where s.eid = $1 and s.return_id = $2`,\n    [eid, returnId],',
+    replacement: 'where s.eid = $1 and s.return_id = $2 and s.token = $3`,\n    [eid, returnId, token],',
+    test: EXPLANATIONS,
+  },
+  {
+    fault: 'a submitted submission can be opened again beside its successor',
+    file: 'src/submissions/explanations/reopen.ts',
+    text: 'if (other !== undefined)',
+    replacement: "if (other?.token === '')",
+    test: EXPLANATIONS,
+  },
+  // Explanations and activity.
+  {
+    fault: 'an explanation holds for any number of findings',
+    file: 'src/submissions/explanations/explanation.ts',
+    text: 'state: found <= mostExplained(findings)',
+    replacement: 'state: found <= mostExplained(findings) + 100',
+    test: EXPLANATIONS,
+  },
+  {
+    fault: 'one explained cause explains all findings of a code',
+    file: 'src/submissions/explanations/explanation.ts',
+    text: 'causes.every(({ key }) => holds.has(key))',
+    replacement: 'causes.some(({ key }) => holds.has(key))',
+    test: EXPLANATIONS,
+  },
+  {
+    fault: 'every download of a minute is an activity',
+    file: 'src/submissions/activity/activity.ts',
+    text: 'if (known === undefined) await recordActivity',
+    replacement: 'if (known !== null) await recordActivity',
+    test: ACTIVITY,
+  },
+  {
+    fault: 'downloads of different files within a minute are one activity',
+    file: 'src/submissions/activity/activity.ts',
+    text: "and coalesce(file, '') = $4 and time",
+    replacement: "and coalesce($4, '') = $4 and time",
+    test: ACTIVITY,
+  },
+  {
+    fault: 'the activities of a submission are lost with its data',
+    file: 'src/submissions/retention/purge.ts',
+    text: '    await deleteRecordsOf(writer, token)\n    await writeAudit',
+    replacement:
+      "    await deleteRecordsOf(writer, token)\n    await writer.run('delete from submission_activity where token = $1', [token])\n    await writeAudit",
+    test: RETENTION,
+  },
+  // Archives in uploads.
+  {
+    fault: 'the files that unpack from an archive have no limit together',
+    file: 'src/engines/checking/unpack.ts',
+    text: 'const limit = new Limit(room,',
+    replacement: 'const limit = new Limit(unpackedBytes,',
+    test: CONTAINERS,
+  },
+  {
+    fault: 'a file can be unpacked outside of its folder',
+    file: 'src/engines/checking/unpack.ts',
+    text: 'if (!target.startsWith(folder + sep))',
+    replacement: 'if (target === folder)',
+    test: CONTAINERS,
+  },
+  {
+    fault: 'encrypted files of an archive are read',
+    file: 'src/engines/checking/unpack.ts',
+    text: 'if (entry.isEncrypted)',
+    replacement: "if (entry.path === '')",
+    test: CONTAINERS,
+  },
+  // Returns and their causes.
+  {
+    fault: 'the causes of a return count the runs of each organisation instead of the organisations',
+    file: 'src/submissions/returns/causes.ts',
+    text: 'count(distinct s.eid)',
+    replacement: 'count(*)',
+    test: RETURNS,
+  },
+  {
+    fault: 'the causes of the run before are counted too',
+    file: 'src/submissions/returns/causes.ts',
+    text: '  await deleteCauses(writer, token)\n  const counts',
+    replacement: '  const counts',
+    test: RETURNS,
+  },
+  {
+    fault: 'an organisation that is not expected can submit a return',
+    file: 'src/submissions/returns/assert-collected.ts',
+    text: 'if (!isExpected(found, eid))',
+    replacement: "if (eid === '')",
+    test: RETURNS,
+  },
+  {
+    fault: 'a submission can be created after its return has closed',
+    file: 'src/submissions/returns/assert-collected.ts',
+    text: "window === 'Closed' && !(await isReopened(reader, eid, returnId))",
+    replacement: "window === 'Closed' && (await isReopened(reader, eid, returnId))",
+    test: RETURNS,
+  },
+  {
+    fault: 'suspended organisations are waited for',
+    file: 'src/submissions/returns/overview.ts',
+    text: '.filter((eid) => !suspended.has(eid))',
+    replacement: '',
+    test: RETURNS,
+  },
+  {
+    fault: 'a submission of a closed return is open',
+    file: 'src/submissions/submission.ts',
+    text: 'return closes !== null && closes <= now && (reopenedUntil ?? 0) <= now',
+    replacement: 'return closes !== null && closes <= now && (reopenedUntil ?? 0) <= now && closes === now',
+    test: RETURNS,
+  },
+] satisfies Mutation[]
