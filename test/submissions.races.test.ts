@@ -27,7 +27,7 @@ import { makeSmallDefinition } from './support/small-definition.ts'
 import { engine, temporaryDatabaseUrl } from './support/temporary.ts'
 
 /** SQLite has one writer, so that fewer of them meet. */
-const ROUNDS = (engine === 'sqlite' ? 100 : 200) * SCALE
+const ROUNDS = (engine === 'sqlite' ? 40 : 100) * SCALE
 
 /** Rounds at once, each with its own submission. */
 const LANES = 6

@@ -10,7 +10,8 @@ import { DecryptionFailed } from '../../src/foundation/database/seal.ts'
 import { until } from '../support/command.ts'
 import { Service } from '../support/service.ts'
 import { makeSmallDefinition } from '../support/small-definition.ts'
-import { engine, temporaryFolder } from '../support/temporary.ts'
+import { temporaryFolder } from '../support/temporary.ts'
+import { testOnSqlite } from '../support/test-where.ts'
 
 const PEOPLE = 'localId,id,group,age\n1,A1,G1,20\n2,A2,G9,12\n3,A3,G1 ,12\n'
 const GROUPS = 'localId,code,title\n1,G1,One\n'
@@ -160,7 +161,7 @@ test('other organisations and other scopes get neither', async () => {
   }
 })
 
-test.runIf(engine === 'sqlite')(
+testOnSqlite('the temporary files of returned files')(
   'temporary files are private, and a client that leaves ends the work and its files',
   async () => {
     const { service, folder, ask, token } = await start()

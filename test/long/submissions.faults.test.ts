@@ -1,12 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
+import { afterAll, beforeAll, expect } from 'vitest'
 import { type Client, createClient } from '../../client/src/index.ts'
 import { createKey } from '../../src/api/access/keys.ts'
 import type { Cluster } from '../support/cluster.ts'
 import { Installation, type RunningCommand } from '../support/command.ts'
 import { withDatabase } from '../support/filled-database.ts'
-import { findFreePort } from '../support/free-port.ts'
-import { PausableProxy } from '../support/pausable-proxy.ts'
 import { Random } from '../support/random.ts'
 import { makePeople, makeSmallDefinition } from '../support/small-definition.ts'
 import { engine } from '../support/temporary.ts'
@@ -86,17 +84,17 @@ class Organisation {
 class Place {
   readonly mahi: Installation
   readonly url: string
-  readonly ports: readonly number[]
+  /** Of the replicas; a replica that is started again has another one. */
+  readonly urls: string[] = []
   readonly replicas: RunningCommand[] = []
   readonly workers: RunningCommand[] = []
   readonly organisations: Organisation[] = []
   readonly #environment: Record<string, string>
   readonly #keys = new Map<string, string>()
 
-  private constructor(mahi: Installation, url: string, ports: readonly number[]) {
+  private constructor(mahi: Installation, url: string) {
     this.mahi = mahi
     this.url = url
-    this.ports = ports
     this.#environment = {
       DATABASE_URL: url,
       DEFINITIONS: makeSmallDefinition(),
@@ -109,7 +107,7 @@ class Place {
   /** @param url the database on PostgreSQL */
   static async start(url?: string): Promise<Place> {
     const mahi = new Installation()
-    const place = new Place(mahi, url ?? mahi.databaseUrl, [await findFreePort(), await findFreePort()])
+    const place = new Place(mahi, url ?? mahi.databaseUrl)
     const scopes = ['occupations:read', 'validation-results:read', 'submissions:write'] as const
     await withDatabase(place.url, async (database) => {
       for (let index = 0; index < ORGANISATIONS; index++) {
@@ -125,8 +123,9 @@ class Place {
   }
 
   async serve(index: number): Promise<void> {
-    const environment = { ...this.#environment, PORT: String(this.ports[index]) }
-    this.replicas[index] = (await this.mahi.serve(environment)).command
+    const { command, url } = await this.mahi.serve(this.#environment)
+    this.replicas[index] = command
+    this.urls[index] = url
   }
 
   async work(index: number): Promise<void> {
@@ -144,7 +143,7 @@ class Place {
       eid,
       deadline: 60_000,
       fetch: async (input, init) => {
-        const origin = `http://127.0.0.1:${this.ports[replica % this.ports.length]}`
+        const origin = this.urls[replica % this.urls.length] ?? ''
         return await fetch(String(input).replace('http://replica', origin), init).catch((error: unknown) => {
           replica++
           throw error
@@ -242,39 +241,3 @@ testFault.for(Object.keys(FAULTS))(
     process.stdout.write(`${name}, ${ROUNDS} times, on ${engine}: ${await place.check()}\n`)
   },
 )
-
-test.runIf(engine === 'postgres' && hasCluster)(
-  'a failover during uploads and runs, and the way back, cost nothing acknowledged with synchronous replication',
-  { timeout: TIMEOUT },
-  async () => {
-    if (Servers === undefined) throw new Error('there is no PostgreSQL')
-    // `pg_rewind` needs both.
-    let primary = await Servers.start({ wal_log_hints: 'on', wal_keep_size: '512MB' })
-    onTestFinished(() => primary.remove())
-    let standby = await primary.startStandby()
-    onTestFinished(() => standby.remove())
-    const proxy = await PausableProxy.start(primary.port)
-    await primary.createDatabase('failover')
-    await replicateSynchronously(primary, standby)
-    const place = await Place.start(primary.url('failover', proxy.port))
-    for (let round = 0; round < 2; round++) {
-      await place.untilMore(ORGANISATIONS)
-      await primary.kill()
-      await standby.promote()
-      proxy.redirect(standby.port)
-      await place.untilMore(ORGANISATIONS)
-      await primary.returnAsStandby(standby)
-      ;[primary, standby] = [standby, primary]
-      await replicateSynchronously(primary, standby)
-    }
-    await place.untilMore(ORGANISATIONS)
-    process.stdout.write(`failover, and back, on ${engine}: ${await place.check()}\n`)
-  },
-)
-
-/** From now on, a commit is acknowledged once the standby has it, and the standby has everything before. */
-async function replicateSynchronously(primary: Cluster, standby: Cluster): Promise<void> {
-  await primary.query(`alter system set synchronous_standby_names = '*'`)
-  await primary.query('select pg_reload_conf()')
-  await standby.catchUp(primary)
-}
