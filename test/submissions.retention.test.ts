@@ -158,6 +158,33 @@ test('a submission that is opened again keeps its files as long as it is open', 
   expect(await database.all('select token from submission_file')).toEqual([{ token }])
 })
 
+test('uploads that were never completed are deleted, unless one is in progress', async () => {
+  const database = await openTemporary()
+  const token = await create(database, '202512')
+  await storeFile(database, token)
+  for (const version of ['abandoned', 'in progress'])
+    await change(
+      database,
+      token,
+      `insert into file_version (version, token, resource, format, chunks, records, size, digest, batches, received, stored)
+       values ($2, $1, 'groups', 'csv', 0, 0, 0, '', 0, $3, 0)`,
+      version,
+      Date.now(),
+    )
+  await change(
+    database,
+    token,
+    `insert into submission_file (token, resource, writer, writer_until) values ($1, 'groups', 'in progress', $2)`,
+    Date.now() + DAY,
+  )
+  await sweepOnce(database, { files: 'off', results: 'off' })
+  await purgeNow(database)
+  expect(await database.all('select version from file_version order by version')).toEqual([
+    { version: 'in progress' },
+    { version: `of ${token}` },
+  ])
+})
+
 test('results are deleted once the last run is longer ago than they are kept, and no run is in progress', async () => {
   const database = await openTemporary()
   const ages: Record<string, readonly (number | undefined)[]> = {

@@ -382,24 +382,3 @@ test(
     await place.finish()
   },
 )
-
-test(
-  'a client repeats an upload whose server is killed, and it succeeds once the claim has ended',
-  LONG,
-  async () => {
-    const place = await Place.create()
-    const { submissionToken = '' } = await place.client.submissions.create({ returnId: '202512' })
-    const { csv } = makePeople('P', 400_000, 0)
-    const sent = place.client.submissions.putFile(submissionToken, 'people', csv)
-    await until(() =>
-      withDatabase(place.mahi.databaseUrl, async (database) =>
-        (await database.get('select version from file_chunk')) === undefined ? undefined : true,
-      ),
-    )
-    await place.killServer()
-    await place.serve()
-    expect(await sent).toMatchObject({ records: 400_000 })
-    expect((await place.file(submissionToken)) === csv).toBe(true)
-    await place.finish()
-  },
-)
