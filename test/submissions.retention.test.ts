@@ -266,6 +266,11 @@ test('a cancelled submission is purged of everything, and its token is forgotten
   }
   for (const token of [recent, old])
     expect(await having(token)).toEqual(['audit', 'submission', 'submission_activity'])
+  const activities = await database.all<{ event: string }>(
+    'select event from submission_activity where token = $1 order by id',
+    [old],
+  )
+  expect(activities.map(({ event }) => event)).toEqual(['Created', 'Checked', 'Deleted', 'Purged'])
   const others = ['file_version', 'submission_explanation', 'submission_file', 'submission_receipt']
   expect(await having(open)).toEqual(expect.arrayContaining([...others, 'submission_run']))
   expect(await database.all('select version from file_chunk')).toEqual([{ version: `of ${open}` }])

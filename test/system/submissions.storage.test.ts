@@ -561,20 +561,6 @@ function observing(database: Database, before: (count: number) => Promise<void>)
   })
 }
 
-test('others write while a batch indexes an uploaded file', async () => {
-  const store = await Store.open()
-  const { batch, count } = await storeMany(store)
-  let written = 0
-  const observed = observing(store.database, async () => {
-    // It would wait for a transaction in progress.
-    await store.database.write('submission:another', async () => void written++)
-  })
-  await applyBatch(observed, store.sealer, batch('0'))
-  // At least one step for every 5,000 records, besides the batch.
-  expect(written).toBeGreaterThanOrEqual(5)
-  expect(await count()).toBe(12_000 - 2)
-})
-
 test('an index that a crash left half built is continued, also by several batches at once', async () => {
   const store = await Store.open()
   const { token, batch, count } = await storeMany(store)
@@ -587,19 +573,6 @@ test('an index that a crash left half built is continued, also by several batche
   const results = await Promise.all(ids.map((id) => applyBatch(store.database, store.sealer, batch(id))))
   expect(results.flat().map(({ errors }) => errors.length)).toEqual([0, 0, 0, 1])
   expect(await count()).toBe(12_000 - 5)
-})
-
-test('a file that is replaced while a batch indexes it gets the batch', async () => {
-  const store = await Store.open()
-  const { token, batch, count } = await storeMany(store)
-  const replacing = observing(store.database, async (transaction) => {
-    if (transaction === 3) await store.put(token, 'people', 'localId,id,group,age\n1,P1,G1,20\n2,P2,G1,20\n')
-  })
-  await expect(applyBatch(replacing, store.sealer, batch('1', '6999'))).resolves.toMatchObject([
-    { errors: [] },
-    { errors: [expect.any(String)] },
-  ])
-  expect(await count()).toBe(1)
 })
 
 test('files are encrypted again while batches index and change them', async () => {
