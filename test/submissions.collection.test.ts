@@ -211,6 +211,20 @@ test('the export has what all organisations submitted, by digest, while another 
   const nobody = exportReturn(service.database, { ...options, returnId: '202504', output: other })
   await expect(nobody).rejects.toThrow('nobody has submitted the return 202504 yet')
   expect(existsSync(other)).toBe(false)
+  // Nor are files exported that are not those of the receipt.
+  const changed = eids[2] ?? ''
+  await service.database.write('schema', (writer) =>
+    writer.run(
+      `update submission_file set version = (
+         select f.version from submission_file f join submission s on s.token = f.token
+         where s.eid = $2 and f.resource = 'learners')
+       where resource = 'learners' and token = (select token from submission where eid = $1)`,
+      [changed, eids[3] ?? ''],
+    ),
+  )
+  await expect(exportReturn(service.database, { ...options, output: other })).rejects.toThrow(
+    `the file learners of organisation ${changed} is not the one of its receipt`,
+  )
 })
 
 test('mahi returns export writes what was submitted, and leaves no folder behind otherwise', async () => {

@@ -4,6 +4,7 @@ const ENCRYPTION = 'test/submissions.keys.test.ts'
 const RETENTION = 'test/submissions.retention.test.ts'
 const EXPLANATIONS = 'test/submissions.explanations.test.ts'
 const RETURNS = 'test/submissions.returns.test.ts'
+const COLLECTION = 'test/submissions.collection.test.ts'
 const ACTIVITY = 'test/submissions.activity.test.ts'
 const CONTAINERS = 'test/system/submissions.containers.test.ts'
 const STORAGE = 'test/system/submissions.storage.test.ts'
@@ -367,5 +368,34 @@ export default [
     text: 'return closes !== null && closes <= now && (reopenedUntil ?? 0) <= now',
     replacement: 'return closes !== null && closes <= now && (reopenedUntil ?? 0) <= now && closes === now',
     test: RETURNS,
+  },
+  // The collection of a return.
+  {
+    fault: 'the export of a return has files that were not submitted',
+    file: 'src/submissions/returns/export-return.ts',
+    text: "where return_id = $1 and ended = 'Submitted' and created is not null",
+    replacement: 'where return_id = $1 and created is not null',
+    test: COLLECTION,
+  },
+  {
+    fault: 'the export of a return mixes files of different moments',
+    file: 'src/submissions/returns/export-return.ts',
+    text: 'await database.snapshot((reader) => writeAll(reader, folder, options))',
+    replacement: 'await writeAll(database, folder, options)',
+    test: COLLECTION,
+  },
+  {
+    fault: 'the export of a return replaces a folder that has files',
+    file: 'src/submissions/returns/export-return.ts',
+    text: 'readdirSync(output).length > 0',
+    replacement: 'readdirSync(output).length > 1_000',
+    test: COLLECTION,
+  },
+  {
+    fault: 'the export of a return does not compare the files with the receipt',
+    file: 'src/submissions/returns/export-return.ts',
+    text: "if (digest.digest('hex') === expected) return",
+    replacement: "if (digest.digest('hex') !== '') return",
+    test: COLLECTION,
   },
 ] satisfies Mutation[]
