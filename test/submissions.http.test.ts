@@ -605,7 +605,8 @@ describe('uploads that stall', () => {
     const { status, headers, body } = await (await stall(service, key, '1001', token)).read()
     expect([status, headers.connection]).toEqual([408, 'close'])
     expect(body).toContain('at least 1000 bytes must arrive in 1 seconds')
-    expect((await put(token, 'people', PEOPLE)).status).toBe(200)
+    // On a slow machine, an upload that is not stalled can be too slow as well.
+    await until(async () => ((await put(token, 'people', PEOPLE)).status === 200 ? true : undefined))
     expect(service.app.budgets.uploads.used).toBe(0)
   })
 })
