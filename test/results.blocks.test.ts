@@ -29,7 +29,7 @@ test('a block gives back any of its texts', () => {
         )
       },
     ),
-    cases(50),
+    cases(20),
   )
 })
 
@@ -65,7 +65,7 @@ const KEY = { id: 'k1', key: Buffer.alloc(32, 3) }
 
 test('a run in rows, as an older version stores it, and one in blocks read alike, and blocks take less than a third', async () => {
   const service = await Service.start()
-  const entries = findings(2_000)
+  const entries = findings(1_000)
   const { submissionToken: token, runId: blocks } = await service.publish(entries)
   await storeInRows(service.database)
   const { runId: rows } = await service.publish(entries, { token })
@@ -90,42 +90,14 @@ test('a run in rows, as an older version stores it, and one in blocks read alike
       readJoined(service.database, run, wanted, sealer).then((documents) => documents?.toString()),
       readDetails(service.database, { run }, wanted, sealer),
     ])
-  for (const wanted of [
-    [0],
-    [19, 20],
-    [3, 700, 701, 1999],
-    Array.from({ length: 130 }, (_, at) => 1_870 + at),
-  ])
+  for (const wanted of [[0], [19, 20], [3, 700, 701, 999], Array.from({ length: 130 }, (_, at) => 870 + at)])
     expect(await read(rows, wanted)).toEqual(await read(blocks, wanted))
   // The run in rows, the current one, over HTTP.
   const path = `/v1/submissions/${token}/validation-results`
-  const page = await service.get(`${path}?page=20&pageSize=100`, { eid: '1001' })
+  const page = await service.get(`${path}?page=10&pageSize=100`, { eid: '1001' })
   expect(page.json().results).toHaveLength(100)
   const changes = await service.get(`${path}/changes?from=1`, { eid: '1001' })
-  expect(changes.json()).toMatchObject({ newCount: 0, fixedCount: 0, openCount: 2_000 })
-})
-
-test('a row that lacks the text of its record has that of the row that it names', async () => {
-  const service = await Service.start()
-  const { database } = service
-  await storeInRows(database)
-  const { runId: run } = await service.publish(
-    findings(3).map((entry) => ({ ...entry, recordText: 'one,text' })),
-  )
-  const sealer = new Sealer()
-  const read = async () => [
-    JSON.parse(`[${await readJoined(database, run, [1, 2], sealer)}]`),
-    await readDetails(database, { run }, [1, 2], sealer),
-  ]
-  const before = await read()
-  const changed = await database.write('job:test', (writer) =>
-    writer.run(
-      `update result_entry set document = replace(document, ',"recordText":"one,text"', ''), text_of = 0
-       where ordinal > 0`,
-    ),
-  )
-  expect(changed).toBe(2)
-  expect(await read()).toEqual(before)
+  expect(changes.json()).toMatchObject({ newCount: 0, fixedCount: 0, openCount: 1_000 })
 })
 
 test.each(['blocks', 'rows'])(
@@ -144,8 +116,23 @@ test.each(['blocks', 'rows'])(
     const read = async (sealer: Sealer) => (await readJoined(database, run, wanted, sealer))?.toString()
     const before = await read(new Sealer())
     const sealer = new Sealer([KEY])
+    // A process that is killed has encrypted a part of them.
+    let writes = 0
+    const failing = new Proxy(database, {
+      get(target, name) {
+        if (name === 'write' && ++writes > 2) throw new Error('killed')
+        const value = Reflect.get(target, name)
+        return typeof value === 'function' ? value.bind(target) : value
+      },
+    })
+    await expect(reencryptRuns(failing, sealer)).rejects.toThrow('killed')
+    expect(await read(sealer)).toBe(before)
     expect(await reencryptRuns(database, sealer)).toBe(1)
     expect(await read(sealer)).toBe(before)
+    const students = await database.all<{ value: string }>(
+      `select value from result_posting where field = 'studentId'`,
+    )
+    expect(students.filter(({ value }) => value.length < 22)).toEqual([])
     await expect(read(new Sealer())).rejects.toThrow('"k1"')
     expect(await reencryptRuns(database, sealer)).toBe(0)
   },

@@ -1,11 +1,12 @@
 import fc from 'fast-check'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import type { SourceRecord } from '../src/engines/records/source-record.ts'
 import type { Database } from '../src/foundation/database/database.ts'
+import { openDatabase } from '../src/foundation/database/open.ts'
 import { InputRefused } from '../src/foundation/faults/faults.ts'
 import { publishResults } from '../src/submissions/findings/publish.ts'
-import { Installation, toLines } from './support/command.ts'
 import { sample } from './support/properties.ts'
+import { takeDatabaseUrl } from './support/reused-schemas.ts'
 import { Service, sourceOf } from './support/service.ts'
 import { countStored } from './support/stored-findings.ts'
 
@@ -44,7 +45,7 @@ async function readDuring(
   service: Service,
   publishing: Promise<unknown>,
   counts: ReadonlyMap<string, number>,
-): Promise<Set<string>> {
+): Promise<void> {
   let over = false
   void publishing.then(
     () => (over = true),
@@ -67,7 +68,6 @@ async function readDuring(
   }
   await publishing
   expect(new Set(names.values()).size).toBe(names.size)
-  return new Set(names.values())
 }
 
 /** Entries that come one by one, so that readers come in between. */
@@ -78,46 +78,35 @@ async function* dawdle(entries: readonly unknown[]): AsyncGenerator<SourceRecord
   }
 }
 
-test.each(['64', '0'])(
-  'readers see one run entirely while this process publishes others (PAGE_CACHE_MB=%s)',
-  async (PAGE_CACHE_MB) => {
-    const service = await Service.start({ PAGE_CACHE_MB })
+test.each([
+  ['64', 'this process'],
+  ['0', 'this process'],
+  ['64', 'another connection'],
+])(
+  'readers see one run entirely while runs are published (PAGE_CACHE_MB=%s, by %s)',
+  async (PAGE_CACHE_MB, publisher) => {
+    const url = await takeDatabaseUrl()
+    const service = await Service.start({ PAGE_CACHE_MB }, url)
+    const other = publisher === 'this process' ? service.database : await openDatabase(url)
+    if (other !== service.database) onTestFinished(() => other.close())
     const counts = new Map(
       Array.from({ length: 12 }, (_, index) => [`run${index}`, 20 + ((index * 13) % 60)]),
     )
     await service.publish(run('first', 20), { token: TOKEN })
     const publishAll = async () => {
       for (const [name, count] of counts) {
-        await publishResults(service.database, dawdle(run(name, count)), {
+        await publishResults(other, dawdle(run(name, count)), {
           eid: '1001',
           returnId: 'R1',
           token: TOKEN,
         })
+        expect(assertOfOneRun((await read(service, 'pageSize=100')).body, counts)).toBe(name)
       }
     }
-    const seen = await readDuring(service, publishAll(), new Map([...counts, ['first', 20]]))
-    expect(seen.size).toBeGreaterThan(1)
+    await readDuring(service, publishAll(), new Map([...counts, ['first', 20]]))
     expect(assertOfOneRun((await read(service, 'pageSize=100')).body, counts)).toBe('run11')
   },
 )
-
-test('readers see one run entirely while another process publishes', async () => {
-  const installation = new Installation()
-  const service = await Service.start({}, installation.databaseUrl)
-  await service.publish(run('old', 30), { token: TOKEN })
-  installation.write('new.ndjson', toLines(run('new', 20_000)))
-  const counts = new Map([
-    ['old', 30],
-    ['new', 20_000],
-  ])
-  const publishing = installation.runJson(
-    ['results', 'publish', '--eid', '1001', '--return', 'R1', '--token', TOKEN, 'new.ndjson'],
-    {},
-  )
-  expect(await readDuring(service, publishing, counts)).toContain('old')
-  expect(await publishing).toMatchObject({ submissionToken: TOKEN, totalCount: 20_000 })
-  expect(assertOfOneRun((await read(service, 'page=2000&pageSize=10')).body, counts)).toBe('new')
-})
 
 test('a publish that comes between the two reads of a request is seen entirely', async () => {
   const service = await Service.start()
@@ -151,23 +140,6 @@ test('a publish that comes between the two reads of a request is seen entirely',
   expect((await read(service, 'page=3&pageSize=10')).body).toMatchObject({ errorCode: 'PR2' })
 })
 
-test('a publish replaces the run that was, whether the new one is longer, shorter or empty', async () => {
-  const service = await Service.start()
-  const counts = [3, 5, 1, 0, 2]
-  for (const [index, count] of counts.entries()) {
-    const entries = run(`run${index}`, count)
-    await service.publish(entries, { token: TOKEN, keep: 2 })
-    expect((await read(service)).body).toEqual({
-      page: 1,
-      pageSize: 100,
-      results: entries,
-      totalCount: count,
-    })
-    // The run before is kept, and no other.
-    expect(await countStored(service.database)).toBe(count + (counts[index - 1] ?? 0))
-  }
-})
-
 test('the ETag names the run: it stays while the run does, and goes with it', async () => {
   const service = await Service.start()
   await service.publish(run('a', 4), { token: TOKEN })
@@ -184,20 +156,6 @@ test('the ETag names the run: it stays while the run does, and goes with it', as
   expect(runOf(again.etag)).not.toBe(runOf(first.etag))
 })
 
-test('runs of different submissions have different names', async () => {
-  const service = await Service.start()
-  const tokens = await Promise.all(
-    [1, 2, 3].map(async () => (await service.publish(run('a', 1))).submissionToken),
-  )
-  const etags = await Promise.all(
-    tokens.map(async (token) => {
-      const url = `/v1/submissions/${token}/validation-results`
-      return runOf(String((await service.get(url, { eid: '1001' })).headers.etag))
-    }),
-  )
-  expect(new Set(etags).size).toBe(3)
-})
-
 test('a publish that finds a bad entry at its end leaves the old run as it was', async () => {
   const service = await Service.start()
   await service.publish(run('old', 5), { token: TOKEN })
@@ -208,28 +166,19 @@ test('a publish that finds a bad entry at its end leaves the old run as it was',
   expect(await read(service)).toEqual(before)
   expect(await countStored(service.database)).toBe(5)
 
-  await service.publish(run('new', 1), { token: TOKEN })
-  expect((await read(service)).body.results).toEqual(run('new', 1))
-})
+  // Later publishes replace the run, whether they are longer, shorter or empty; the run before is kept, and no other.
+  const counts = [3, 1, 0, 2]
+  for (const [index, count] of counts.entries()) {
+    const entries = run(`run${index}`, count)
+    await service.publish(entries, { token: TOKEN, keep: 2 })
+    expect((await read(service)).body).toMatchObject({ results: entries, totalCount: count })
+    expect(await countStored(service.database)).toBe(count + (counts[index - 1] ?? 5))
+  }
 
-test('a first publish that fails leaves no submission', async () => {
-  const service = await Service.start()
-  await expect(service.publish([{ localId: 5 }], { token: TOKEN })).rejects.toThrow(InputRefused)
-  expect((await read(service)).status).toBe(401)
-})
-
-test('a command that finds a bad entry at its end says where, and leaves the old run as it was', async () => {
-  const installation = new Installation()
-  const service = await Service.start({}, installation.databaseUrl)
-  await service.publish(run('old', 5), { token: TOKEN })
-  const before = await read(service)
-  installation.write('bad.ndjson', toLines([...run('new', 3000), { localId: 'x', fileType: 'Sheep' }]))
-
-  const parameters = ['results', 'publish', '--eid', '1001', '--return', 'R1', '--token', TOKEN, 'bad.ndjson']
-  const { code, stdout, stderr } = await installation.run(parameters)
-  expect([code, stdout]).toEqual([1, ''])
-  expect(stderr).toContain('bad.ndjson:3001: fileType:')
-  expect(await read(service)).toEqual(before)
+  // A first publish that fails leaves no submission.
+  await expect(service.publish([{ localId: 5 }], { token: 'never-made' })).rejects.toThrow(InputRefused)
+  const url = '/v1/submissions/never-made/validation-results'
+  expect((await service.get(url, { eid: '1001' })).statusCode).toBe(401)
 })
 
 test('a submission stays with its organisation and its return', async () => {
@@ -244,14 +193,18 @@ test('a submission stays with its organisation and its return', async () => {
 test('without a token each publish creates a separate submission with an unguessable token', async () => {
   const service = await Service.start()
   const tokens = new Set<string>()
+  const names = new Set<string>()
   for (let index = 0; index < 5; index++) {
     const { submissionToken } = await service.publish(run(`run${index}`, 1))
     expect(submissionToken).toMatch(/^[A-Za-z0-9_-]{32}$/)
     tokens.add(submissionToken)
     const url = `/v1/submissions/${submissionToken}/validation-results`
-    expect((await service.get(url, { eid: '1001' })).json().results).toEqual(run(`run${index}`, 1))
+    const response = await service.get(url, { eid: '1001' })
+    expect(response.json().results).toEqual(run(`run${index}`, 1))
+    names.add(runOf(String(response.headers.etag)))
   }
-  expect(tokens.size).toBe(5)
+  // The ETags of different submissions name different runs.
+  expect([tokens.size, names.size]).toEqual([5, 5])
 })
 
 test('concurrent publishes of one submission run in sequence: the last one applies completely', async () => {

@@ -3,12 +3,18 @@ import { expect, test } from 'vitest'
 import { actorOf } from '../src/api/access/actor.ts'
 import { Sealer } from '../src/foundation/database/seal.ts'
 import { reencrypt } from '../src/submissions/encryption/reencrypt.ts'
-import { type Explanation, mostExplained } from '../src/submissions/explanations/explanation.ts'
+import {
+  type Explanation,
+  findOpenWarnings,
+  mostExplained,
+} from '../src/submissions/explanations/explanation.ts'
 import { readReceipt, storeReceipt } from '../src/submissions/explanations/receipt.ts'
 import { readExplanations, storeExplanation } from '../src/submissions/explanations/store.ts'
 import { changeSubmission } from '../src/submissions/findings/change-submission.ts'
+import type { RunSummary } from '../src/submissions/findings/runs.ts'
+import { Definitions } from '../src/submissions/rules/definitions.ts'
 import { createSubmission } from '../src/submissions/submission.ts'
-import { COURSES, makeLearners, startCollection } from './support/collection.ts'
+import { COURSES, makeCollectionDefinition, makeLearners, startCollection } from './support/collection.ts'
 import { openTemporary } from './support/reused-schemas.ts'
 
 type Collection = Awaited<ReturnType<typeof startCollection>>
@@ -117,9 +123,8 @@ test('an explanation holds until there are more than 10 % or 5 more findings', a
   const token = await submitTo(collection, { notes: 3 })
   await provider.ask('PUT', at(token, 'LEA-note'), { reason: 'Verified' })
   for (const [notes, state] of [
-    [8, 'Explained'],
     [9, 'Reopened'],
-    [0, 'NoFindings'],
+    [8, 'Explained'],
   ] as const) {
     await provider.put(token, 'learners', makeLearners({ notes }))
     await provider.check(token)
@@ -150,6 +155,26 @@ test('all causes of a code explain it, one by one', async () => {
   const left = await provider.ask('DELETE', at(token, keys[0]))
   expect(left.body.open).toEqual([{ code: 'LEA-note', findings: 2 }])
   expect((await provider.ask('DELETE', at(token, keys[0]))).status).toBe(404)
+})
+
+test('a code with several causes is open until the code or each of them is explained', () => {
+  const definition = new Definitions([makeCollectionDefinition()]).find('collected')
+  const cause = (key: string) => ({ key, codes: ['LEA-note'], severity: 'Warning', findings: 1 })
+  const summary = {
+    codes: [{ errorCode: 'LEA-note', errorType: 'Warning', count: 2, students: 2, first: {} }],
+    causes: [cause('one'), cause('other')],
+  } as unknown as RunSummary
+  const open = (...targets: string[]) =>
+    findOpenWarnings(
+      definition,
+      summary,
+      targets.map((target) => ({ target, findings: 1 })) as unknown as Explanation[],
+    ).map(({ code }) => code)
+  expect(open()).toEqual(['LEA-note'])
+  expect(open('one')).toEqual(['LEA-note'])
+  expect(open('one', 'other')).toEqual([])
+  expect(open('LEA-note')).toEqual([])
+  expect(open('LEA-remark')).toEqual(['LEA-note'])
 })
 
 test('what cannot be explained is refused, and nothing is stored', async () => {

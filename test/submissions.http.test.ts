@@ -9,7 +9,6 @@ import { Connection } from './support/connection.ts'
 import { parseLines } from './support/lines.ts'
 import { Service } from './support/service.ts'
 import { makeSmallDefinition } from './support/small-definition.ts'
-import { readStored } from './support/stored-findings.ts'
 import { startWorker } from './support/submission-worker.ts'
 
 const ALL = ['occupations:read', 'validation-results:read', 'submissions:write'] as const
@@ -194,69 +193,56 @@ test('a submission goes from nothing to zero errors', async () => {
   expect(list.body).toMatchObject({ page: 1, totalCount: 1, results: [{ submissionStatus: 'Submitted' }] })
 })
 
-test('filters page through the findings, and CSV and NDJSON hold all of them', async () => {
+test('CSV and NDJSON hold all findings, or those of a filter, with their places', async () => {
   const { ask, create, put, validate, work } = await start()
   const token = await create()
-  const rows = Array.from(
-    { length: 700 },
-    (_, index) => `${index},P${index % 4}${index},G${index % 2},${index % 3}`,
-  )
+  const rows = Array.from({ length: 60 }, (_, index) => `${index},P${index},G${index % 2},${index % 3}`)
   await put(token, 'people', `localId,id,group,age\n${rows.join('\n')}\n`)
   await put(token, 'groups', GROUPS)
   await work()
   await validate(token)
   const base = `/submissions/${token}/validation-results`
-  const all = (await ask('GET', `${base}?pageSize=1000&page=1`)).body
-  const more = all.totalCount > 1000 ? (await ask('GET', `${base}?pageSize=1000&page=2`)).body.results : []
-  const entries = [...all.results, ...more] as Record<string, string>[]
+  const entries = (await ask('GET', `${base}?pageSize=1000`)).body.results as Record<string, string>[]
   for (const [query, match] of [
-    ['Filter.CourseCode=G0', (each: Record<string, string>) => each.courseCode === 'G0'],
-    [
-      'filter.errorcode=PER-04-range&Filter.CourseCode=G1',
-      (each: Record<string, string>) => each.errorCode === 'PER-04-range' && each.courseCode === 'G1',
-    ],
-    ['Filter.StudentId=P24', () => false],
+    ['', () => true],
+    ['Filter.CourseCode=G0', ({ courseCode }) => courseCode === 'G0'],
+    ['filter.errorcode=PER-04-range', ({ errorCode }) => errorCode === 'PER-04-range'],
     ['Filter.FileType=Course', () => false],
-  ] as const) {
+  ] as [string, (entry: Record<string, string>) => boolean][]) {
     const expected = entries.filter(match)
-    const found: unknown[] = []
-    for (let page = 1; page === 1 || found.length < expected.length; page++) {
-      const { body } = await ask('GET', `${base}?${query}&pageSize=90&page=${page}`)
-      expect(body.totalCount).toBe(expected.length)
-      found.push(...body.results)
-    }
-    expect(found).toEqual(expected)
+    expect((await ask('GET', `${base}?${query}&pageSize=1000`)).body.results).toEqual(expected)
     const lines = await ask('GET', `${base}?${query}`, { headers: { accept: 'application/x-ndjson' } })
     expect(lines.headers['total-count']).toBe(String(expected.length))
-    const exported = parseLines(lines.text)
+    const exported = parseLines<Record<string, unknown>>(lines.text)
     // The exports say where a finding is; pages have the specified fields only.
     expect(exported.map(({ file, line, field, value, findingKey, cause, ...entry }) => entry)).toEqual(
       expected,
     )
-    for (const { file, line, findingKey, cause } of exported)
-      expect([file, line, findingKey, cause]).toEqual([
-        expect.stringMatching(/^people/),
-        expect.any(Number),
-        expect.stringMatching(/^[\w-]{22}$/),
-        expect.any(String),
-      ])
   }
-  const { causes } = (await ask('GET', `${base}/causes`)).body
   const ndjson = await ask('GET', base, { headers: { accept: 'application/x-ndjson' } })
-  const found = ndjson.text.trim().split('\n')
-  const [aged] = found.map((line) => JSON.parse(line)).filter(({ errorCode }) => errorCode === 'PER-04-range')
-  expect(aged.recordText).toBe(`localId,id,group,age\n${rows.join('\n')}`.split('\n')[aged.line - 1])
-  expect(aged).toMatchObject({ field: 'age', value: aged.recordText.split(',').at(-1) })
-  expect(causes.map(({ key }: { key: string }) => key)).toContain(aged.cause)
+  const aged = parseLines<{ errorCode: string } & Record<string, string>>(ndjson.text).find(
+    ({ errorCode }) => errorCode === 'PER-04-range',
+  )
+  const recordText = rows[Number(aged?.line) - 2]
+  const { causes } = (await ask('GET', `${base}/causes`)).body
+  expect(aged).toMatchObject({
+    file: 'people.csv',
+    field: 'age',
+    value: recordText?.split(',').at(-1),
+    recordText,
+  })
+  expect(causes.map(({ key }: { key: string }) => key)).toContain(aged?.cause)
   const csv = await ask('GET', base, { headers: { accept: 'text/csv' } })
-  expect(csv.text.split('\n')[0]).toBe(
+  const [header, ...csvRows] = csv.text.trim().split('\n')
+  expect(header).toBe(
     'localId,errorCode,errorDescription,errorType,fileType,courseCode,studentId,recordText,file,line,field,value,findingKey,cause',
   )
-  expect(
-    csv.text.split('\n').filter((line) => line.includes(`,age,${aged.value},${aged.findingKey},`)),
-  ).toHaveLength(1)
-  expect(csv.headers['content-type']).toBe('text/csv; charset=utf-8')
-  expect(csv.headers['content-disposition']).toBe('attachment; filename="findings.csv"')
+  expect(csvRows).toHaveLength(entries.length)
+  expect(csvRows.filter((row) => row.includes(`,age,${aged?.value},${aged?.findingKey},`))).toHaveLength(1)
+  expect(csv.headers).toMatchObject({
+    'content-type': 'text/csv; charset=utf-8',
+    'content-disposition': 'attachment; filename="findings.csv"',
+  })
   expect((await ask('GET', base, { headers: { accept: 'text/html' } })).status).toBe(406)
   const wrong = await ask('GET', `${base}?Filter.ErrorType=Errors`)
   expect(wrong.body).toMatchObject({ status: 400, errorCode: 'PR1' })
@@ -520,18 +506,6 @@ test('a file that is replaced and deleted once a reader has found it is read in 
   expect([file.status, file.text, meanwhile.length]).toEqual([200, expect.stringContaining('NEW'), 0])
 })
 
-test('a batch keeps the digits of every number', async () => {
-  const { ask, create, put } = await start()
-  const token = await create()
-  await put(token, 'people', 'localId,id,group,age\n1,A1,G1,20\n')
-  const headers = { 'content-type': 'application/json' }
-  const payload =
-    '{"content":[{"localId":"2","id":9007199254740993,"group":"G1","age":0.12345678901234567891}]}'
-  expect((await ask('POST', `/submissions/${token}/records/people`, { payload, headers })).status).toBe(200)
-  const file = await ask('GET', `/submissions/${token}/files/people`)
-  expect(file.text).toContain('2,9007199254740993,G1,0.12345678901234567891')
-})
-
 test('the log contains nothing from a record, whatever is refused', async () => {
   const { service, ask, create, put, validate, work } = await start()
   const token = await create()
@@ -575,7 +549,7 @@ test('a file comes as CSV or NDJSON, whichever the caller prefers', async () => 
 })
 
 test('a run whose findings take too many bytes says everywhere that they are partial', async () => {
-  const { key, service, ask, create, put, validate, work } = await start({ CONSOLE: 'on' })
+  const { ask, create, put, validate, work } = await start()
   await work({ findingsBytes: 50_000 })
   const token = await create()
   const lines = Array.from({ length: 1000 }, (_, index) => `${index},A${index % 10},,${index < 20 ? 12 : 20}`)
@@ -595,42 +569,10 @@ test('a run whose findings take too many bytes says everywhere that they are par
     expect([headers['found-count'], headers['total-count']]).toEqual(['1010', String(run.totalCount)])
   }
   expect((await ask('GET', base)).body.totalCount).toBe(run.totalCount)
-  const browse = (url: string, rest: Asked) =>
-    service.request({
-      url: `/console${url}`,
-      ...rest,
-      headers: { host: 'localhost', 'sec-fetch-site': 'same-origin', ...rest.headers } as Record<
-        string,
-        string
-      >,
-    })
-  const signedIn = await browse('/sign-in', {
-    method: 'POST',
-    payload: new URLSearchParams({ key }).toString(),
-    headers: { 'content-type': 'application/x-www-form-urlencoded' },
-  })
-  const cookie = String(signedIn.headers['set-cookie']).split(';', 1)[0]
-  const page = await browse(`/submissions/${token}/findings?eid=1001`, { headers: { cookie } })
-  expect(page.body).toContain(`${most?.errorCode}: the first ${most?.stored} of 990`)
-
   // All findings are stored again: the comparison cannot know which of them are new.
   await put(token, 'people', 'localId,id,group,age\n1,,,20\n')
   expect((await validate(token)).partial).toBeUndefined()
   expect((await ask('GET', `${base}/changes?from=1`)).body).toMatchObject({ partial: true })
-})
-
-test('200,000 columns without a name, in 306 bytes, are one finding', async () => {
-  const { service, create, put, validate, work } = await start()
-  await work()
-  const token = await create()
-  const file = gzipSync(`localId${','.repeat(200_000)}\n1\n`)
-  expect(file.length).toBeLessThan(500)
-  await put(token, 'people', file, { 'content-encoding': 'gzip' })
-  const run = await validate(token)
-  const [documents = []] = (await readStored(service.database)).values()
-  expect(documents.filter((each) => each.includes('columns have no name'))).toHaveLength(1)
-  expect(documents).toHaveLength(run.totalCount)
-  expect(documents.join('').length).toBeLessThan(50_000)
 })
 
 describe('uploads that stall', () => {
@@ -663,7 +605,8 @@ describe('uploads that stall', () => {
     const { status, headers, body } = await (await stall(service, key, '1001', token)).read()
     expect([status, headers.connection]).toEqual([408, 'close'])
     expect(body).toContain('at least 1000 bytes must arrive in 1 seconds')
-    expect((await put(token, 'people', PEOPLE)).status).toBe(200)
+    // On a slow machine, an upload that is not stalled can be too slow as well.
+    await until(async () => ((await put(token, 'people', PEOPLE)).status === 200 ? true : undefined))
     expect(service.app.budgets.uploads.used).toBe(0)
   })
 })
@@ -678,6 +621,12 @@ test('a batch reads a file as the check does, although its header contains comma
   await ask('POST', records, { payload: { content: [{ localId: 'L3', id: 'A3', group: 'G1' }] } })
   const { text } = await ask('GET', `/submissions/${token}/files/people`)
   expect(text).toBe('localId;id;note (a, b, c, d);group\nL2;A2;"y, z";\nL3;A3;;G1\n')
+  // The digits of every number stay.
+  const payload = '{"content":[{"localId":"L4","id":9007199254740993,"group":0.12345678901234567891}]}'
+  await ask('POST', records, { payload, headers: { 'content-type': 'application/json' } })
+  expect((await ask('GET', `/submissions/${token}/files/people`)).text).toContain(
+    'L4;9007199254740993;;0.12345678901234567891',
+  )
 })
 
 test('a file that looks like another one is stored as the check reads it, so that batches do too', async () => {

@@ -1,15 +1,12 @@
-import { writeFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { type Database, DatabaseUnusable } from '../src/foundation/database/database.ts'
-import { Sealer } from '../src/foundation/database/seal.ts'
+import { DecryptionFailed, Sealer } from '../src/foundation/database/seal.ts'
 import { readSealKeys } from '../src/foundation/database/seal-keys.ts'
 import { openSealer } from '../src/submissions/encryption/open-sealer.ts'
 import { publishResults } from '../src/submissions/findings/publish.ts'
-import { Installation } from './support/command.ts'
 import { withDatabase } from './support/filled-database.ts'
 import { sourceOf } from './support/source.ts'
-import { temporaryDatabaseUrl, temporaryFolder } from './support/temporary.ts'
+import { temporaryDatabaseUrl } from './support/temporary.ts'
 
 const keyOf = (id: string, number: number) => `${id}:${Buffer.alloc(32, number).toString('base64')}`
 const [K1, K2, WRONG] = [keyOf('k1', 1), keyOf('k2', 2), keyOf('k1', 9)]
@@ -78,55 +75,39 @@ test('processes with different keys of one name cannot both begin', async () => 
   })
 })
 
-test('serve, work and every command that writes or reads encrypted data refuse wrong and missing keys', {
-  timeout: 300_000,
-}, async () => {
-  const mahi = new Installation()
-  const input = '{"localId":"b"}\n'
-  await withDatabase(mahi.databaseUrl, async (database) => {
-    await publish(database, K1)
-    await openSealer(database, settingsOf(K1))
-  })
-  const backup = join(temporaryFolder(), 'mahi.backup')
-  await mahi.runJson(['backup', backup])
-  const commands = [
-    ['serve', '--port', '0'],
-    ['work'],
-    ['results', 'publish', '--eid', '1001', '--return', 'R1', '--token', 'submission-0001', '-'],
-    ['submissions', 'reencrypt'],
-    ['restore', '--replace', backup],
-  ]
-  for (const command of commands) {
-    for (const keys of [{}, { ENCRYPTION_KEYS: WRONG }]) {
-      const { code, stderr } = await mahi.run(command, { input, environment: { METRICS_PORT: '0', ...keys } })
-      expect([command, keys, code, stderr]).toEqual([command, keys, 1, expect.stringContaining('"k1"')])
-    }
+test('sealed data opens only with its key, at its position, whole and unchanged', () => {
+  const [key, other] = [1, 2].map((fill) => ({ id: 'k1', key: Buffer.alloc(32, fill) }))
+  if (key === undefined || other === undefined) throw new Error('there are two keys')
+  const sealer = new Sealer([key])
+  const content = Buffer.from('Kererū')
+  const sealed = sealer.begin().seal(content, 'block/1/0/0')
+  const open = (data: Uint8Array, context = 'block/1/0/0', by = sealer) => by.open(data, context)
+  expect(open(sealed)).toEqual(content)
+  expect(() => open(sealed, 'block/1/0/1')).toThrow(DecryptionFailed)
+  expect(() => open(sealed, 'block/1/0/0', new Sealer([other]))).toThrow(DecryptionFailed)
+  expect(() => open(sealed, 'block/1/0/0', new Sealer([{ ...other, id: 'k2' }]))).toThrow('"k1"')
+  for (let at = 4; at < sealed.length; at++) {
+    const changed = Buffer.from(sealed)
+    changed[at] = (changed[at] ?? 0) ^ 1
+    expect(() => open(changed), `byte ${at}`).toThrow(DecryptionFailed)
   }
-  const { stdout } = await mahi.run(['doctor', '--json'], { environment: { ENCRYPTION_KEYS: WRONG } })
-  expect((JSON.parse(stdout) as { findings: object[] }).findings).toContainEqual(
-    expect.objectContaining({ name: 'ENCRYPTION_KEYS', state: 'bad' }),
-  )
-  await withDatabase(mahi.databaseUrl, async (database) => {
-    expect(await database.all('select run from submission')).toEqual([{ run: 1 }])
-  })
+  const text = sealer.begin().sealText('Kererū', 'receipt/1')
+  expect(sealer.openText(text, 'receipt/1')).toBe('Kererū')
+  expect(() => sealer.openText(text, 'receipt/2')).toThrow(DecryptionFailed)
 })
 
-test('commands read the keys from a file too', async () => {
-  const mahi = new Installation()
-  const keys = join(temporaryFolder(), 'keys')
-  writeFileSync(keys, `${K2}\n${K1}\n`)
-  const environment = { ENCRYPTION_KEYS_FILE: keys }
-  const examine = async () => {
-    const { stdout } = await mahi.run(['doctor', '--json'], { environment })
-    const { findings } = JSON.parse(stdout) as { findings: { name: string; message: string }[] }
-    return findings.find(({ name }) => name === 'ENCRYPTION_KEYS')?.message
-  }
-  await withDatabase(mahi.databaseUrl, (database) => publish(database, K1))
-  expect(await examine()).toMatch(/^1 file or run is encrypted with another key/)
-  const backup = join(temporaryFolder(), 'mahi.backup')
-  await mahi.runJson(['backup', backup], { environment })
-  await mahi.runJson(['submissions', 'reencrypt'], { environment })
-  expect(await examine()).toBe('"k2" encrypts everything.')
-  await mahi.runJson(['restore', '--replace', backup], { environment })
-  expect(await examine()).toMatch(/^1 file or run is encrypted with another key/)
+test('no pair of key and nonce encrypts twice', () => {
+  const sealer = new Sealer([{ id: 'k1', key: Buffer.alloc(32, 1) }])
+  const pairs = new Set<string>()
+  for (const sealing of [sealer.begin(), sealer.begin()])
+    for (let part = 0; part < 300; part++) {
+      // The salt, from which the key is derived, and the nonce: before them are a mark, a length and the id.
+      pairs.add(
+        sealing
+          .seal(Buffer.from('same'), 'same')
+          .subarray(4, 4 + 16 + 12)
+          .toString('hex'),
+      )
+    }
+  expect(pairs.size).toBe(600)
 })

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { RecordCount } from '../src/submissions/runs/run-job.ts'
-import { ConsoleService } from './support/console.ts'
+import { Service } from './support/service.ts'
 import { makeSmallDefinition } from './support/small-definition.ts'
 
 const FILES = [
@@ -29,8 +29,8 @@ test('the progress of a run counts the records of each file', () => {
   expect(shown({ phase: 'write' })).toEqual([30_003, 'people: 30000 of 30000', 'groups: 3 of 3'])
 })
 
-test('the API and the page of a check show the progress by file', async () => {
-  const { service, signIn } = await startConsole()
+test('the API shows the progress by file', async () => {
+  const service = await Service.start({ DEFINITIONS: makeSmallDefinition() })
   const scopes = ['validation-results:read', 'submissions:write'] as const
   const { key } = await service.createKey({ scopes, eids: ['1001'] })
   const headers = { 'x-api-key': key, eid: '1001' }
@@ -61,18 +61,4 @@ test('the API and the page of a check show the progress by file', async () => {
     total: 2,
     files: [{ file: 'people', done: 1, total: 2 }],
   })
-  const cookie = await signIn()
-  const page = `/console/submissions/${created.json().submissionToken}`
-  const shown = await service.app.inject({ url: `${page}/check?eid=1001`, headers: { cookie } })
-  expect(shown.body).toMatch(/<td[^>]*data-file="people"[^>]*>1 of 2</)
-  const followed = await service.app.inject({
-    url: `${page}/progress?eid=1001`,
-    headers: { cookie, accept: 'application/json' },
-  })
-  expect(followed.json().files).toEqual([{ file: 'people', text: '1 of 2' }])
 })
-
-async function startConsole() {
-  const console = await ConsoleService.start({ DEFINITIONS: makeSmallDefinition() })
-  return { service: console.service, signIn: () => console.signIn() }
-}

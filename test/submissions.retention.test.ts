@@ -1,198 +1,292 @@
-import { describe, expect, test } from 'vitest'
-import type { Database } from '../src/foundation/database/database.ts'
+import { expect, test } from 'vitest'
+import type { Database, Value } from '../src/foundation/database/database.ts'
 import { Sealer } from '../src/foundation/database/seal.ts'
-import { claim, schedule } from '../src/foundation/jobs/queue.ts'
+import type { Job } from '../src/foundation/jobs/queue.ts'
 import { storeReceipt } from '../src/submissions/explanations/receipt.ts'
+import { reopen } from '../src/submissions/explanations/reopen.ts'
 import { storeExplanation } from '../src/submissions/explanations/store.ts'
-import { storeFile } from '../src/submissions/files/upload.ts'
 import { changeSubmission } from '../src/submissions/findings/change-submission.ts'
 import { publishResults } from '../src/submissions/findings/publish.ts'
 import { cancelSubmission } from '../src/submissions/retention/ending.ts'
 import { purgeNow } from '../src/submissions/retention/purge.ts'
 import { type Retention, sweep } from '../src/submissions/retention/retention.ts'
-import { Definitions } from '../src/submissions/rules/definitions.ts'
 import { createSubmission } from '../src/submissions/submission.ts'
 import { openTemporary } from './support/reused-schemas.ts'
-import { makeSmallDefinition } from './support/small-definition.ts'
 import { sourceOf } from './support/source.ts'
-import { countStored } from './support/stored-findings.ts'
 
-const EID = '1001'
 const DAY = 86_400_000
-const SECRET = 'Kererū-7391'
-const actor = { id: 'test', name: 'Test' }
-const sealer = new Sealer()
+const EID = '1001'
+const ACTOR = { id: 'test', name: 'Test' }
 
-async function* once(text: string): AsyncGenerator<Buffer> {
-  yield Buffer.from(text)
+async function create(database: Database, returnId: string): Promise<string> {
+  const life = 365 * DAY
+  const { submission } = await createSubmission(database, { eid: EID, returnId, definition: 'small', life })
+  return submission.token
 }
 
-/** A submission with a file, a finding, an explanation and a receipt; all of them contain a secret. */
-async function fill(database: Database, returnId = '202512'): Promise<string> {
-  const life = 1000 * DAY
-  const { submission } = await createSubmission(database, { eid: EID, returnId, definition: 'small', life })
-  const { token } = submission
-  await storeFile(database, sealer, {
+const change = (database: Database, token: string, sql: string, ...values: Value[]) =>
+  changeSubmission(database, token, (writer) => writer.run(sql, [token, ...values]))
+
+/** Stores a file of one chunk, received so many days ago. */
+async function storeFile(database: Database, token: string, days = 0): Promise<void> {
+  await change(
+    database,
+    token,
+    `insert into file_version (version, token, resource, format, chunks, records, size, digest, batches, received, stored)
+     values ('of ' || $1, $1, 'people', 'csv', 1, 0, 0, '', 0, $2, 1)`,
+    Date.now() - days * DAY,
+  )
+  const version = `of ${token}`
+  await change(
+    database,
+    token,
+    `insert into submission_file (token, resource, version) values ($1, 'people', $2)`,
+    version,
+  )
+  await change(
+    database,
+    token,
+    `insert into file_chunk (version, ordinal, kind, data) values ('of ' || $1, 0, 'file', $2)`,
+    Buffer.from('0'),
+  )
+}
+
+const publish = (database: Database, token: string, returnId: string) =>
+  publishResults(database, sourceOf([{ localId: 'L1', studentId: 'S1' }]), { eid: EID, returnId, token })
+
+const SWEEP: Job = {
+  id: 0,
+  kind: 'retention',
+  subject: 'sweep',
+  eid: '',
+  queued: 0,
+  attempts: 1,
+  worker: 'test',
+  request: null,
+  trace: null,
+}
+
+async function sweepOnce(database: Database, retention: Retention): Promise<void> {
+  await sweep(database, SWEEP, retention, () => undefined)
+}
+
+/** Ages in days; a negative one is in the future. */
+interface FileCase {
+  readonly received: number
+  readonly ended?: number
+  readonly reopenedUntil?: number
+  readonly isChecking?: boolean
+  readonly isKept: boolean
+}
+
+const FILES: Record<string, FileCase> = {
+  'not yet old': { received: 29, isKept: true },
+  old: { received: 31, isKept: false },
+  'submitted later': { received: 31, ended: 29, isKept: true },
+  'submitted long ago': { received: 41, ended: 31, isKept: false },
+  'still reopened': { received: 41, reopenedUntil: -1, isKept: true },
+  'reopened until a while ago': { received: 41, reopenedUntil: 29, isKept: true },
+  'reopened until long ago': { received: 51, reopenedUntil: 31, isKept: false },
+  'being checked': { received: 31, isChecking: true, isKept: true },
+}
+
+test('files are deleted once the last change, the end and the reopening are longer ago than they are kept', async () => {
+  const database = await openTemporary()
+  const tokens = new Map<string, string>()
+  for (const [at, [name, { received, ended, reopenedUntil, isChecking }]] of Object.entries(
+    FILES,
+  ).entries()) {
+    const token = await create(database, `2025${10 + at}`)
+    tokens.set(name, token)
+    await storeFile(database, token, received)
+    if (ended !== undefined)
+      await change(
+        database,
+        token,
+        `update submission set ended = 'Submitted', ended_at = $2 where token = $1`,
+        Date.now() - ended * DAY,
+      )
+    if (reopenedUntil !== undefined)
+      await change(
+        database,
+        token,
+        'update submission set reopened_until = $2 where token = $1',
+        Date.now() - reopenedUntil * DAY,
+      )
+    if (isChecking === true) {
+      await publish(database, token, `2025${10 + at}`)
+      await change(database, token, 'update submission_run set completed = null where token = $1')
+    }
+  }
+  const left = async () => {
+    const rows = await database.all<{ token: string }>(
+      `select f.token from submission_file f join file_version v on v.version = f.version
+       join file_chunk c on c.version = v.version`,
+    )
+    return [...tokens].filter(([, token]) => rows.some((row) => row.token === token)).map(([name]) => name)
+  }
+  await sweepOnce(database, { files: 'off', results: 'off' })
+  expect(await left()).toEqual(Object.keys(FILES))
+  await sweepOnce(database, { files: 30, results: 'off' })
+  expect(await left()).toEqual(Object.keys(FILES).filter((name) => FILES[name]?.isKept))
+  // Without its files, a submission cannot be submitted on an earlier run.
+  const old = await database.get<{ revision: number }>('select revision from submission where token = $1', [
+    tokens.get('old') ?? '',
+  ])
+  expect(old?.revision).toBeGreaterThan(0)
+})
+
+test('a submission that is opened again keeps its files as long as it is open', async () => {
+  const database = await openTemporary()
+  const token = await create(database, '202512')
+  await storeFile(database, token, 400)
+  await change(
+    database,
+    token,
+    `update submission set ended = 'Submitted', ended_at = $2 where token = $1`,
+    Date.now() - 300 * DAY,
+  )
+  await reopen(database, {
     token,
     eid: EID,
-    resource: 'people',
-    format: 'csv',
-    form: new Definitions([makeSmallDefinition()]).formOf('small', 'people'),
-    gzip: false,
-    content: once(`localId,id\n1,${SECRET}\n`),
-    maxBytes: 1000,
+    returnId: '202512',
+    actor: ACTOR,
+    reason: 'Again',
+    until: undefined,
   })
-  const entry = {
-    localId: '1',
-    errorCode: 'E1',
-    errorType: 'Error',
-    errorDescription: SECRET,
-    recordText: SECRET,
-  }
-  await publishResults(database, sourceOf([entry]), { eid: EID, returnId, token })
-  await changeSubmission(database, token, async (writer) => {
-    const about = { target: 'E1', kind: 'code', codes: ['E1'], reason: 'Other', text: SECRET } as const
-    const explanation = { ...about, findings: 1, runId: 1, actor, time: 1 }
-    await storeExplanation(writer, token, explanation as Parameters<typeof storeExplanation>[2], sealer)
-    await storeReceipt(writer, { token, eid: EID, returnId }, () => ({ statement: SECRET }), sealer)
-  })
-  return token
-}
-
-/** Looks for expired data once, and deletes what was found. */
-async function sweepOnce(database: Database, retention: Retention) {
-  await database.write('schema', (writer) => writer.run('delete from job'))
-  const purged: object[] = []
-  await schedule(database, 'retention', 'sweep')
-  const job = await claim(database, 'test', ['retention'])
-  if (job === undefined) throw new Error('there is no sweep')
-  await sweep(database, job, retention, (each) => void purged.push(each))
-  await purgeNow(database)
-  return purged
-}
-
-/** The tables that contain the secret. */
-async function findSecret(database: Database): Promise<string[]> {
-  const tables = await database.all<{ name: string }>(database.dialect.tables)
-  const found: string[] = []
-  for (const { name } of tables)
-    if (JSON.stringify(await database.all(`select * from ${name}`)).includes(SECRET)) found.push(name)
-  return found.sort()
-}
-
-async function count(database: Database, table: string, token: string): Promise<number> {
-  const row = await database.get<{ count: number }>(
-    `select cast(count(*) as int) as count from ${table} where token = $1`,
-    [token],
-  )
-  return row?.count ?? 0
-}
-
-test('a cancelled submission leaves nothing behind but that it was there', async () => {
-  const database = await openTemporary()
-  const token = await fill(database)
-  const other = await fill(database, '202604')
-  expect(await findSecret(database)).toContain('submission_explanation')
-  await cancelSubmission(database, { token, eid: EID, actor })
-  await purgeNow(database)
-  for (const table of [
-    'file_version',
-    'submission_file',
-    'submission_explanation',
-    'submission_receipt',
-    'submission_run',
-  ])
-    expect([table, await count(database, table, token), await count(database, table, other)]).toEqual([
-      table,
-      0,
-      1,
-    ])
-  expect(await countStored(database)).toBe(1)
-  expect(await database.get('select run, total from submission where token = $1', [token])).toEqual({
-    run: 0,
-    total: 0,
-  })
-  await cancelSubmission(database, { token: other, eid: EID, actor })
-  await purgeNow(database)
-  expect(await findSecret(database)).toEqual([])
-  expect(await database.all('select * from file_chunk')).toEqual([])
-  expect(await count(database, 'submission', token)).toBe(1)
+  await sweepOnce(database, { files: 30, results: 30 })
+  expect(await database.all('select token from submission_file')).toEqual([{ token }])
 })
 
-describe('files are kept for 30 days after', () => {
-  const now = Date.now()
-  const days = (count: number) => now - count * DAY
-
-  test.each([
-    ['their upload', { received: 29 }, { received: 31 }],
-    ['the submission was submitted', { received: 99, ended_at: 29 }, { received: 99, ended_at: 31 }],
-    ['the end of a reopening', { received: 99, reopened_until: 29 }, { received: 99, reopened_until: 31 }],
-    [
-      'the end of a reopening that is still to come',
-      { received: 99, reopened_until: -1 },
-      { received: 99, reopened_until: 99 },
-    ],
-  ] as const)('%s', async (_, kept, expired) => {
-    const database = await openTemporary()
-    const tokens = [await fill(database), await fill(database, '202604')]
-    for (const [index, { received, ...changed }] of [kept, expired].entries())
-      await database.write('schema', async (writer) => {
-        const token = tokens[index] ?? ''
-        await writer.run('update file_version set received = $2 where token = $1', [token, days(received)])
-        for (const [column, ago] of Object.entries(changed))
-          await writer.run(`update submission set ${column} = $2 where token = $1`, [token, days(ago)])
-      })
-    expect(await sweepOnce(database, { files: 30, results: 'off' })).toEqual([
-      { eid: EID, files: 1, findings: 0 },
-    ])
-    expect(await database.all('select token from file_version')).toEqual([{ token: tokens[0] }])
-    // Neither the findings nor anything of the other submission.
-    expect(await countStored(database)).toBe(2)
-  })
-})
-
-test('files are kept while a run reads them, and for ever if retention is off', async () => {
+test('uploads that were never completed are deleted, unless one is in progress', async () => {
   const database = await openTemporary()
-  const token = await fill(database)
-  await database.write('schema', async (writer) => {
-    await writer.run('update file_version set received = 1')
-    await writer.run('update submission_run set completed = null')
-  })
-  expect(await sweepOnce(database, { files: 1, results: 1 })).toEqual([])
-  expect(await count(database, 'file_version', token)).toBe(1)
-  await database.write('schema', (writer) => writer.run('update submission_run set completed = 1'))
-  expect(await sweepOnce(database, { files: 'off', results: 'off' })).toEqual([])
-  expect(await sweepOnce(database, { files: 1, results: 'off' })).toHaveLength(1)
-})
-
-test('findings are kept for the days after the last run', async () => {
-  const database = await openTemporary()
-  const tokens = [await fill(database), await fill(database, '202604')]
-  for (const [index, ago] of [29, 31].entries())
-    await database.write('schema', (writer) =>
-      writer.run('update submission_run set completed = $2 where token = $1', [
-        tokens[index] ?? '',
-        Date.now() - ago * DAY,
-      ]),
+  const token = await create(database, '202512')
+  await storeFile(database, token)
+  for (const version of ['abandoned', 'in progress'])
+    await change(
+      database,
+      token,
+      `insert into file_version (version, token, resource, format, chunks, records, size, digest, batches, received, stored)
+       values ($2, $1, 'groups', 'csv', 0, 0, 0, '', 0, $3, 0)`,
+      version,
+      Date.now(),
     )
-  expect(await sweepOnce(database, { files: 'off', results: 30 })).toEqual([
-    { eid: EID, files: 0, findings: 1 },
+  await change(
+    database,
+    token,
+    `insert into submission_file (token, resource, writer, writer_until) values ($1, 'groups', 'in progress', $2)`,
+    Date.now() + DAY,
+  )
+  await sweepOnce(database, { files: 'off', results: 'off' })
+  await purgeNow(database)
+  expect(await database.all('select version from file_version order by version')).toEqual([
+    { version: 'in progress' },
+    { version: `of ${token}` },
   ])
-  expect(await database.all('select token from submission_run')).toEqual([{ token: tokens[0] }])
-  expect(await countStored(database)).toBe(1)
 })
 
-test('the token of a cancelled submission is kept for as long as its results would have been', async () => {
+test('results are deleted once the last run is longer ago than they are kept, and no run is in progress', async () => {
   const database = await openTemporary()
-  const token = await fill(database)
-  await cancelSubmission(database, { token, eid: EID, actor })
-  await purgeNow(database)
-  await sweepOnce(database, { files: 1, results: 30 })
-  expect(await count(database, 'submission', token)).toBe(1)
-  await database.write('schema', (writer) =>
-    writer.run('update submission set ended_at = $2 where token = $1', [token, Date.now() - 31 * DAY]),
+  const ages: Record<string, readonly (number | undefined)[]> = {
+    recent: [29],
+    old: [31],
+    'old and recent': [31, 29],
+    'two old ones': [41, 31],
+    'in progress': [31, undefined],
+  }
+  const tokens = new Map<string, string>()
+  for (const [at, [name, runs]] of Object.entries(ages).entries()) {
+    const token = await create(database, `2025${10 + at}`)
+    tokens.set(name, token)
+    for (const [index, days] of runs.entries()) {
+      await publish(database, token, `2025${10 + at}`)
+      await change(
+        database,
+        token,
+        'update submission_run set received = $2, completed = $3 where token = $1 and number = $4',
+        Date.now() - (days ?? 31) * DAY,
+        days === undefined ? null : Date.now() - days * DAY,
+        index + 1,
+      )
+    }
+  }
+  await sweepOnce(database, { files: 30, results: 30 })
+  const rows = await database.all<{ token: string; runs: number }>(
+    'select r.token, count(distinct r.run) as runs from submission_run r join result_block b on b.run = r.run group by r.token',
   )
-  await sweepOnce(database, { files: 1, results: 30 })
-  expect(await count(database, 'submission', token)).toBe(0)
-  expect(await count(database, 'submission_activity', token)).toBe(0)
+  const left = [...tokens].map(([name, token]) => [
+    name,
+    Number(rows.find((row) => row.token === token)?.runs ?? 0),
+  ])
+  expect(Object.fromEntries(left)).toEqual({
+    recent: 1,
+    old: 0,
+    'old and recent': 2,
+    'two old ones': 0,
+    'in progress': 2,
+  })
+  const { run } = (await database.get<{ run: number }>('select run from submission where token = $1', [
+    tokens.get('old') ?? '',
+  ])) ?? { run: -1 }
+  expect(run).toBe(0)
+})
+
+test('a cancelled submission is purged of everything, and its token is forgotten when its results would be', async () => {
+  const database = await openTemporary()
+  const sealer = new Sealer()
+  const tokens: string[] = []
+  for (const returnId of ['202510', '202511', '202512']) {
+    const token = await create(database, returnId)
+    tokens.push(token)
+    await storeFile(database, token)
+    await publish(database, token, returnId)
+    await changeSubmission(database, token, async (writer) => {
+      const about = { target: 'A', kind: 'code', codes: ['A'], reason: 'Other', text: 'Personal' } as const
+      await storeExplanation(
+        writer,
+        token,
+        { ...about, findings: 1, runId: 1, actor: ACTOR, time: 1 },
+        sealer,
+      )
+      await storeReceipt(writer, { token, eid: EID, returnId }, (receipt) => ({ receipt }), sealer)
+    })
+  }
+  const [recent = '', old = '', open = ''] = tokens
+  for (const token of [recent, old]) await cancelSubmission(database, { token, eid: EID, actor: ACTOR })
+  await purgeNow(database)
+
+  const all = (await database.all<{ name: string }>(database.dialect.tables)).map(({ name }) => name)
+  const having = async (token: string) => {
+    const found: string[] = []
+    for (const table of all) {
+      const rows = await database.all<Record<string, unknown>>(`select * from ${table}`)
+      if (rows.some((row) => Object.values(row).some((value) => value === token))) found.push(table)
+    }
+    return found.sort()
+  }
+  for (const token of [recent, old])
+    expect(await having(token)).toEqual(['audit', 'submission', 'submission_activity'])
+  const activities = await database.all<{ event: string }>(
+    'select event from submission_activity where token = $1 order by id',
+    [old],
+  )
+  expect(activities.map(({ event }) => event)).toEqual(['Created', 'Checked', 'Deleted', 'Purged'])
+  const others = ['file_version', 'submission_explanation', 'submission_file', 'submission_receipt']
+  expect(await having(open)).toEqual(expect.arrayContaining([...others, 'submission_run']))
+  expect(await database.all('select version from file_chunk')).toEqual([{ version: `of ${open}` }])
+  expect(await database.all('select distinct run from result_block')).toHaveLength(1)
+
+  for (const [token, days] of [
+    [recent, 29],
+    [old, 31],
+  ] as const)
+    await change(
+      database,
+      token,
+      'update submission set ended_at = $2 where token = $1',
+      Date.now() - days * DAY,
+    )
+  await sweepOnce(database, { files: 30, results: 30 })
+  expect(await having(old)).toEqual(['audit'])
+  expect(await having(recent)).toEqual(['audit', 'submission', 'submission_activity'])
 })

@@ -4,11 +4,16 @@ import { expect, test } from 'vitest'
 import { revokeKeys } from '../src/api/access/key-changes.ts'
 import { removeSuspension, storeSuspension } from '../src/api/access/suspensions.ts'
 import { readZoned, showInstant } from '../src/foundation/text/zoned-time.ts'
+import type { Cause } from '../src/submissions/findings/cause.ts'
+import { changeSubmission } from '../src/submissions/findings/change-submission.ts'
+import { listFrequentCauses, storeCauses } from '../src/submissions/returns/causes.ts'
 import { readReturns } from '../src/submissions/returns/read-returns.ts'
 import { type CollectedReturn, listReturns, storeReturns } from '../src/submissions/returns/returns.ts'
 import { Definitions } from '../src/submissions/rules/definitions.ts'
+import { createSubmission } from '../src/submissions/submission.ts'
 import { COURSES, makeCollectionDefinition, makeLearners, startCollection } from './support/collection.ts'
 import { InstallationHere } from './support/command-here.ts'
+import { openTemporary } from './support/reused-schemas.ts'
 
 const DAY = 86_400_000
 
@@ -223,6 +228,31 @@ test('the agency sees who has not started, has errors or has submitted, and what
     expect([refused.status, refused.body.detail]).toEqual([401, 'This key lacks the scope operate.'])
   }
   expect((await agency.ask('GET', '/returns/209912/causes')).status).toBe(404)
+})
+
+test('the causes of a return are those of the last check of each submission, counted by organisation', async () => {
+  const database = await openTemporary()
+  const cause = (findings: number, field: string): Cause => ({
+    ...({ key: `${findings} ${field}`, kind: 'column', severity: 'Error', codes: ['A'] } as Cause),
+    ...{ file: 'learners', field, findings, records: findings },
+  })
+  const submitted = async (eid: string, ...checks: (readonly Cause[])[]) => {
+    const life = DAY
+    const { submission } = await createSubmission(database, { eid, returnId: '1', definition: 'a', life })
+    await changeSubmission(database, submission.token, async (writer) => {
+      for (const causes of checks) await storeCauses(writer, submission.token, causes)
+      await writer.run(`update submission set ended = 'Submitted' where token = $1`, [submission.token])
+    })
+  }
+  await submitted('1001', [cause(9, 'id'), cause(9, 'old')], [cause(1, 'id'), cause(2, 'id')])
+  // What replaces it is of the same organisation.
+  await submitted('1001', [cause(4, 'id')])
+  await submitted('1002', [cause(8, 'id'), cause(100, 'course')])
+  const found = await listFrequentCauses(database, '1', 10)
+  expect(found.map((each) => [each.field, each.organisations, each.causes, each.findings])).toEqual([
+    ['id', 2, 4, 15],
+    ['course', 1, 1, 100],
+  ])
 })
 
 test('a return for all expects those whose keys may submit, or who have started, without suspended ones', async () => {

@@ -3,7 +3,6 @@ import pg from 'pg'
 import { onTestFinished } from 'vitest'
 import type { Database } from '../../src/foundation/database/database.ts'
 import { openDatabase } from '../../src/foundation/database/open.ts'
-import { partitionResults } from './partition.ts'
 import { engine, temporaryDatabaseUrl } from './temporary.ts'
 
 /** A schema of PostgreSQL with all tables, and what it held before a test used it. */
@@ -17,9 +16,6 @@ interface Migrated {
 }
 
 const emptied: Migrated[] = []
-
-/** Whether the results are in partitions. */
-const PARTITIONED = process.env.TEST_PARTITIONED === 'true'
 
 /** A SQLite file with all tables. */
 let file: Promise<Buffer> | undefined
@@ -59,7 +55,6 @@ async function createFile(url: string): Promise<Buffer> {
 
 async function createTables(url: string): Promise<Migrated> {
   await (await openDatabase(url)).close()
-  if (PARTITIONED) await partitionResults(url)
   return await withClient(url, async (client) => {
     const tables = (await client.query<{ name: string }>(TABLES)).rows
     const union = tables.map(({ name }) => `select '${name}' as name, to_jsonb(t) as row from "${name}" t`)

@@ -118,18 +118,3 @@ test('a server that is killed while mahi submit waits: the command says that the
     ),
   )
 })
-
-test('a server that stops responds to those who wait for a run', async () => {
-  const { url, key, client, command } = await start()
-  const { submissionToken: token = '' } = await client.submissions.create({ returnId: '202512' })
-  await client.submissions.putFile(token, 'courses', readFileSync(`${CLEAN}courses.csv`, 'utf8'))
-  const { runId = 0 } = await client.submissions.validate(token)
-  const waiting = fetch(`${url}/v1/submissions/${token}/validation-runs/${runId}`, {
-    headers: { 'x-api-key': key, eid: '9', prefer: 'wait=30' },
-  })
-  // Long enough for the first request to have arrived.
-  await client.submissions.get(token)
-  command.kill('SIGTERM')
-  expect(await (await waiting).json()).toMatchObject({ runId, status: 'Queued' })
-  expect(await command.ended).toMatchObject({ code: 0 })
-})

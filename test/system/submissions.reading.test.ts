@@ -221,18 +221,6 @@ test('the response to an upload says if its first line is not the header of this
   expect(await noted('localId,id,group,age\n')).toBe('The file has no records.')
 })
 
-test('a large upload in Windows-1252 is converted whole, with the digest of what is stored', async () => {
-  const { ask, create, put } = await start()
-  const token = await create()
-  const lines = Array.from({ length: 120_000 }, (_, index) => `${index},A${index},Gé,20\n`)
-  const text = `localId,id,group,age\n${lines.join('')}`
-  const response = await put(token, Buffer.from(text, 'latin1'))
-  expect(response.json()).toMatchObject({ records: 120_000, bytes: Buffer.byteLength(text) })
-  const { body, headers } = await ask('GET', `/${token}/files/people`)
-  expect(body === text).toBe(true)
-  expect(headers.etag).toBe(`"${response.json().sha256}"`)
-})
-
 test('batches and conversions know columns in another spelling', async () => {
   const { ask, create, put } = await start()
   const token = await create()
@@ -245,19 +233,6 @@ test('batches and conversions know columns in another spelling', async () => {
   )
   const json = await ask('GET', `/${token}/files/people`, { accept: 'application/x-ndjson' })
   expect(json.body.split('\n')[0]).toBe('{"localId":"1","id":"A1","group":"G1","age":"20"}')
-})
-
-test('a refusal names the file', async () => {
-  const { create, put } = await start()
-  const token = await create()
-  for (const [content, detail] of [
-    [Buffer.from('%PDF-1.7 and so on'), 'people: The file is a PDF document, not text.'],
-    [
-      Buffer.from('PK\u0003\u0004 and so on'),
-      'people.zip is not a ZIP archive, or is damaged: pack it again.',
-    ],
-  ] as const)
-    expect((await put(token, content)).json().detail).toBe(detail)
 })
 
 const LONG = `{"localId":"3","id":"${'x'.repeat(300_000)}"}`

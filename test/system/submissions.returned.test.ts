@@ -1,5 +1,4 @@
 import { readdirSync, statSync, writeFileSync } from 'node:fs'
-import { connect } from 'node:net'
 import { join } from 'node:path'
 import { unzip } from '@cj-tech-master/excelts/archive'
 import { expect, test } from 'vitest'
@@ -7,10 +6,9 @@ import { DiskFull } from '../../src/engines/checking/index.ts'
 import { readWorkbook } from '../../src/engines/records/index.ts'
 import { DatabaseFull, DatabaseUnavailable } from '../../src/foundation/database/database.ts'
 import { DecryptionFailed } from '../../src/foundation/database/seal.ts'
-import { until } from '../support/command.ts'
 import { Service } from '../support/service.ts'
 import { makeSmallDefinition } from '../support/small-definition.ts'
-import { engine, temporaryFolder } from '../support/temporary.ts'
+import { temporaryFolder } from '../support/temporary.ts'
 
 const PEOPLE = 'localId,id,group,age\n1,A1,G1,20\n2,A2,G9,12\n3,A3,G1 ,12\n'
 const GROUPS = 'localId,code,title\n1,G1,One\n'
@@ -159,32 +157,3 @@ test('other organisations and other scopes get neither', async () => {
     expect((await service.get(url, { 'x-api-key': writer, eid: '1001' })).statusCode).toBe(401)
   }
 })
-
-test.runIf(engine === 'sqlite')(
-  'temporary files are private, and a client that leaves ends the work and its files',
-  async () => {
-    const { service, folder, ask, token } = await start()
-    const lines = Array.from({ length: 300_000 }, (_, index) => `${index},A${index},G1,20`)
-    await ask('PUT', `/${token}/files/people`, { payload: `localId,id,group,age\n${lines.join('\n')}\n` })
-    await ask('PUT', `/${token}/files/groups`, { payload: GROUPS })
-    const { key } = await service.createKey({ scopes: ['validation-results:read'], eids: ['1001'] })
-    const url = await service.app.listen({ host: '127.0.0.1', port: 0 })
-    const socket = connect(Number(new URL(url).port), '127.0.0.1').on('error', () => undefined)
-    socket.write(
-      `GET /v1/submissions/${token}/marked-files HTTP/1.1\r\nhost: x\r\nx-api-key: ${key}\r\neid: 1001\r\n\r\n`,
-    )
-    const files = () =>
-      readdirSync(folder, { recursive: true, withFileTypes: true })
-        .filter((entry) => entry.isFile())
-        .map((entry) => join(entry.parentPath, entry.name))
-    await until(() => files().some((name) => name.endsWith('people.csv')) || undefined)
-    const modes = files().flatMap((name) => {
-      const stats = statSync(name, { throwIfNoEntry: false })
-      return stats === undefined ? [] : [stats.mode & 0o077]
-    })
-    expect(new Set(modes)).toEqual(new Set([0]))
-    socket.resetAndDestroy()
-    await until(() => files().length === 0 || undefined)
-    await until(() => service.app.budgets['returned-files'].used === 0 || undefined)
-  },
-)
