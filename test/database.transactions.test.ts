@@ -1,67 +1,103 @@
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
+import type { Database } from '../src/foundation/database/database.ts'
 import { openDatabase } from '../src/foundation/database/open.ts'
-import { temporaryDatabaseUrl } from './support/temporary.ts'
+import { RevisionWatch } from '../src/foundation/database/revision-watch.ts'
+import { bumpRevision } from '../src/foundation/database/revisions.ts'
+import { takeDatabaseUrl } from './support/reused-schemas.ts'
 
-async function openTable() {
-  const url = temporaryDatabaseUrl()
-  const database = await openDatabase(url)
-  const other = await openDatabase(url)
-  await database.write('schema', (writer) => writer.run('create table counted (value integer not null)'))
-  const values = async () => {
-    const rows = await other.all<{ value: number }>('select value from counted order by value')
-    return rows.map(({ value }) => value)
+const COLUMNS = ['run', 'ordinal', 'document']
+
+/** Two processes' views of one database. */
+async function openTwice(): Promise<[Database, Database]> {
+  const url = await takeDatabaseUrl()
+  const open = async () => {
+    const database = await openDatabase(url)
+    onTestFinished(() => database.close())
+    return database
   }
-  return { database, other, values }
+  return [await open(), await open()]
 }
 
-const INSERT = 'insert into counted (value) values ($1)'
-
-test('a transaction that fails leaves nothing, and the next one is stored', async () => {
-  const { database, other, values } = await openTable()
-  const failing = database.write('catalogue', async (writer) => {
-    await writer.run(INSERT, [1])
-    await writer.load('counted', ['value'], [[2], [3]])
-    throw new Error('the work failed')
+const insert = (database: Database, ordinal: number, after: () => unknown = () => undefined) =>
+  database.write('run', async (writer) => {
+    await writer.run('insert into result_entry (run, ordinal, document) values (1, $1, $2)', [ordinal, '{}'])
+    await after()
   })
-  await expect(failing).rejects.toThrow('the work failed')
-  expect(await values()).toEqual([])
-  await database.write('catalogue', (writer) => writer.run(INSERT, [4]))
-  expect(await values()).toEqual([4])
-  await Promise.all([database.close(), other.close()])
+
+const count = async (database: Pick<Database, 'get'>) =>
+  Number((await database.get<{ count: string }>('select count(*) as count from result_entry'))?.count)
+
+test('a transaction that fails changes nothing, and the next one works', async () => {
+  const [database, other] = await openTwice()
+  const fail = () => {
+    throw new Error('the work fails')
+  }
+  await expect(insert(database, 1, fail)).rejects.toThrow('the work fails')
+  expect([await count(database), await count(other)]).toEqual([0, 0])
+  await insert(database, 1)
+  expect([await count(database), await count(other)]).toEqual([1, 1])
 })
 
-test('others see a transaction once it is committed, and its writer sees it at once', async () => {
-  const { database, other, values } = await openTable()
-  await database.write('catalogue', async (writer) => {
-    await writer.run(INSERT, [1])
-    expect(await writer.get('select value from counted')).toEqual({ value: 1 })
-    expect(await values()).toEqual([])
-  })
-  expect(await values()).toEqual([1])
-  await Promise.all([database.close(), other.close()])
-})
-
-test('transactions of several connections that add to one value lose no addition', async () => {
-  const { database, other, values } = await openTable()
-  await database.write('catalogue', (writer) => writer.run(INSERT, [0]))
-  const add = (connection: typeof database) =>
-    connection.write('catalogue', async (writer) => {
-      const { value } = (await writer.get<{ value: number }>('select value from counted')) ?? { value: 0 }
-      await new Promise((resolve) => setImmediate(resolve))
-      await writer.run('update counted set value = $1', [value + 1])
-    })
-  await Promise.all(Array.from({ length: 10 }, (_, index) => add(index % 2 === 0 ? database : other)))
-  expect(await values()).toEqual([10])
-  await Promise.all([database.close(), other.close()])
-})
-
-test('a snapshot shows the state at its first read, whatever is committed meanwhile', async () => {
-  const { database, other } = await openTable()
-  const count = 'select count(*) as rows from counted'
+test('nobody sees a change before it is committed, and a snapshot none that is made after it', async () => {
+  const [database, other] = await openTwice()
   await database.snapshot(async (reader) => {
-    const before = await reader.get(count)
-    await other.write('catalogue', (writer) => writer.run(INSERT, [1]))
-    expect(await reader.get(count)).toEqual(before)
+    expect(await count(reader)).toBe(0)
+    await insert(other, 1, async () => {
+      expect([await count(database), await count(other)]).toEqual([0, 0])
+    })
+    expect([await count(database), await count(other), await count(reader)]).toEqual([1, 1, 0])
   })
-  await Promise.all([database.close(), other.close()])
+})
+
+test('changes with the same lock run one at a time, whichever process makes them', async () => {
+  const databases = await openTwice()
+  const append = (database: Database) =>
+    database.write('run', async (writer) => {
+      const ordinal = await count(writer)
+      await new Promise((resolve) => setImmediate(resolve))
+      await writer.run('insert into result_entry (run, ordinal, document) values (1, $1, $2)', [
+        ordinal,
+        '{}',
+      ])
+    })
+  await Promise.all(Array.from({ length: 20 }, (_, index) => append(databases[index % 2] as Database)))
+  expect(await count(databases[0])).toBe(20)
+})
+
+test('many rows that break in the middle store nothing, and leave the connection fit for the next', async () => {
+  const [database] = await openTwice()
+  function* rows(breaking?: () => number) {
+    for (let ordinal = 0; ordinal < 3000; ordinal++) yield [1, ordinal, '{}'] as const
+    if (breaking !== undefined) yield [1, breaking(), '{}'] as const
+  }
+  const load = (given: Iterable<readonly [number, number, string]>) =>
+    database.write('run', (writer) => writer.load('result_entry', COLUMNS, given))
+  await expect(load(rows(() => 17))).rejects.toThrow(/duplicate key|UNIQUE/)
+  const end = () => {
+    throw new Error('the input ends')
+  }
+  await expect(load(rows(end))).rejects.toThrow('the input ends')
+  expect(await count(database)).toBe(0)
+  expect(await load(rows())).toBe(3000)
+  expect(await count(database)).toBe(3000)
+})
+
+test('a watch notifies of each change by another process and of nothing else, and reads again during a read', async () => {
+  const [database, other] = await openTwice()
+  const watch = await RevisionWatch.start(database)
+  onTestFinished(() => watch.stop())
+  const notified: string[] = []
+  for (const name of ['catalogue', 'keys', 'run'] as const)
+    watch.on(name, ({ number }) => notified.push(`${name} ${number}`))
+  await watch.refresh()
+  expect(notified).toEqual([])
+  for (let number = 1; number <= 5; number++) {
+    const earlier = watch.refresh()
+    await other.write('catalogue', (writer) => bumpRevision(writer, 'catalogue'))
+    // Both are answered by a read that begins after the change.
+    await Promise.all([watch.refresh(), watch.refresh()])
+    expect(watch.current.catalogue.number).toBe(number)
+    await earlier
+  }
+  expect(notified).toEqual([1, 2, 3, 4, 5].map((number) => `catalogue ${number}`))
 })
