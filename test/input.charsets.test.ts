@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { EncodingLook } from '../src/engines/records/index.ts'
 import { findLostCharacters, repairMojibake } from '../src/foundation/text/mojibake.ts'
 import { importFile } from './support/import-file.ts'
 import { exportText } from './support/opened.ts'
@@ -134,4 +135,17 @@ test('a cell that lost a byte is refused with its place, in a file of one row', 
   expect(faults).toMatchObject([
     { line: 2, field: 'titleMaori', message: expect.stringContaining('"kÅhungahunga"') },
   ])
+})
+
+test.each([
+  ['ASCII', Buffer.from('Maori'), 'UTF-8'],
+  ['UTF-8', Buffer.from('Māori 😀'), 'UTF-8'],
+  ['Windows-1252', Buffer.from('caf\xe9 \x96 M\xe9', 'latin1'), 'Windows-1252'],
+  ['UTF-8 with a broken byte', Buffer.concat([Buffer.from('Māori '), Buffer.of(0xe9, 0x2c)]), 'UTF-8'],
+])('the encoding of %s is found, however its bytes arrive', (_, bytes, encoding) => {
+  for (let size = 1; size <= bytes.length; size++) {
+    const look = new EncodingLook()
+    for (let at = 0; at < bytes.length; at += size) look.push(bytes.subarray(at, at + size))
+    expect(look.end()).toBe(encoding)
+  }
 })

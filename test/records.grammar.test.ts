@@ -132,6 +132,8 @@ const nested = (depth: number) => `{"memberId":"M1","extra":${'['.repeat(depth -
 
 test('JSON that is nested too deeply is a fault of its record, and hides no other finding', async () => {
   expect(parseRecord(nested(MAX_DEPTH)).fault).toBeUndefined()
+  const wide = nested(MAX_DEPTH).replace('{', '{"wide":[[],[],[]],')
+  expect(parseRecord(wide).fault).toBeUndefined()
   for (const depth of [MAX_DEPTH + 1, 5_000, 60_000]) {
     expect(parseRecord(nested(depth)).fault).toBe('is nested more than 100 levels deep')
     const faulty = '{"memberId":"M2","born":"tomorrow"}'

@@ -95,6 +95,27 @@ describe('a keyword of JSON Schema 2020-12 is checked, describes, or is refused 
   })
 })
 
+test.each([
+  ['a number', Type.Number({ minimum: 1, maximum: 2 }), [1, 2], [0.999, 2.001]],
+  ['a whole number', Type.Integer({ minimum: 1, maximum: 3 }), [1, 3], [0, 4, 1.5]],
+  [
+    'a text, in code points',
+    Type.String({ minLength: 2, maxLength: 3 }),
+    ['😀😀', '😀😀😀'],
+    ['😀', '😀😀😀😀'],
+  ],
+  ['a pattern, in code points', Type.String({ pattern: '^.{2}$' }), ['ab', '😀a'], ['a', '😀', 'abc']],
+  ['a list', Type.Array(Type.Boolean(), { minItems: 2, maxItems: 2 }), [[true, true]], [[true]]],
+])('the limits of %s belong to it', (_, schema, accepted, refused) => {
+  for (const value of accepted) expect(complain(schema, value)).toEqual([])
+  for (const value of refused) expect(complain(schema, value)).toHaveLength(1)
+})
+
+test('a text with a combining mark is read as NFC, in a body and in a parameter', () => {
+  expect(compileSchema(Type.String())('Ma\u0304ori').value).toBe('Māori')
+  expect(compileText(Type.String())('Ma\u0304ori')).toEqual({ value: 'Māori' })
+})
+
 test('a default of a body is its value where the field is absent', () => {
   const schema = Type.Object({ size: Type.Optional(Type.Integer({ default: 20 })) })
   expect(compileSchema(schema)({}).value).toEqual({ size: 20 })

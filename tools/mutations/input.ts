@@ -1,0 +1,193 @@
+import type { Mutation } from './mutation.ts'
+
+const records = 'src/engines/records'
+const schema = 'src/foundation/schema/compile.ts'
+const sqlite = 'src/foundation/database/sqlite.ts'
+
+export default [
+  {
+    fault: 'gzip: data behind the end of the stream is skipped silently',
+    file: `${records}/read-bytes.ts`,
+    text: 'if (end.position >= gunzip.bytesWritten)',
+    replacement: 'if (end.position > gunzip.bytesWritten + 1_000)',
+    test: 'test/input.gzip.test.ts',
+  },
+  {
+    fault: 'gzip: a truncated file ends without a fault',
+    file: `${records}/read-bytes.ts`,
+    text: "if (error instanceof Error && 'code' in error && String(error.code).startsWith('Z_')) {",
+    replacement:
+      "if (error instanceof Error && 'code' in error && error.code === 'Z_BUF_ERROR') return\n    if (error instanceof Error && 'code' in error && String(error.code).startsWith('Z_')) {",
+    test: 'test/input.gzip.test.ts',
+  },
+  {
+    fault: 'gzip: the second byte of its mark is not looked at',
+    file: `${records}/read-bytes.ts`,
+    text: 'if (first[0] !== 0x1f || first[1] !== 0x8b) {',
+    replacement: 'if (first[0] !== 0x1f) {',
+    test: 'test/input.gzip.test.ts',
+  },
+  {
+    fault: 'CSV: a doubled quote ends the value',
+    file: `${records}/csv-reader.ts`,
+    text: "          value += '\"'\n",
+    replacement: "          value += ''\n",
+    test: 'test/input.csv.test.ts',
+  },
+  {
+    fault: 'CSV: the carriage return of a line end belongs to the last quoted value',
+    file: `${records}/csv-reader.ts`,
+    text: 'isLast && end > at && text.charCodeAt(end - 1) === CR ? end - 1 : end',
+    replacement: 'end',
+    test: 'test/records.grammar.test.ts',
+  },
+  {
+    fault: 'CSV: NUL in a record is no fault',
+    file: `${records}/csv-reader.ts`,
+    text: 'if (this.#hasNul && bytes.includes(0)) {',
+    replacement: 'if (this.#hasNul && bytes.includes(1)) {',
+    test: 'test/checks.bad-input.test.ts',
+  },
+  {
+    fault: 'CSV: the separator is the most frequent one, whatever columns are known',
+    file: `${records}/separator.ts`,
+    text: 'other.known > one.known || (other.known === one.known && other.count > one.count) ? other : one',
+    replacement: 'other.count > one.count ? other : one',
+    test: 'test/records.grammar.test.ts',
+  },
+  {
+    fault: 'JSON: data behind the list is ignored',
+    file: `${records}/read-json.ts`,
+    text: "if (this.#state === 'after' || byte !== OPEN_LIST) this.#refuseOutside()",
+    replacement:
+      "if (this.#state === 'after') continue\n        if (byte !== OPEN_LIST) this.#refuseOutside()",
+    test: 'test/input.json.test.ts',
+  },
+  {
+    fault: 'JSON: an escaped quote ends a text',
+    file: `${records}/read-json.ts`,
+    text: 'else if (byte === BACKSLASH) this.#escaped = true',
+    replacement: 'else if (byte === BACKSLASH) this.#escaped = false',
+    test: 'test/input.json.test.ts',
+  },
+  {
+    fault: 'JSON: a value of the deepest permitted nesting is refused',
+    file: `${records}/json-value.ts`,
+    text: 'for (let depth = 0; depth < MAX_DEPTH; depth++) {',
+    replacement: 'for (let depth = 1; depth < MAX_DEPTH; depth++) {',
+    test: 'test/records.grammar.test.ts',
+  },
+  {
+    fault: 'NDJSON: a line that is not UTF-8 is read with replacement characters',
+    file: `${records}/read-ndjson.ts`,
+    text: "if (!isUtf8(bytes)) refuse({ ...place, message: 'is not UTF-8. Save the file as UTF-8' })",
+    replacement: 'isUtf8(bytes)',
+    test: 'test/input.ndjson.test.ts',
+  },
+  {
+    fault: 'encodings: a file with a few broken bytes among UTF-8 is Windows-1252',
+    file: `${records}/encoding.ts`,
+    text: "return strays > 0 && sequences === 0 ? 'Windows-1252' : 'UTF-8'",
+    replacement: "return strays > 0 ? 'Windows-1252' : 'UTF-8'",
+    test: 'test/checks.bad-input.test.ts',
+  },
+  {
+    fault: 'encodings: UTF-16 with the most significant byte first is not recognised by its mark',
+    file: `${records}/read-bytes.ts`,
+    text: '(chunk[0] === 0xfe && chunk[1] === 0xff)',
+    replacement: '(chunk[0] === 0xfe && chunk[1] === 0xfe)',
+    test: 'test/input.gzip.test.ts',
+  },
+  {
+    fault: 'encodings: a character cut by a piece of the file counts as broken',
+    file: `${records}/encoding.ts`,
+    text: 'this.#cut = Buffer.from(bytes.subarray(whole.length))',
+    replacement: 'this.#cut = Buffer.alloc(0)',
+    test: 'test/input.charsets.test.ts',
+  },
+  {
+    fault: 'spreadsheets: the limit of unpacked bytes holds for each file instead of all',
+    file: `${records}/read-xlsx.ts`,
+    text: '    const unpacked = Readable.from([bytes.subarray(start)]).pipe(createInflateRaw())\n',
+    replacement:
+      '    total = 0\n    const unpacked = Readable.from([bytes.subarray(start)]).pipe(createInflateRaw())\n',
+    test: 'test/input.xlsx.test.ts',
+  },
+  {
+    fault: 'spreadsheets: of several sheets the first is read without a choice',
+    file: `${records}/read-xlsx.ts`,
+    text: 'if (name === undefined && first !== undefined && others.length === 0) return first',
+    replacement: 'if (name === undefined && first !== undefined && others.length >= 0) return first',
+    test: 'test/input.xlsx.test.ts',
+  },
+  {
+    fault: 'spreadsheets: cells beyond the named columns are dropped silently',
+    file: `${records}/read-xlsx.ts`,
+    text: "if (cells.slice(names.length).some((cell) => cell !== '')) {",
+    replacement: "if (cells.slice(names.length + 1).some((cell) => cell !== '')) {",
+    test: 'test/input.xlsx.test.ts',
+  },
+  {
+    fault: 'schema: the minimum of a number itself is refused',
+    file: schema,
+    text: 'if (value < minimum) return',
+    replacement: 'if (value <= minimum) return',
+    test: 'test/schema.keywords.test.ts',
+  },
+  {
+    fault: 'schema: the maximum of a whole number itself is refused',
+    file: schema,
+    text: '(value as number) <= maximum',
+    replacement: '(value as number) < maximum',
+    test: 'test/schema.keywords.test.ts',
+  },
+  {
+    fault: 'schema: the longest length counts UTF-16 units',
+    file: schema,
+    text: 'if (!isAtMost(text, maxLength))',
+    replacement: 'if (text.length > maxLength)',
+    test: 'test/schema.keywords.test.ts',
+  },
+  {
+    fault: 'schema: a pattern is compiled without the flag u',
+    file: schema,
+    text: "new RegExp(pattern, 'u')",
+    replacement: 'new RegExp(pattern)',
+    test: 'test/schema.keywords.test.ts',
+  },
+  {
+    fault: 'schema: unknown fields are accepted where nothing is said about them',
+    file: schema,
+    text: 'additionalProperties = false }: ObjectSchema',
+    replacement: 'additionalProperties = true }: ObjectSchema',
+    test: 'test/schema.records.test.ts',
+  },
+  {
+    fault: 'schema: a parameter is not normalised to NFC',
+    file: schema,
+    text: "value.normalize('NFC')",
+    replacement: "value.normalize('NFD')",
+    test: 'test/schema.keywords.test.ts',
+  },
+  {
+    fault: 'database: a failed transaction is committed',
+    file: sqlite,
+    text: "this.#connection.exec('rollback')",
+    replacement: "this.#connection.exec('commit')",
+    test: 'test/database.transactions.test.ts',
+  },
+  {
+    fault: 'database: two transactions may read the same value and write it',
+    file: sqlite,
+    text: "this.#writing.exec('begin immediate')",
+    replacement: "this.#writing.exec('begin')",
+    test: 'test/database.transactions.test.ts',
+  },
+  {
+    fault: 'database: a snapshot sees what others commit meanwhile',
+    file: sqlite,
+    text: "      connection.exec('begin')\n",
+    replacement: "      connection.exec('select 1')\n",
+    test: 'test/database.transactions.test.ts',
+  },
+] satisfies Mutation[]
