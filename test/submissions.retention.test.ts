@@ -63,7 +63,6 @@ const SWEEP: Job = {
   attempts: 1,
   worker: 'test',
   request: null,
-  trace: null,
 }
 
 async function sweepOnce(database: Database, retention: Retention): Promise<void> {
