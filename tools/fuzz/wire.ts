@@ -32,9 +32,6 @@ export class Wire {
   #ended = false
   #reset = false
   #wake: () => void = () => undefined
-  /** The case that was sent last. */
-  last: number | undefined
-
   private constructor(socket: Socket, deadline: number) {
     this.#socket = socket
     this.#deadline = deadline
@@ -56,7 +53,7 @@ export class Wire {
   }
 
   /** @param deadline longest wait for what must come, in milliseconds: whoever waits longer waits for ever */
-  static async open(port: number, deadline = 10_000): Promise<Wire> {
+  static async open(port: number, deadline = 240_000): Promise<Wire> {
     const socket = connect({ host: '127.0.0.1', port, allowHalfOpen: true, noDelay: true })
     await once(socket, 'connect')
     return new Wire(socket, deadline)
@@ -67,24 +64,13 @@ export class Wire {
     await new Promise<void>((resolve) => this.#socket.write(bytes, 'latin1', () => resolve()))
   }
 
-  /** Closes this half: nothing more will be sent. */
-  end(): void {
-    this.#socket.end()
-  }
-
-  /** Cuts the connection off; `abruptly` tells the other side with RST. */
-  destroy({ abruptly = false } = {}): void {
-    if (abruptly) this.#socket.resetAndDestroy()
-    else this.#socket.destroy()
+  destroy(): void {
+    this.#socket.destroy()
   }
 
   /** Whether the service has closed it, or has said something that nobody asked for. */
   get isSpent(): boolean {
     return this.#ended || this.#received.length > 0
-  }
-
-  get rest(): string {
-    return this.#received.toString('latin1')
   }
 
   /** The next answer, or `undefined` where the connection ends before it; `head` tells that it has no body. */
