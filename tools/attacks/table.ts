@@ -1,5 +1,4 @@
 import { gzipSync } from 'node:zlib'
-import { collide } from '../../test/support/colliding.ts'
 import { SDR_FILES } from '../../test/support/sdr/file-types.ts'
 import type { Ask, Attack, Turn } from './attack.ts'
 
@@ -48,7 +47,6 @@ const check = (turn: Turn): readonly Ask[] => [
   { method: 'POST', path: `${submissionOf(turn)}/validation-runs` },
   get(`${submissionOf(turn)}/validation-runs/1`, { prefer: 'wait=30' }),
 ]
-const RECORD = '{"content":[{"localId":"z"}]}'
 
 /** An archive of one deflated file whose header states another size than it has. */
 function makeArchive(name: string, unpacked: Buffer, stated = unpacked.length): Buffer {
@@ -100,11 +98,6 @@ const TASKS = once(() =>
     })),
   }),
 )
-const DEEP = once(() => [
-  `{"items":[${'{},'.repeat(690_000)}{}]}`,
-  `{"items":[${times(130_000, (at) => `{"a${at}":1}`).join()}]}`,
-  `{"items":${'['.repeat(900_000)}${']'.repeat(900_000)}}`,
-])
 const STRANGE = once(() => [
   `{"content":[${'{},'.repeat(2_700_000)}{}]}`,
   `{"content":[{"localId":"1",${times(550_000, (at) => `"f${at}":${at % 10}`).join()}}]}`,
@@ -118,18 +111,11 @@ const WIDE = once(() =>
     times(40_000, (at) => `,${at.toString(36)}`).join(''),
   ].map((header) => gzipSync(`localId${header}\nL1\n`, { level: 9 })),
 )
-/** 4 KB each. Every reader passes over as many lines as it can look ahead from. */
-const QUADRATIC = once(() =>
-  ['a\n', '"a\n', '""', 'a"\n', ',\n'].map((text) =>
-    gzipSync(`localId\n${text.repeat((4 * MB) / text.length)}\n"`, { level: 9 }),
-  ),
-)
 const LONG_LINES = once(() =>
   gzipSync(`learner_id,name\n${times(400, (at) => `${at},""${'x'.repeat(200_000)}\n`).join('')}`, {
     level: 1,
   }),
 )
-const COLLIDING = once(() => gzipSync(`learner_id\n${collide(16).join('\n')}\n`, { level: 1 }))
 const LINES = 'x'.repeat(200).concat('\n').repeat(5_000)
 
 const FLOODS: readonly Attack[] = [
@@ -141,14 +127,6 @@ const FLOODS: readonly Attack[] = [
     count: 200,
     send: ({ line, round }) => [page(line + 200 * round)],
     small: true,
-  },
-  {
-    name: 'pipelining',
-    caller: 'anonymous',
-    promise: 'a connection that pipelines keeps no others out',
-    how: 'leave',
-    count: 8,
-    send: ({ line, round }) => times(590, (index) => page(index + 590 * (line + 8 * round))),
   },
   {
     name: 'unread-pages',
@@ -180,19 +158,6 @@ const FLOODS: readonly Attack[] = [
     limits: UNREAD,
   },
   {
-    name: 'refusals',
-    caller: 'anonymous',
-    promise: 'refusing costs less than asking',
-    how: 'hold',
-    count: 200,
-    send: ({ line }) =>
-      times(500, (at) => ({
-        method: ['GET', 'OPTIONS', 'DELETE', 'POST'][at % 4] ?? 'GET',
-        path: at % 3 === 0 ? `/v1/nothing/${line}` : `/v1/submissions/T${at}/validation-results`,
-        headers: at % 5 === 0 ? { 'x-api-key': `mahi_${line}_${at}` } : {},
-      })),
-  },
-  {
     name: 'idle-connections',
     caller: 'anonymous',
     promise: 'connections without a request do not keep others out',
@@ -209,25 +174,6 @@ const FLOODS: readonly Attack[] = [
     send: ({ line }) => [
       { raw: `GET /livez HTTP/1.1\r\nhost: localhost\r\n${`a${line}: ${'x'.repeat(100)}\r\n`.repeat(140)}` },
     ],
-  },
-  {
-    name: 'broken-requests',
-    caller: 'anonymous',
-    promise: 'malformed requests cost a response and nothing else',
-    how: 'leave',
-    count: 100,
-    send: ({ line }) => [
-      {
-        raw:
-          [
-            'nonsense\r\n\r\n',
-            'CONNECT localhost:1 HTTP/1.1\r\nhost: localhost\r\n\r\n',
-            `GET /livez HTTP/1.1\r\na: ${'x'.repeat(20_000)}\r\n\r\n`,
-            `GET /livez HTTP/1.1\r\nhost: a\r\n${times(980, (at) => `h${at}: ${at}\r\n`).join('')}\r\n`,
-          ][line % 4] ?? '',
-      },
-    ],
-    small: true,
   },
   {
     name: 'stalled-bodies',
@@ -257,21 +203,6 @@ const FLOODS: readonly Attack[] = [
     send: () => [{ ...postJson('/v1/codings', 'x'.repeat(20 * MB)), length: 2 ** 40 }],
   },
   {
-    name: 'forms',
-    caller: 'anonymous',
-    promise: 'the largest forms of the console leave time for others',
-    how: 'exchange',
-    count: 10,
-    send: ({ line }) => [
-      {
-        method: 'POST',
-        path: line % 2 === 0 ? '/console/sign-in' : '/console/code',
-        headers: FORM,
-        body: times(90_000, (at) => `kept-${at % 10}=`).join('&'),
-      },
-    ],
-  },
-  {
     name: 'searches',
     caller: 'anonymous',
     promise: 'the longest searches and the largest lists of titles leave time for others',
@@ -283,14 +214,6 @@ const FLOODS: readonly Attack[] = [
       const path = round % 2 === 0 ? `search?Limit=100&Page=${1 + (round % 10)}&` : 'suggestions?'
       return [get(`/v1/occupations/${path}q=${q}`)]
     },
-  },
-  {
-    name: 'deep-bodies',
-    caller: 'anonymous',
-    promise: 'bodies with hundreds of thousands of values are parsed in turns or refused',
-    how: 'exchange',
-    count: 8,
-    send: ({ line, round }) => [postJson('/v1/codings', DEEP()[(line + round) % 3] ?? '')],
   },
 ]
 
@@ -352,15 +275,6 @@ const KEYED: readonly Attack[] = [
       },
     ],
     small: true,
-  },
-  {
-    name: 'stalled-batches',
-    caller: 'key',
-    promise: 'batches that stall do not fill the memory',
-    how: 'hold',
-    count: 100,
-    submissions: 4,
-    send: (turn) => [{ ...add(turn, ' '.repeat(8 * MB - 1_000)), length: 8 * MB }],
   },
   {
     name: 'strange-batches',
@@ -440,15 +354,6 @@ const KEYED: readonly Attack[] = [
     small: true,
   },
   {
-    name: 'waits',
-    caller: 'key',
-    promise: 'requests that wait for a run hold nothing that others need',
-    how: 'hold',
-    count: 500,
-    submissions: 1,
-    send: check,
-  },
-  {
     name: 'runs',
     caller: 'key',
     promise: 'checks of large files stay within the memory of the worker',
@@ -470,31 +375,6 @@ const KEYED: readonly Attack[] = [
       return found > 100 ? `a header of ${found} findings` : undefined
     },
     limits: { growth: 64 * MB },
-  },
-  {
-    name: 'quadratic-lines',
-    caller: 'key',
-    promise: 'no bytes of a file make a reader search the same text again and again',
-    how: 'exchange',
-    count: 4,
-    submissions: 4,
-    send: (turn) => [
-      put(turn, QUADRATIC()[(turn.line + turn.round) % 5] ?? '', GZIP_CSV),
-      add(turn, RECORD),
-      read(turn, NDJSON['content-type']),
-    ],
-  },
-  {
-    name: 'colliding-keys',
-    caller: 'key',
-    promise: 'chosen identifiers do not make a check slower',
-    how: 'exchange',
-    count: 2,
-    submissions: 10,
-    send: (turn) => [
-      { ...put(turn, COLLIDING(), GZIP_CSV), path: `${submissionOf(turn)}/files/learners` },
-      ...check(turn),
-    ],
   },
 ]
 

@@ -15,7 +15,7 @@ export interface Schema {
   readonly items?: Schema
 }
 
-export interface Parameter {
+interface Parameter {
   readonly name: string
   readonly in: 'query' | 'path' | 'header'
   readonly required: boolean

@@ -1,4 +1,3 @@
-import { Agent, request as send } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { MINOR_GROUPS } from '../../bench/data.ts'
 import { codeOf, EID } from '../../bench/mahi.ts'
@@ -66,7 +65,7 @@ function choose(sizes: Sizes): Question {
   throw new Error('there is nothing to ask')
 }
 
-/** Callers who come, ask some questions of every kind on one connection, and go. */
+/** Callers who come, ask some questions of every kind and go. */
 export class Callers {
   #times: number[] = []
   responses = 0
@@ -84,15 +83,13 @@ export class Callers {
   ) {
     const comeAndGo = async () => {
       while (!this.#stopping) {
-        const agent = new Agent({ keepAlive: true, maxSockets: 1 })
         const etags = new Map<string, string>()
         for (let left = 1 + draw(200); left > 0 && !this.#stopping; left--) {
           await sleep((Math.random() * 2_000 * callers) / rate)
           const question = choose(sizes)
           const headers = { 'x-api-key': key(), eid: EID, ...question.headers }
-          await this.#ask(url, agent, { ...question, headers }, etags)
+          await this.#ask(url, { ...question, headers }, etags)
         }
-        agent.destroy()
       }
     }
     this.#running = Array.from({ length: callers }, comeAndGo)
@@ -110,19 +107,24 @@ export class Callers {
     await Promise.all(this.#running)
   }
 
-  async #ask(url: string, agent: Agent, question: Question, etags: Map<string, string>): Promise<void> {
-    const { path, headers, expected, leaves } = question
+  async #ask(url: string, question: Question, etags: Map<string, string>): Promise<void> {
+    const { path, headers, expected, body, leaves } = question
     const begun = performance.now()
     try {
       const known = etags.get(path)
       const conditional = known !== undefined && { 'if-none-match': known }
       const encoding = ['identity', 'gzip', 'br'][draw(3)] ?? ''
-      const all = { ...headers, 'accept-encoding': encoding, ...conditional }
-      const { status, etag } = await ask(url, agent, { ...question, headers: all })
-      if (leaves) return
+      const posted = body !== undefined && { method: 'POST', body: JSON.stringify(body) }
+      const type = body !== undefined && { 'content-type': 'application/json' }
+      const all = { ...headers, 'accept-encoding': encoding, ...conditional, ...type }
+      const response = await fetch(url + path, { ...posted, headers: all })
+      if (leaves) return await response.body?.cancel()
+      await response.arrayBuffer()
+      const { status } = response
+      const etag = response.headers.get('etag')
       this.#times.push(performance.now() - begun)
       this.responses++
-      if (etag !== undefined && expected.includes(200)) etags.set(path, etag)
+      if (etag !== null && expected.includes(200)) etags.set(path, etag)
       if (status === 503) this.turnedAway++
       else if (!expected.includes(status) && !(status === 304 && known !== undefined))
         this.#note(`${path}: ${status}`)
@@ -134,28 +136,4 @@ export class Callers {
   #note(text: string): void {
     if (this.unexpected.length < 20) this.unexpected.push(text)
   }
-}
-
-function ask(
-  url: string,
-  agent: Agent,
-  { path, headers, body, leaves }: Question,
-): Promise<{ status: number; etag: string | undefined }> {
-  return new Promise((resolve, reject) => {
-    const posted = body !== undefined && { method: 'POST' }
-    const type = body !== undefined && { 'content-type': 'application/json' }
-    const request = send(url + path, { ...posted, headers: { ...headers, ...type }, agent }, (response) => {
-      const answer = { status: response.statusCode ?? 0, etag: response.headers.etag }
-      if (leaves) {
-        response.destroy()
-        resolve(answer)
-        return
-      }
-      response.resume()
-      response.once('error', reject)
-      response.once('end', () => resolve(answer))
-    })
-    request.once('error', reject)
-    request.end(body === undefined ? undefined : JSON.stringify(body))
-  })
 }
