@@ -3,7 +3,7 @@
 import { parseArgs } from 'node:util'
 import type { Page } from 'playwright-core'
 import { sendSamples, withDemoPage } from '../test/support/demo-page.ts'
-import { assertIdle } from './idle.ts'
+import { assertIdle } from './measure.ts'
 import { timePage } from './page-timing.ts'
 
 const { values } = parseArgs({ options: { rounds: { type: 'string', default: '9' } } })

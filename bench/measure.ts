@@ -1,6 +1,7 @@
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { loadavg } from 'node:os'
 import { delimiter, join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { promisify } from 'node:util'
@@ -197,4 +198,17 @@ export function median(figures: readonly number[]): number {
   return sorted.length % 2 === 1
     ? (sorted[middle] ?? Number.NaN)
     : ((sorted[middle - 1] ?? Number.NaN) + (sorted[middle] ?? Number.NaN)) / 2
+}
+
+/** Above this load average, something else is running, and times mean little. */
+const MOST_LOAD = 1.5
+
+/** Ends the program if the machine is busy: what is measured then must not be written down. */
+export function assertIdle(what: string): void {
+  const [load = 0] = loadavg()
+  if (load <= MOST_LOAD) return
+  process.stderr.write(
+    `The load average is ${load.toFixed(1)}: the machine is busy. ${what} is written only at ${MOST_LOAD} or below. Wait until it is idle.\n`,
+  )
+  process.exit(1)
 }

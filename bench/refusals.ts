@@ -2,7 +2,7 @@
  * Times the refusals of the validation results, kind by kind: could a caller learn from how long one takes what its
  * answer does not tell? A `mahi serve` on loopback, one connection, the kinds in a new order in every round.
  *
- *   npm run bench:refusals -- [--samples 2000] [--postgres postgres://...] [--standby]
+ *   npm run bench:refusals -- [--samples 2000] [--postgres postgres://...]
  */
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
@@ -27,8 +27,6 @@ const { values: flags } = parseArgs({
     samples: { type: 'string', default: '2000' },
     /** A PostgreSQL in which a schema may be made, and is dropped again. */
     postgres: { type: 'string' },
-    /** Reads go through DATABASE_READ_URL, which names the same server. */
-    standby: { type: 'boolean', default: false },
   },
 })
 const SAMPLES = Number(flags.samples)
@@ -280,7 +278,6 @@ async function run(name: string, url: string): Promise<boolean> {
   const server = await startContender(name, [process.execPath, MAHI, 'serve'], {
     ...ENVIRONMENT,
     DATABASE_URL: url,
-    ...(flags.standby && url.startsWith('postgres') ? { DATABASE_READ_URL: url } : {}),
     ...issuer.settings,
   })
   try {
@@ -294,8 +291,7 @@ async function run(name: string, url: string): Promise<boolean> {
 
 process.stdout.write(`${cpus().length} x ${cpus()[0]?.model}, Node ${process.version}\n`)
 const engines: [Engine, string][] = [['sqlite', 'SQLite']]
-if (flags.postgres !== undefined)
-  engines.push(['postgres', flags.standby ? 'PostgreSQL with DATABASE_READ_URL' : 'PostgreSQL'])
+if (flags.postgres !== undefined) engines.push(['postgres', 'PostgreSQL'])
 let alike = true
 for (const [engine, name] of engines) {
   const place = await makePlace(engine, flags.postgres)

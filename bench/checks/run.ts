@@ -35,11 +35,8 @@ const NAMES = [
   'mahi check',
   'mahi, complete',
   'mahi, fields only',
-  'papaparse with zod',
   'csv-parse with ajv',
-  'tableschema',
-  'DuckDB, counts only',
-  'DuckDB, with findings',
+  'DuckDB',
 ].filter((name) => values.only === undefined || values.only.includes(name) || name === 'papaparse')
 const program = fileURLToPath(new URL('program.ts', import.meta.url))
 const generator = fileURLToPath(new URL('../../test/support/sdr/generate.ts', import.meta.url))

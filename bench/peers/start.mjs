@@ -1,6 +1,5 @@
 // Starts one peer in production mode, on loopback and a port of the system's choice, over data that is there already:
 // `node start.mjs NAME SOURCE`; prints `Listening on URL` when it answers.
-import { createServer } from 'node:http'
 import { dirname } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
@@ -9,19 +8,6 @@ const HOST = '127.0.0.1'
 
 const peers = {
   /** `source`: a JSON file, which it holds in memory. */
-  async 'json-server'() {
-    const { createApp } = await import('json-server/lib/app.js')
-    const { Low } = await import('lowdb')
-    const { JSONFile } = await import('lowdb/node')
-    const database = new Low(new JSONFile(source), {})
-    await database.read()
-    const app = createApp(database)
-    return await new Promise((resolve) => {
-      const server = app.listen(0, () => resolve(`http://${HOST}:${server.address().port}`), HOST)
-    })
-  },
-
-  /** `source`: as above. */
   async 'json-server-0.17'() {
     const { default: jsonServer } = await import('json-server-0.17')
     const app = jsonServer.create()
@@ -49,25 +35,6 @@ const peers = {
     // By itself it would listen on every address of the machine.
     await peer.start({ listen: false })
     return await peer.getApplication().listen({ host: HOST, port: 0 })
-  },
-
-  /** `source`: as above. */
-  async postgraphile() {
-    process.env.GRAPHILE_ENV = 'production'
-    const { postgraphile } = await import('postgraphile')
-    const { PostGraphileAmberPreset } = await import('postgraphile/presets/amber')
-    const { makePgService } = await import('postgraphile/adaptors/pg')
-    const { grafserv } = await import('postgraphile/grafserv/node')
-    const served = postgraphile({
-      extends: [PostGraphileAmberPreset],
-      pgServices: [makePgService({ connectionString: source })],
-      grafserv: { graphqlOverGET: true, graphiql: false, watch: false },
-      grafast: { explain: false },
-    }).createServ(grafserv)
-    const server = createServer()
-    await served.addTo(server)
-    await new Promise((resolve) => server.listen(0, HOST, resolve))
-    return `http://${HOST}:${server.address().port}`
   },
 }
 

@@ -2,10 +2,6 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { openDatabase } from '../../src/foundation/database/open.ts'
-import { publishResults } from '../../src/submissions/findings/publish.ts'
-import type { Cluster } from '../../test/support/cluster.ts'
-import { generateFindings } from '../data.ts'
 import { EID, fetchPage, prepareDatabase, startMahi, TOKEN } from '../mahi.ts'
 import { measure, median } from '../measure.ts'
 
@@ -77,66 +73,5 @@ export async function measureReads(
     }
   } finally {
     await Promise.all([one.stop(), other.stop()])
-  }
-}
-
-export interface ReplicaFigures {
-  readonly reads: number
-  /** Statements' transactions on either server while those reads were made, and without any reads. */
-  readonly primary: number
-  readonly standby: number
-  readonly primaryIdle: number
-  /** Milliseconds after a publish was acknowledged until the standby had it. */
-  readonly lag: number
-}
-
-/** Which server works for the reads of a process that has a standby. */
-export async function measureReplica(
-  primary: Cluster,
-  standby: Cluster,
-  reads: number,
-): Promise<ReplicaFigures> {
-  const name = 'scale_replica'
-  const url = await primary.createDatabase(name)
-  const headers = await fill(url)
-  await standby.catchUp(primary)
-  const transactions = async (cluster: Cluster) => {
-    const sql = `select xact_commit as count from pg_stat_database where datname = '${name}'`
-    return Number((await cluster.query<{ count: string }>(sql))[0]?.count)
-  }
-  const during = async (count: number) => {
-    const before = [await transactions(primary), await transactions(standby)]
-    const mahi = await startMahi(url, 'replica', { ...UNCACHED, DATABASE_READ_URL: standby.url(name) })
-    const begun = performance.now()
-    for (let index = 0; index < count; index++) {
-      const path = `/v1/occupations?Limit=20&Cursor=O${String(index % 900).padStart(7, '0')}`
-      await (await fetch(mahi.url + path, { headers })).text()
-    }
-    const seconds = (performance.now() - begun) / 1000
-    // The counts of a connection are complete when it has ended.
-    await mahi.stop()
-    const after = [await transactions(primary), await transactions(standby)]
-    const [onPrimary = 0, onStandby = 0] = after.map((each, index) => each - (before[index] ?? 0))
-    return { onPrimary, onStandby, seconds }
-  }
-  const idle = await during(0)
-  const busy = await during(reads)
-
-  const lags: number[] = []
-  const database = await openDatabase(url)
-  for (let index = 0; index < 10; index++) {
-    await publishResults(database, generateFindings(1_000), { eid: EID, returnId: 'bench', token: TOKEN })
-    const begun = performance.now()
-    await standby.catchUp(primary)
-    lags.push(performance.now() - begun)
-  }
-  await database.close()
-  return {
-    reads,
-    primary: busy.onPrimary,
-    standby: busy.onStandby,
-    // Revisions are read four times a second, whether anybody asks or not.
-    primaryIdle: idle.onPrimary + Math.round(busy.seconds * 4),
-    lag: median(lags),
   }
 }

@@ -7,11 +7,10 @@ import { parseArgs } from 'node:util'
 import { openDatabase } from '../../src/foundation/database/open.ts'
 import { Cluster, hasCluster } from '../../test/support/cluster.ts'
 import { partitionResults } from '../../test/support/partition.ts'
-import { assertIdle } from '../idle.ts'
 import { buildMahi, prepareDatabase, script } from '../mahi.ts'
-import { assertPrograms } from '../measure.ts'
+import { assertIdle, assertPrograms } from '../measure.ts'
 import { type ClosingHour, measureClosingHour } from './closing-hour.ts'
-import { inFolder, measureReads, measureReplica, type ReadFigures } from './machine.ts'
+import { inFolder, measureReads, type ReadFigures } from './machine.ts'
 import { findParent } from './processor-time.ts'
 import { describeDay } from './return-day/describe.ts'
 import { makeOrganisations } from './return-day/returns.ts'
@@ -106,37 +105,10 @@ async function measureEngines(folder: string): Promise<Engine[]> {
       return url
     }
     engines.push(await measureEngine('PostgreSQL, 16 partitions', folder, openPartitioned, postmaster))
-    await reportReplica(cluster)
   } finally {
     await cluster.remove()
   }
   return engines
-}
-
-async function reportReplica(cluster: Cluster): Promise<void> {
-  const server = await cluster.startStandby()
-  try {
-    const { reads, primary, primaryIdle, standby, lag } = await measureReplica(
-      cluster,
-      server,
-      flags.quick ? 200 : 2_000,
-    )
-    report(
-      'replica',
-      ['while a process answers', 'transactions on the primary', 'on the standby'],
-      [
-        ['nothing, for the same time', number(primaryIdle), '–'],
-        [`${number(reads)} pages from the database`, number(primary), number(standby)],
-      ],
-    )
-    process.stdout.write(`the standby had a publish ${number(lag, 1)} ms after it was acknowledged\n`)
-    tables.set(
-      'lag',
-      `The standby had a publish of 1,000 entries ${number(lag, 1)} ms after it was acknowledged (median of ten).`,
-    )
-  } finally {
-    await server.remove()
-  }
 }
 
 function reportReads(engines: readonly Engine[]): void {

@@ -1,11 +1,9 @@
-import { createRequire } from 'node:module'
 import Database from 'better-sqlite3'
 import { buildIndex } from '../../src/engines/finding/build.ts'
 import type { SearchDocument } from '../../src/engines/finding/document.ts'
 import { fold } from '../../src/engines/finding/fold.ts'
 import { openIndex, packIndex } from '../../src/engines/finding/index-file.ts'
 import { OccupationSearch } from '../../src/engines/finding/search.ts'
-import { singular } from '../../src/engines/finding/stem.ts'
 
 /** Finds the codes of the best occupations. */
 export type Find = (query: string, limit: number) => string[]
@@ -54,37 +52,6 @@ export function openFts5(documents: readonly SearchDocument[]): Find {
     const match = words.map((word) => `"${word}"`).join(' OR ')
     return (find.all(match, limit) as { code: string }[]).map(({ code }) => code)
   }
-}
-
-interface MiniSearchClass {
-  new (options: object): { addAll(list: object[]): void; search(query: string): { id: string }[] }
-}
-
-/** MiniSearch, tuned: boosts, fuzzy and prefix. `undefined` where `npm install --prefix bench/peers` has not been run. */
-export function openMiniSearch(documents: readonly SearchDocument[]): Find | undefined {
-  const require = createRequire(new URL('../peers/package.json', import.meta.url))
-  let MiniSearch: MiniSearchClass
-  try {
-    MiniSearch = require('minisearch') as MiniSearchClass
-  } catch {
-    return undefined
-  }
-  const index = new MiniSearch({
-    fields: ['title', 'names', 'texts'],
-    processTerm: (term: string) => singular(fold(term)) || null,
-    searchOptions: {
-      boost: { title: 10, names: 6 },
-      fuzzy: (term: string) => (term.length > 3 ? 0.2 : false),
-      prefix: (_term: string, at: number, all: string[]) => at === all.length - 1,
-      maxFuzzy: 2,
-    },
-  })
-  index.addAll(documents.map(flatten))
-  return (query, limit) =>
-    index
-      .search(query)
-      .slice(0, limit)
-      .map(({ id }) => id)
 }
 
 /** Character n-grams: the cosine of TF-IDF vectors of 3- and 4-grams, of the query and of the best name. */

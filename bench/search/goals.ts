@@ -3,7 +3,7 @@ import { codeTitle } from '../../src/engines/finding/coding.ts'
 import type { SearchDocument } from '../../src/engines/finding/document.ts'
 import type { OccupationSearch } from '../../src/engines/finding/search.ts'
 import { seeded } from '../data.ts'
-import { type Find, openFts5, openMahi, openMiniSearch, openNgrams } from './engines.ts'
+import { type Find, openFts5, openMahi, openNgrams } from './engines.ts'
 import { drawQueries, readCatalogue } from './queries.ts'
 import { isRight, type LabelledTitle, learn, listUnknown, readTitles, type TitleSource } from './titles.ts'
 
@@ -38,7 +38,6 @@ const documents = await readCatalogue(onet, wages)
 const sources = await readTitles(values.titles)
 const contenders: Record<string, (list: readonly SearchDocument[]) => Find | undefined> = {
   mahi: (list) => openMahi(list).find,
-  minisearch: openMiniSearch,
   fts5: openFts5,
   'n-grams': openNgrams,
 }

@@ -3,7 +3,7 @@ import { codeTitle } from '../../src/engines/finding/coding.ts'
 import type { SearchDocument } from '../../src/engines/finding/document.ts'
 import type { OccupationSearch } from '../../src/engines/finding/search.ts'
 import { seeded } from '../data.ts'
-import { type Find, openFts5, openMahi, openMiniSearch } from './engines.ts'
+import { type Find, openFts5, openMahi } from './engines.ts'
 import { drawQueries, type Query } from './queries.ts'
 
 // node bench/search/run.ts --onet FOLDER --wages FILE [--count 2000] [--seed 1] [--scale 20000]
@@ -39,17 +39,12 @@ measure('mahi', (list) => {
 })
 if (mahi !== undefined && values.scale === undefined) measureCodings(mahi)
 if (values.scale === undefined) {
-  measure('minisearch', openMiniSearch)
   measure('fts5', openFts5)
 }
 
-function measure(name: string, open: (documents: readonly SearchDocument[]) => Find | undefined): void {
+function measure(name: string, open: (documents: readonly SearchDocument[]) => Find): void {
   const before = process.cpuUsage()
   const find = open(catalogue)
-  if (find === undefined) {
-    print(`${name}: skipped, for npm install --prefix bench/peers has not been run`)
-    return
-  }
   print(`${name}: built in ${(seconds(before)).toFixed(1)} s of CPU time`)
   // The first queries also pay for compiling the code.
   for (const { half } of queries.slice(0, 100)) find(half, 10)

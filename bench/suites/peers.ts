@@ -59,13 +59,10 @@ async function benchPage(
 /** @throws {Error} unless the answer holds the first and the last record of the page */
 async function assertPage(
   { name, url }: Contender,
-  { path, headers = {}, arguments: [body] = [] }: Entry['load'],
+  { path, headers = {} }: Entry['load'],
   depth: number,
 ): Promise<void> {
-  const response = await fetch(url + path, {
-    headers: { ...headers, ...(body === undefined ? {} : { 'content-type': 'application/json' }) },
-    ...(body === undefined ? {} : { method: 'POST', body }),
-  })
+  const response = await fetch(url + path, { headers })
   const text = await response.text()
   for (const record of [depth, depth + 19]) {
     const code = codeOf(record)

@@ -1,11 +1,11 @@
-import { execFileSync } from 'node:child_process'
-import { fileURLToPath } from 'node:url'
+/** Attacks a service within the memory limits of deploy/: `node tools/attacks/run.ts [--minutes 10] [--engine postgres]`. */
 import { parseArgs } from 'node:util'
-import { isEngine } from '../../bench/empty-database.ts'
+import { isEngine, makePlace } from '../../bench/empty-database.ts'
+import { buildMahi, MAHI, script } from '../../bench/mahi.ts'
 import { findPostgres } from '../../test/support/find-postgres.ts'
-import { MemoryCgroup } from './memory-cgroup.ts'
-import type { AttackResult } from './result.ts'
-import { ATTACKS, runAttacks } from './run-attacks.ts'
+import type { Attack } from './attack.ts'
+import { Service } from './service.ts'
+import { ATTACKS } from './table.ts'
 
 const { values: flags } = parseArgs({
   options: {
@@ -13,65 +13,46 @@ const { values: flags } = parseArgs({
     engine: { type: 'string', default: 'sqlite' },
     /** Comma-separated names; without it, all. */
     attacks: { type: 'string' },
-    /** Fails if the well-behaved caller's median response time is more than three times that at rest. */
-    strict: { type: 'boolean', default: false },
-    /** Runs the sources instead of a build as in the package; they need more memory. */
-    sources: { type: 'boolean', default: false },
-    /** How many times as long something may take as promised. */
-    slack: { type: 'string', default: '1' },
+    /** A few attacks for some seconds, from the sources: neither memory nor times are judged. */
+    small: { type: 'boolean', default: false },
   },
 })
-const names = flags.attacks?.split(',')
-const attacks = ATTACKS.filter(({ name }) => names === undefined || names.includes(name))
-const unknown = names?.filter((name) => !ATTACKS.some((each) => each.name === name)) ?? []
-if (unknown.length > 0) throw new Error(`no attack has the name ${unknown.join(' or ')}`)
-const { engine } = flags
+const { engine, small } = flags
 if (!isEngine(engine)) throw new Error('--engine must be sqlite or postgres')
-if (!flags.sources) execFileSync('npm', ['run', '--silent', 'build'], { stdio: 'inherit' })
-const root = new URL('../../', import.meta.url)
-const program = fileURLToPath(new URL(flags.sources ? 'bin/mahi.js' : 'dist/src/start.js', root))
-
-// Two thirds of the time one attack after another, then all of a caller at once.
-const time = Number(flags.minutes) * 60_000
-const alone = attacks.length > 1 ? (time * 2) / 3 : time
-const MOST_RATIO = 3
-const show = (result: AttackResult) => {
-  const { name, serve, work, sockets, health, response, ratio, responses, unavailable, faults } = result
-  const mib = (bytes: number) => `${Math.round(bytes / 2 ** 20)} MiB`.padStart(8)
-  const line = [
-    name.padEnd(22),
-    mib(serve),
-    mib(work),
-    sockets === undefined ? ''.padStart(8) : mib(sockets),
-    `${Math.round(health)} ms`.padStart(8),
-    `${ratio.toFixed(1)} times`.padStart(11),
-    `${Math.round(response)} ms`.padStart(8),
-  ]
-  process.stdout.write(
-    `${line.join('  ')}  ${responses} responses, ${unavailable} of them 503${faults.length === 0 ? '' : '  FAILED'}\n`,
-  )
-  for (const fault of faults) process.stdout.write(`    ${fault}\n`)
-  if (faults.length > 0 || (flags.strict && !(ratio <= MOST_RATIO))) process.exitCode = 1
-}
-const cgroup = MemoryCgroup.make(2 ** 30)
-await cgroup?.remove()
-process.stdout.write(
-  cgroup === undefined
-    ? 'No memory cgroup can be made here: the memory of processes is sampled instead.\n'
-    : 'Each process runs in a memory cgroup with the limit of deploy/.\n',
-)
-process.stdout.write(
-  'attack; most memory of mahi serve, mahi work and the kernel for connections; slowest response of /livez and /readyz; median and slowest response time of another caller\n',
-)
-await runAttacks({
-  engine,
-  postgres: engine === 'postgres' ? await findPostgres() : undefined,
-  attacks,
-  length: alone / attacks.length,
-  together: attacks.length > 1 ? time / 6 : 0,
-  restarts: names === undefined ? 3 : 0,
-  program,
-  sources: flags.sources,
-  slack: Number(flags.slack),
-  onResult: show,
+const names =
+  flags.attacks?.split(',') ?? ATTACKS.flatMap((each) => (small && !each.small ? [] : [each.name]))
+const attacks = names.map((name): Attack => {
+  const found = ATTACKS.find((each) => each.name === name)
+  if (found === undefined) throw new Error(`no attack has the name ${name}`)
+  // A small run is for what attacks do, not for how much of it a machine bears.
+  return small ? { ...found, count: Math.min(found.count, 40) } : found
 })
+if (!small) buildMahi()
+const length = small ? 1_000 : (Number(flags.minutes) * 60_000) / attacks.length
+const conditions = { program: small ? MAHI : script('../dist/src/start.js'), measured: !small }
+const mib = (bytes: number | undefined) =>
+  `${bytes === undefined ? '–' : Math.round(bytes / 2 ** 20)} MiB`.padStart(9)
+
+const place = await makePlace(engine, engine === 'postgres' ? await findPostgres() : undefined)
+process.stdout.write(
+  `${engine}; attack; most memory of mahi serve, mahi work and the kernel for connections; slowest response of /livez and /readyz, and of another caller\n`,
+)
+let service = await Service.start(place, conditions)
+try {
+  for (const attack of attacks) {
+    const result = await service.suffer(attack, length)
+    const { serve, work, sockets, health, response, responses, unavailable, faults } = result
+    const slowest = [health, response].map((each) => `${Math.round(each)} ms`.padStart(9)).join('')
+    process.stdout.write(
+      `${attack.name.padEnd(18)}${mib(serve)}${mib(work)}${mib(sockets)}${slowest}  ${responses} responses, ${unavailable} of them 503${faults.length === 0 ? '' : '  FAILED'}\n`,
+    )
+    for (const fault of faults) process.stdout.write(`    ${fault}\n`)
+    if (faults.length > 0) process.exitCode = 1
+    if (service.isUsable) continue
+    await service.stop()
+    service = await Service.start(place, conditions)
+  }
+} finally {
+  await service.stop()
+  await place.remove()
+}

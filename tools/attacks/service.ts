@@ -1,151 +1,125 @@
+import { fork } from 'node:child_process'
+import { once } from 'node:events'
+import { constants, setPriority } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
 import type { Place } from '../../bench/empty-database.ts'
-import { median } from '../../bench/measure.ts'
+import { endWithParent } from '../../bench/end-with-parent.ts'
 import { createKey } from '../../src/api/access/keys.ts'
-import type { Scope } from '../../src/api/access/principal.ts'
 import { importOccupations } from '../../src/catalogue/import/import.ts'
 import { buildStoredIndex } from '../../src/catalogue/search/build-stored.ts'
 import { openDatabase } from '../../src/foundation/database/open.ts'
 import { publishResults } from '../../src/submissions/findings/publish.ts'
 import { sourceOf } from '../../test/support/source.ts'
 import { whenSearchable } from '../../test/support/when-searchable.ts'
-import type { Attack } from './attack.ts'
-import { Attacker } from './attacker-process.ts'
+import { MahiProcess } from '../mahi-process.ts'
+import type { Attack, Target } from './attack.ts'
+import { call } from './attacker.ts'
 import { Bystander } from './bystander.ts'
-import { judge } from './promises.ts'
-import { type AttackResult, SERVE_LIMIT, WORK_LIMIT } from './result.ts'
-import { Watched } from './watched.ts'
-import { call, type Target } from './wire.ts'
+import { judge, USUAL } from './promises.ts'
 
-/** How long another organisation may try to upload during an attack, in milliseconds. */
-const UPLOAD_PATIENCE = 15_000
-/** How long the service rests before an attack, in milliseconds. */
-const REST = 500
-
-/** The organisations of the attacker's key. */
+const MB = 2 ** 20
+/** The memory limits of `mahi serve` and `mahi work` in deploy/. */
+const LIMITS = { serve: 512 * MB, work: 1024 * MB }
+/** The longest that another organisation may try to upload during an attack, in milliseconds. */
+const UPLOAD_PATIENCE = 240_000
+const REST = 300
 const ATTACKERS = ['2002', '3003', '4004']
+const ATTACKER = fileURLToPath(new URL('attacker.ts', import.meta.url))
 
-const SCOPES: readonly Scope[] = ['occupations:read', 'validation-results:read', 'submissions:write']
+export interface Conditions {
+  /** The file to run, `bin/mahi.js` or a build. */
+  readonly program: string
+  /** Whether memory and times are judged; what a slow machine cannot change is judged always. */
+  readonly measured: boolean
+}
+
+export interface AttackResult {
+  readonly name: string
+  /** The most bytes of `mahi serve` and `mahi work` since their start. */
+  readonly serve: number
+  readonly work: number
+  /** The most bytes that the kernel held for connections of `mahi serve`; `undefined` if that cannot be measured. */
+  readonly sockets: number | undefined
+  /** The slowest response of `/livez` and `/readyz`, and of another caller, in milliseconds. */
+  readonly health: number
+  readonly response: number
+  readonly responses: number
+  readonly unavailable: number
+  readonly faults: readonly string[]
+}
 
 /** A service in processes under limits, and other callers of it. */
 export class Service {
   readonly #place: Place
-  readonly #program: string
-  readonly #allowance: number
-  readonly #slack: number
-  #target: Target = { port: 0, key: '', eid: '2002', eids: ATTACKERS, token: '', alone: true }
-  #key = ''
-  #token = ''
-  #serve: Watched | undefined
-  #work: Watched | undefined
-  #bystander: Bystander | undefined
-  #health: Bystander | undefined
-  #idle = Number.NaN
+  readonly #conditions: Conditions
+  readonly #serve: MahiProcess
+  readonly #work: MahiProcess
+  readonly #attacker: Target
+  readonly #other: Target
+  readonly #bystander: Bystander
+  readonly #health: Bystander
 
-  constructor(place: Place, program: string, allowance: number, slack: number) {
+  private constructor(
+    place: Place,
+    conditions: Conditions,
+    [serve, work]: readonly [MahiProcess, MahiProcess],
+    [attacker, other]: readonly [Target, Target],
+  ) {
     this.#place = place
-    this.#program = program
-    this.#allowance = allowance
-    this.#slack = slack
+    this.#conditions = conditions
+    this.#serve = serve
+    this.#work = work
+    this.#attacker = attacker
+    this.#other = other
+    const state = `/v1/submissions/${other.token}`
+    // Fewer requests than the default limits allow.
+    const paths = Array.from({ length: 9 }, (_, index) => [
+      index % 2 === 0
+        ? `/v1/occupations?Limit=20&Cursor=C${1100 + index}`
+        : `/v1/occupations/search?q=title%20${index}`,
+      state,
+    ]).flat()
+    this.#bystander = new Bystander(other, [...paths, `${state}/validation-results?pageSize=50`])
+    this.#health = new Bystander({ ...other, key: '' }, ['/livez', '/readyz'])
   }
 
-  /** Fills the database: a catalogue of 8 MB, and findings of both organisations. */
-  async fill(): Promise<void> {
-    const database = await openDatabase(this.#place.commandUrl)
-    try {
-      const words = Array.from({ length: 2_003 }, (_, index) => `word${(index * 7919) % 2_003}`)
-      const text = (index: number) =>
-        Array.from({ length: 600 }, (_, at) => words[(index * 31 + at * at) % 2_003]).join(' ')
-      const records = Array.from({ length: 2_000 }, (_, index) => ({
-        occupationCode: `C${1000 + index}`,
-        titleEnglish: `Title ${index.toString(36)}`,
-        descriptionEnglish: text(index),
-      }))
-      await importOccupations(database, sourceOf(records))
-      const publish = async (eid: string, count: number, size: number) => {
-        const entries = Array.from({ length: count }, (_, index) => ({
-          localId: String(index),
-          errorCode: `E${index % 50}`,
-          errorType: 'Error',
-          recordText: text(index).slice(0, size),
-        }))
-        return (await publishResults(database, sourceOf(entries), { eid, returnId: '202512' }))
-          .submissionToken
-      }
-      const expires = Date.now() + 86_400_000
-      const makeKey = async (client: string, eids: readonly string[]) =>
-        (await createKey(database, { client, eids, scopes: SCOPES, expires })).key
-      this.#token = await publish('1001', 2_000, 300)
-      this.#key = await makeKey('bystander', ['1001'])
-      const token = await publish('2002', 20_000, 2_000)
-      this.#target = { ...this.#target, token, key: await makeKey('attacker', ATTACKERS) }
-      await buildStoredIndex((use) => use(database))
-    } finally {
-      await database.close()
-    }
-  }
-
-  async start(): Promise<void> {
+  /** Fills an empty database, and starts a service on it. */
+  static async start(place: Place, conditions: Conditions): Promise<Service> {
+    const targets = await fill(place)
     const environment = {
-      DATABASE_URL: this.#place.serverUrl,
-      DATABASE_POOL_SIZE: '10',
-      PORT: '0',
-      METRICS_PORT: '0',
-      WORKERS: '0',
+      DATABASE_URL: place.serverUrl,
       OCCUPATIONS_ACCESS: 'public',
       CONSOLE: 'on',
-      LOG_LEVEL: 'warn',
-      SNAPSHOT_FOLDER: join(this.#place.folder, 'snapshots'),
-      TMPDIR: this.#place.folder,
+      SNAPSHOT_FOLDER: join(place.folder, 'snapshots'),
+      TMPDIR: place.folder,
+      CHECK_MEMORY_MB: '512',
     }
-    if (this.#serve?.alive !== true) {
-      const listening = /http:\/\/127\.0\.0\.1:(\d+)/
-      // Its URL is logged at level info.
-      const { process, match } = await Watched.start(
-        [this.#program, 'serve'],
-        { ...environment, LOG_LEVEL: 'info' },
-        { limit: SERVE_LIMIT + this.#allowance, memory: SERVE_LIMIT },
-        listening,
-        this.#place.folder,
-      )
-      this.#serve = process
-      this.#target = { ...this.#target, port: Number(match[1]) }
-      await whenSearchable(`http://127.0.0.1:${this.#target.port}`)
-    }
-    if (this.#work?.alive !== true) {
-      const { process } = await Watched.start(
-        [this.#program, 'work'],
-        { ...environment, WORKERS: '1', CHECK_MEMORY_MB: '512', LOG_LEVEL: 'info' },
-        { limit: WORK_LIMIT + this.#allowance, memory: WORK_LIMIT },
-        /ready for jobs/,
-        this.#place.folder,
-      )
-      this.#work = process
-    }
-    if (this.#bystander === undefined) {
-      this.#bystander = new Bystander(this.#target.port, this.#paths(), {
-        'x-api-key': this.#key,
-        eid: '1001',
-      })
-      this.#health = new Bystander(this.#target.port, ['/livez', '/readyz'], {})
-      await sleep(1_000)
-      this.#bystander.take()
-      await sleep(2_000)
-      this.#idle = median(this.#bystander.take())
-    }
-    for (const each of [this.#bystander, this.#health]) if (each !== undefined) each.port = this.#target.port
+    const options = (limit: number) => ({
+      environment,
+      program: conditions.program,
+      folder: place.folder,
+      ...(conditions.measured && { limit }),
+    })
+    const serve = await MahiProcess.start('serve', options(LIMITS.serve))
+    await whenSearchable(serve.url)
+    const work = await MahiProcess.start('work', options(LIMITS.work))
+    const [attacker, other] = targets.map((target) => ({ ...target, port: serve.port })) as [Target, Target]
+    return new Service(place, conditions, [serve, work], [attacker, other])
   }
 
-  /** Attacks, and says what others noticed. With several attacks at once, only what holds during each is judged. */
-  async suffer(name: string, attacks: readonly Attack[], length: number): Promise<AttackResult> {
-    await this.start()
+  get isUsable(): boolean {
+    return this.#serve.alive && this.#work.alive
+  }
+
+  /** Attacks for so many milliseconds, and reports what others noticed. */
+  async suffer(attack: Attack, length: number): Promise<AttackResult> {
     const [bystander, health] = [this.#bystander, this.#health]
-    if (bystander === undefined || health === undefined) throw new Error('nobody stands by')
     await sleep(REST)
-    bystander.take()
-    health.take()
-    this.#serve?.takeSockets()
+    bystander.takeSlowest()
+    health.takeSlowest()
+    this.#serve.takeSockets()
     const before = {
       responses: bystander.responses,
       unavailable: bystander.unavailable,
@@ -153,91 +127,131 @@ export class Service {
       strange: health.wrong.length,
       database: (await this.#place.measure()).database,
     }
-    const [only] = attacks.length === 1 ? attacks : []
-    const target = { ...this.#target, alone: only !== undefined }
-    const attackers = attacks.map((attack) => new Attacker(attack, target))
-    await Promise.all(attackers.map(({ begun }) => begun))
+    const attacker = startAttacker(attack, this.#attacker)
+    await attacker.begun
     const end = performance.now() + length
-    while (performance.now() < end && this.#serve?.alive === true && this.#work?.alive === true)
-      await sleep(50)
+    while (performance.now() < end && this.isUsable) await sleep(50)
     const began = performance.now()
-    const barred = this.#serve?.alive === true ? await this.#upload() : []
+    const barred = this.isUsable ? await this.#upload() : []
     const upload = performance.now() - began
-    await Promise.all(attackers.map((attacker) => attacker.stop()))
+    const fault = await attacker.stop()
     await sleep(REST)
-    const faults = [
-      ...[this.#serve, this.#work].flatMap((process, index) =>
-        process === undefined || process.fault === ''
-          ? []
-          : [`mahi ${['serve', 'work'][index]} ${process.fault}`],
-      ),
-      ...attackers.flatMap(({ fault }) => (fault === '' ? [] : [fault])),
-    ]
-    const [serve, work] = [this.#serve?.peak ?? 0, this.#work?.peak ?? 0]
-    const unavailable = bystander.unavailable - before.unavailable
     const noticed = {
-      health: health.slowest,
-      response: bystander.slowest,
+      health: health.takeSlowest(),
+      response: bystander.takeSlowest(),
       upload,
-      unavailable,
-      sockets: this.#serve?.takeSockets(),
+      unavailable: bystander.unavailable - before.unavailable,
+      sockets: this.#serve.takeSockets(),
       growth: (await this.#place.measure()).database - before.database,
     }
+    const faults = [this.#serve.fault, this.#work.fault, fault].filter((each) => each !== '')
     // What callers of a process that is gone see is no other fault.
-    if (faults.length === 0) {
-      faults.push(...bystander.wrong.slice(before.wrong), ...barred)
-      faults.push(...health.wrong.slice(before.strange))
-      if (only !== undefined) faults.push(...judge(only.promise, only.limits, noticed, this.#slack))
-    } else await this.start()
+    if (this.isUsable) {
+      faults.push(...bystander.wrong.slice(before.wrong), ...health.wrong.slice(before.strange), ...barred)
+      if (this.#conditions.measured)
+        faults.push(...judge(attack.promise, { ...USUAL, ...attack.limits }, noticed))
+    }
     return {
-      name,
-      serve,
-      work,
+      name: attack.name,
+      serve: this.#serve.peak,
+      work: this.#work.peak,
       sockets: noticed.sockets,
       health: noticed.health,
       response: noticed.response,
-      ratio: median(bystander.take()) / this.#idle,
       responses: bystander.responses - before.responses,
-      unavailable,
+      unavailable: noticed.unavailable,
       faults,
     }
   }
 
-  /** What is wrong where another organisation uploads a file during the attack, and where a balancer asks. */
+  /** What is wrong where another organisation uploads a file during the attack. */
   async #upload(): Promise<string[]> {
-    const caller = { ...this.#target, key: this.#key, eid: '1001' }
-    const json = { 'content-type': 'application/json' }
     let last = ''
-    for (const end = performance.now() + UPLOAD_PATIENCE; performance.now() < end; await sleep(500)) {
-      const created = await call(caller, 'POST', '/v1/submissions', '{"returnId":"202512"}', json)
-      const { submissionToken = '' } = (
-        created.status < 300 && created.body !== '' ? JSON.parse(created.body) : {}
-      ) as {
-        submissionToken?: string
-      }
-      const path = `/v1/submissions/${submissionToken}/files/learners`
-      const stored = await call(caller, 'PUT', path, 'learner_id\n1\n', { 'content-type': 'text/csv' })
-      const ready = await call(caller, 'GET', '/readyz')
-      last = `create ${created.status}, upload ${stored.status}, /readyz ${ready.status}`
-      if (stored.status === 200 && ready.status === 200) return []
+    for (const end = performance.now() + UPLOAD_PATIENCE; performance.now() < end; await sleep(200)) {
+      const created = await call(this.#other, {
+        method: 'POST',
+        path: '/v1/submissions',
+        headers: { 'content-type': 'application/json' },
+        body: '{"returnId":"202512"}',
+      })
+      const [, token = ''] = /"submissionToken":"([^"]+)"/.exec(created.body) ?? []
+      const stored = await call(this.#other, {
+        method: 'PUT',
+        path: `/v1/submissions/${token}/files/learners`,
+        headers: { 'content-type': 'text/csv' },
+        body: 'learner_id\n1\n',
+      })
+      if (stored.status === 200) return []
+      last = `create ${created.status}, upload ${stored.status}`
     }
     return [`another organisation could not upload: ${last}`]
   }
 
   async stop(): Promise<void> {
-    await Promise.all([this.#bystander?.stop(), this.#health?.stop()])
-    await Promise.all([this.#serve?.stop(), this.#work?.stop()])
+    await Promise.all([this.#bystander.stop(), this.#health.stop()])
+    await Promise.all([this.#serve.stop(), this.#work.stop()])
   }
+}
 
-  /** In 20 requests, 9 of the catalogue, 9 of submissions and 2 of findings: fewer than the default limits allow. */
-  #paths(): string[] {
-    const state = `/v1/submissions/${this.#token}`
-    const of = (index: number) =>
-      index % 2 === 0
-        ? `/v1/occupations?Limit=20&Cursor=C${1100 + index}`
-        : `/v1/occupations/search?q=title%20${index}`
-    const paths = Array.from({ length: 9 }, (_, index) => [of(index), state]).flat()
-    const findings = (page: number) => `${state}/validation-results?pageSize=50&page=${page}`
-    return [findings(1), ...paths, findings(2)]
+/** Starts a process that attacks until it is stopped; that returns why it ended before. */
+function startAttacker({ name, promise }: Attack, target: Target) {
+  const child = fork(ATTACKER, [name, JSON.stringify(target)], {
+    execArgv: ['--max-old-space-size=1024'],
+    stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
+  })
+  endWithParent(child)
+  // Attackers stand for other machines: they take only what the service leaves of the processor of this one.
+  if (child.pid !== undefined) setPriority(child.pid, constants.priority.PRIORITY_LOW)
+  let complaint = ''
+  child.stderr?.setEncoding('utf8').on('data', (text: string) => {
+    complaint = (complaint + text).slice(-1_000)
+  })
+  const closed = once(child, 'close')
+  return {
+    begun: Promise.race([once(child, 'message'), closed]),
+    async stop(): Promise<string> {
+      const ended = child.exitCode !== null
+      child.kill('SIGKILL')
+      await closed
+      return ended ? `promised: ${promise}; the attack ${name} ended: ${complaint}` : ''
+    },
+  }
+}
+
+/** Fills the database with a catalogue of 8 MB, and findings of an attacker and of another caller. */
+async function fill(place: Place): Promise<readonly [Target, Target]> {
+  const database = await openDatabase(place.commandUrl)
+  try {
+    const words = Array.from({ length: 2_003 }, (_, index) => `word${(index * 7919) % 2_003}`)
+    const text = (index: number) =>
+      Array.from({ length: 600 }, (_, at) => words[(index * 31 + at * at) % 2_003]).join(' ')
+    const records = Array.from({ length: 2_000 }, (_, index) => ({
+      occupationCode: `C${1000 + index}`,
+      titleEnglish: `Title ${index.toString(36)}`,
+      descriptionEnglish: text(index),
+    }))
+    await importOccupations(database, sourceOf(records))
+    const make = async (client: string, eids: readonly string[], count: number): Promise<Target> => {
+      const [eid = ''] = eids
+      const entries = Array.from({ length: count }, (_, index) => ({
+        localId: String(index),
+        errorCode: `E${index % 50}`,
+        errorType: 'Error',
+        recordText: text(index).slice(0, 2_000),
+      }))
+      const published = await publishResults(database, sourceOf(entries), { eid, returnId: '202512' })
+      const { key } = await createKey(database, {
+        client,
+        eids,
+        scopes: ['occupations:read', 'validation-results:read', 'submissions:write'],
+        expires: Date.now() + 86_400_000,
+      })
+      return { port: 0, key, eid, eids, token: published.submissionToken }
+    }
+    const targets = [await make('attacker', ATTACKERS, 10_000), await make('other', ['1001'], 2_000)] as const
+    await buildStoredIndex((use) => use(database))
+    return targets
+  } finally {
+    await database.close()
   }
 }

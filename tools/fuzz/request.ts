@@ -1,205 +1,308 @@
-import { METHODS } from 'node:http'
-import type { Expected, Mode } from './case.ts'
-import { type Data, EID } from './data.ts'
-import { answerOf, areUnfit, assertPage, type Reading } from './model.ts'
-import type { Operation } from './operations.ts'
+import { readFileSync } from 'node:fs'
+import { brotliCompressSync, gzipSync } from 'node:zlib'
+import type { Random } from '../../test/support/random.ts'
+import { ANYWHERE, METHODS, OPERATIONS, type Operation } from './document.ts'
+import { damage, listInvalid, makeJson, makeText, makeValid, pick } from './values.ts'
+import { EID, FOREIGN_TOKEN, tokensOf, type World } from './world.ts'
 
-/** Whether something holds of a request; `maybe` where the interface leaves it open or the bytes are near a limit. */
-export type Holds = 'no' | 'maybe' | 'yes'
-
-/** A request, one character for each byte, and what is wrong with it in the order in which that is looked at. */
+/** A request, one character for each byte, and the statuses that its response may have. */
 export interface Request {
+  readonly operation: Operation
+  /** What is wrong with it, for a report. */
+  readonly faults: readonly string[]
+  readonly method: string
+  readonly target: string
+  readonly headers: ReadonlyMap<string, string>
+  readonly body: string
+  readonly statuses: ReadonlySet<number>
+}
+
+/** A request that is being made. */
+interface Draft {
+  readonly operation: Operation
+  readonly faults: string[]
   method: string
-  target: string
-  version: string
-  headers: [name: string, value: string][]
+  path: string
+  query: [name: string, value: string][]
+  headers: Map<string, string>
   body: string
-  /** Where it goes; `undefined` for addresses that openapi.json does not describe. */
-  readonly operation: Operation | undefined
-  /** The address as it is routed, of which the length counts. */
-  routed: string
-  token: string
-  reading: Reading
-  malformed: Holds
-  wrongVersion: Holds
-  expectation: 'none' | 'continue' | 'unknown'
-  missing: Holds
-  /** Whether the credential is not enough. */
-  unauthorized: Holds
-  /** Whether there is none, which is enough where the catalogue is public. */
-  anonymous: boolean
-  /** Whether the EID or the token is not the caller's. */
-  foreign: Holds
-  excludesJson: Holds
-  wrongParameters: Holds
-  isFresh: Holds
-  /** Statuses that other addresses answer with when all is well. */
-  answers: readonly number[]
+  statuses: ReadonlySet<number>
 }
 
-const MAX_ADDRESS = 8192
-const MAX_HEAD = 16_384
-const MAX_HEADERS = 1000
+/** A character for each byte of the UTF-8 of a text. */
+const toBytes = (text: string) => Buffer.from(text).toString('latin1')
+const encode = (text: string) => encodeURIComponent(text.toWellFormed())
 
-export function write({ method, target, version, headers, body }: Request): string {
-  const lines = headers.map(([name, value]) => `${name}: ${value}\r\n`)
-  return `${method} ${target} HTTP/${version}\r\n${lines.join('')}\r\n${body}`
+/** The statuses of a request that is refused before its operation is reached. */
+const REFUSALS = [401, 405, 406, 414, 417, 431]
+
+/** A fault that is put into a request, and the statuses that it must lead to. */
+interface Fault {
+  readonly name: string
+  readonly statuses: readonly number[]
+  /** Whether the fault was possible in this request. */
+  apply(request: Draft, random: Random, world: World): boolean
 }
 
-/** The answer that a request has to have. */
-export function expect(request: Request, data: Data, mode: Mode): Expected {
-  const { method, operation } = request
-  const statuses = statusesOf(request, data, mode)
-  const check: Expected['check'] = (answer, body) => {
-    if (answer.status === 200 && operation !== undefined) {
-      const page = answerOf(operation.id, data, request.token, request.reading)
-      if (page === undefined) throw new Error('there is no such page')
-      if (method !== 'HEAD') assertPage(body, page)
-      if (hasNext(page) !== 'link' in answer.headers) throw new Error('Link and the page do not agree')
-      if (mode.limited && answer.headers.ratelimit === undefined) throw new Error('RateLimit is missing')
-    }
-    if (answer.status === 400 && operation?.id === 'getValidationResults' && method !== 'HEAD') {
-      assertErrorCode(request, body)
-    }
+const setHeader =
+  (name: string, value: string | ((world: World) => string)): Fault['apply'] =>
+  ({ headers }, _, world) => {
+    headers.set(name, typeof value === 'string' ? value : value(world))
+    return true
   }
-  return {
-    method,
-    statuses,
-    ...(operation !== undefined && method !== 'OPTIONS' && { path: operation.path }),
-    continues: request.expectation === 'continue' || request.expectation === 'unknown',
-    check,
+
+const addPath: Fault['apply'] = (request) => {
+  request.path = `${request.path}/x/y`
+  return true
+}
+
+/** Each of these faults leads to its status, whatever the rest of the request is. */
+const FAULTS: readonly Fault[] = [
+  { name: 'no credential', statuses: [401], apply: ({ headers }) => headers.delete('X-API-Key') },
+  { name: 'an expired key', statuses: [401], apply: setHeader('X-API-Key', ({ expired }) => expired) },
+  { name: 'an unknown key', statuses: [401], apply: setHeader('X-API-Key', 'mahi_0123456789ab_x') },
+  {
+    name: 'a key without the scope',
+    statuses: [401],
+    apply: ({ operation, headers }, _, { powerless }) => {
+      headers.set('X-API-Key', powerless)
+      return operation.scope !== ''
+    },
+  },
+  {
+    name: 'a token of another organisation',
+    statuses: [401],
+    apply: (request) => {
+      if (!request.operation.path.includes('{submissionToken}') || request.operation.scope === 'operate')
+        return false
+      request.path = request.path.replace(/\/submissions\/[^/]+/, `/submissions/${FOREIGN_TOKEN}`)
+      return true
+    },
+  },
+  {
+    name: 'the EID of another organisation',
+    statuses: [401],
+    apply: ({ operation, headers }) => {
+      headers.set('EID', '2002')
+      return operation.scope !== '' && operation.parameters.some(({ name }) => name === 'EID')
+    },
+  },
+  { name: 'an unknown version', statuses: [400], apply: setHeader('x-api-version', '9') },
+  {
+    name: 'an unknown parameter',
+    statuses: [400],
+    apply: (request, random) => request.query.push([pick(random, ['x', 'limits', 'toString', 'ā']), '1']) > 0,
+  },
+  {
+    name: 'a repeated parameter',
+    statuses: [400],
+    apply: ({ query, operation }, random) => {
+      const known = operation.parameters.filter((each) => each.in === 'query' && each.schema.type !== 'array')
+      const [{ name, schema } = { name: '', schema: {} }] = known.length === 0 ? [] : [pick(random, known)]
+      if (name !== '')
+        query.push([name, makeValid(random, schema, name)], [name, makeValid(random, schema, name)])
+      return name !== ''
+    },
+  },
+  {
+    name: 'an invalid parameter',
+    statuses: [400],
+    apply: (request, random) => {
+      const known = request.operation.parameters.filter(
+        (each) => each.in === 'query' && listInvalid(each.schema).length > 0,
+      )
+      if (known.length === 0) return false
+      const { name, schema } = pick(random, known)
+      request.query = request.query.filter(([other]) => other !== name)
+      request.query.push([name, pick(random, listInvalid(schema))])
+      return true
+    },
+  },
+  {
+    name: 'a method that the path does not support',
+    statuses: [405],
+    apply: (request, random) => {
+      const supported = METHODS.get(request.operation.path) ?? []
+      const others = ['POST', 'PUT', 'DELETE', 'PATCH'].filter((method) => !supported.includes(method))
+      // A value of a path that ends with a parameter may be a longer fixed path.
+      if (others.length === 0 || request.body !== '' || request.operation.path.endsWith('}')) return false
+      request.method = pick(random, others)
+      return true
+    },
+  },
+  { name: 'a path that leads nowhere', statuses: [404], apply: addPath },
+  {
+    name: 'a URL that is too long',
+    statuses: [414],
+    apply: ({ query }) => query.push(['x', 'x'.repeat(9_000)]) > 0,
+  },
+  {
+    name: 'headers that are too large',
+    statuses: [431],
+    apply: (request) => {
+      // A service that has not read the request does not know that it was HEAD.
+      if (request.method === 'HEAD') return false
+      request.headers.set('X-Large', 'x'.repeat(20_000))
+      return true
+    },
+  },
+  { name: 'an unknown expectation', statuses: [417], apply: setHeader('Expect', 'x') },
+  {
+    name: 'a body of another media type',
+    // A path or a header may be refused before.
+    statuses: [400, 404, 412, 415],
+    apply: ({ operation, headers, body }) => {
+      headers.set('Content-Type', 'text/x-none')
+      return operation.body !== undefined && body !== ''
+    },
+  },
+  {
+    name: 'a body that is no JSON',
+    statuses: [400],
+    apply: (request) => {
+      if (request.operation.body?.['application/json'] === undefined) return false
+      request.headers.delete('Content-Encoding')
+      request.headers.delete('Transfer-Encoding')
+      setBody(request, 'application/json', '{"items":')
+      return true
+    },
+  },
+]
+
+const SAMPLES = ['learners', 'courses', 'enrolments'].map((name) =>
+  readFileSync(new URL(`../../samples/sdr/faulty/${name}.csv`, import.meta.url), 'utf8').slice(0, 20_000),
+)
+/** 20 MB of zeros. */
+const BOMB = gzipSync(Buffer.alloc(20 * 2 ** 20)).toString('latin1')
+
+function setBody(request: Draft, type: string, body: string): void {
+  request.body = body
+  request.headers.set('Content-Type', type)
+  request.headers.set('Content-Length', `${body.length}`)
+}
+
+function addBody(request: Draft, random: Random): void {
+  const content = request.operation.body
+  if (content === undefined) return
+  const type = pick(random, Object.keys(content))
+  let body =
+    type === 'application/json'
+      ? toBytes(JSON.stringify(makeJson(random, content[type]?.schema ?? {}, '', 0.1)))
+      : type === 'text/csv'
+        ? toBytes(pick(random, [...SAMPLES, '', 'a', 'x\n'.repeat(3_000)]))
+        : toBytes(`${JSON.stringify({ localId: makeText(random, 'localId') })}\n`.repeat(random.below(4)))
+  if (random.chance(0.3)) body = damage(random, body)
+  const bytes = Buffer.from(body, 'latin1')
+  const [coding, coded] = random.chance(0.7)
+    ? ['', body]
+    : pick(random, [
+        ['gzip', gzipSync(bytes).toString('latin1')],
+        ['gzip', gzipSync(bytes).toString('latin1').slice(0, -5)],
+        ['gzip', body],
+        ['gzip', BOMB],
+        ['br', brotliCompressSync(bytes).toString('latin1')],
+        ['x', body],
+      ])
+  setBody(request, type, coded)
+  if (coding !== '') request.headers.set('Content-Encoding', coding)
+  if (random.chance(0.8)) return
+  request.headers.delete('Content-Length')
+  request.headers.set('Transfer-Encoding', 'chunked')
+}
+
+/** A request of an operation with which nothing is wrong, as far as its schemas say. */
+function begin(random: Random, world: World): Draft {
+  const operation = pick(random, OPERATIONS)
+  const path = operation.path.replaceAll(/\{([^}]+)\}/g, (_, name: string) =>
+    name === 'submissionToken'
+      ? pick(random, tokensOf(operation.id))
+      : encode(makeText(random, name) || 'x').replaceAll('.', '%2E'),
+  )
+  const query = operation.parameters
+    .filter((each) => each.in === 'query' && (each.required || random.chance(0.4)))
+    .map(({ name, schema }): [string, string] => [
+      name,
+      // A text is any text; whether it is a permitted one, the operation says.
+      schema.type === 'string' && schema.enum === undefined && random.chance(0.4)
+        ? makeText(random, name)
+        : makeValid(random, schema, name),
+    ])
+  const headers = new Map([
+    ['Host', 'localhost'],
+    ['X-API-Key', operation.scope === 'operate' ? world.operator : world.key],
+    ['Accept-Encoding', pick(random, ['identity', 'gzip', 'br', '*'])],
+  ])
+  if (operation.parameters.some(({ name }) => name === 'EID')) headers.set('EID', EID)
+  for (const { name, in: place } of operation.parameters)
+    if (place === 'header' && name !== 'EID' && name !== 'x-api-version' && random.chance(0.1))
+      headers.set(
+        name,
+        toBytes(makeText(random, name))
+          .replace(/[^\x20-\x7e\x80-\xff]/g, '.')
+          .trim() || '.',
+      )
+  const { method } = operation
+  const statuses = new Set(
+    [...operation.statuses, ...ANYWHERE].filter((status) => !REFUSALS.includes(status)),
+  )
+  statuses.delete(500)
+  // A hostile path may lead to no operation, and a hostile token to no submission.
+  statuses.add(404)
+  const request: Draft = { operation, faults: [], method, path, query, headers, body: '', statuses }
+  addBody(request, random)
+  return request
+}
+
+/** A request of any operation: half of them have one fault, and some several. */
+export function makeRequest(random: Random, world: World): Request {
+  const request = begin(random, world)
+  if (request.method === 'GET' && random.chance(0.1)) request.method = 'HEAD'
+  const expected = new Set<number>()
+  for (let more = random.chance(0.6); more; more = random.chance(0.2)) {
+    const fault = pick(random, FAULTS)
+    if (request.faults.includes(fault.name) || !fault.apply(request, random, world)) continue
+    request.faults.push(fault.name)
+    for (const status of fault.statuses) expected.add(status)
   }
+  const { operation, faults, method, path, query, headers, body } = request
+  const search = query.map(([name, value]) => `${encode(name)}=${encode(value)}`).join('&')
+  const target = search === '' ? path : `${path}?${search}`
+  const statuses = expected.size > 0 ? expected : request.statuses
+  return { operation, faults, method, target, headers, body, statuses }
 }
 
-/** Whether another page follows. */
-function hasNext(page: object): boolean {
-  if (!('pageSize' in page)) return 'nextCursor' in page
-  const { page: number, pageSize, totalCount } = page as Record<'page' | 'pageSize' | 'totalCount', number>
-  return number * pageSize < totalCount
-}
+const LIVEZ = 'GET /livez HTTP/1.1\r\nHost: localhost\r\n'
 
-/** The 400 of the validation results tells a parameter that is wrong in itself from a page that there is not. */
-function assertErrorCode({ wrongParameters, reading, token }: Request, body: string): void {
-  const problem = JSON.parse(body) as Record<string, unknown>
-  const meanings = [...reading.values()].map(({ as }) => as)
-  if (problem.type !== '/problems/invalid-parameters' || meanings.includes('either')) return
-  const code = wrongParameters === 'yes' || meanings.includes('fault') ? 'PR1' : 'PR2'
-  if (problem.errorCode !== code)
-    throw new Error(`the errorCode is ${problem.errorCode}, and should be ${code}`)
-  if (problem.submissionToken !== token) throw new Error('the submissionToken is another')
-}
-
-/** The statuses that a request may have: the service looks at these things in this order (docs/api.md). */
-function statusesOf(request: Request, data: Data, mode: Mode): readonly number[] {
-  const statuses = new Set<number>()
-  const reads = request.method === 'GET' || request.method === 'HEAD'
-  const options = request.method === 'OPTIONS'
-  const isKnown = METHODS.includes(request.method)
-  const described = request.operation !== undefined
-  // The parser takes no other bytes in an address.
-  const isAscii = /^[!-~]*$/.test(request.target)
-  const isAdmitted = mode.public && request.anonymous && request.operation?.id === 'listOccupations'
-  const steps: [holds: Holds, status: number | readonly number[]][] = [
-    // Which of the two is found first depends on where it stands.
-    [isAscii && isKnown ? 'no' : 'maybe', 400],
-    [exceeds(write(request).length - request.body.length, MAX_HEAD, 700), 431],
-    [exceeds(request.headers.length, MAX_HEADERS, 0), 431],
-    [isKnown && request.method !== 'CONNECT' ? 'no' : 'yes', request.method === 'CONNECT' ? 405 : 400],
-    [isAscii ? request.malformed : 'yes', 400],
-    [request.expectation === 'unknown' ? 'yes' : 'no', 417],
-    [options ? 'no' : request.wrongVersion, 400],
-    [options ? 'no' : exceeds(request.routed.length, MAX_ADDRESS, 0), 414],
-    [request.missing, 404],
-    [options ? 'yes' : 'no', 204],
-    [reads ? 'no' : 'yes', 405],
-    [described ? 'no' : 'yes', request.answers],
-    [mode.limited ? 'maybe' : 'no', 429],
-    [isAdmitted ? 'no' : request.unauthorized, 401],
-    [request.foreign, 401],
-    [request.excludesJson, 406],
-    [wrongParametersOf(request, data), 400],
-    [request.isFresh, 304],
-    ['yes', 200],
-  ]
-  for (const [holds, status] of steps) {
-    if (holds === 'no') continue
-    for (const each of [status].flat()) statuses.add(each)
-    if (holds === 'yes') break
-  }
-  return [...statuses]
-}
-
-function exceeds(length: number, most: number, slack: number): Holds {
-  return length > most + slack ? 'yes' : length > most - slack ? 'maybe' : 'no'
-}
-
-/** Whether a parameter is wrong in itself, or asks for a page that there is not. */
-function wrongParametersOf(request: Request, data: Data): Holds {
-  const { wrongParameters, reading, operation, token } = request
-  const meanings = [...reading.values()].map(({ as }) => as)
-  if (wrongParameters === 'yes' || meanings.includes('fault')) return 'yes'
-  if (meanings.includes('either') || wrongParameters === 'maybe') return 'maybe'
-  if (areUnfit(reading)) return 'yes'
-  const isThere =
-    operation === undefined || request.foreign === 'yes' || answerOf(operation.id, data, token, reading)
-  return isThere ? 'no' : 'yes'
-}
-
-const TOKEN = 'fuzz-few'
-
-/** A request that is right, of an operation. */
-export function plainRequest(operation: Operation, data: Data): Request {
-  const target = operation.path.replace('{submissionToken}', TOKEN)
-  return {
-    ...blank(),
-    target,
-    operation,
-    routed: target,
-    token: TOKEN,
-    headers: [
-      ['Host', 'localhost'],
-      ['X-API-Key', data.keys.whole],
-      ['EID', EID],
-    ],
-  }
-}
-
-/** A request that is right, of another address. */
-export function otherRequest(target: string, answers: readonly number[]): Request {
-  return {
-    ...blank(),
-    target,
-    operation: undefined,
-    routed: target,
-    headers: [['Host', 'localhost']],
-    answers,
-  }
-}
-
-function blank(): Omit<Request, 'target' | 'operation' | 'routed' | 'headers'> {
-  return {
-    method: 'GET',
-    version: '1.1',
-    body: '',
-    token: '',
-    reading: new Map(),
-    malformed: 'no',
-    wrongVersion: 'no',
-    expectation: 'none',
-    missing: 'no',
-    unauthorized: 'no',
-    anonymous: false,
-    foreign: 'no',
-    excludesJson: 'no',
-    wrongParameters: 'no',
-    isFresh: 'no',
-    answers: [200],
-  }
-}
-
-export function setHeader(request: Request, name: string, ...values: string[]): void {
-  request.headers = [
-    ...request.headers.filter(([each]) => each.toLowerCase() !== name.toLowerCase()),
-    ...values.map((value): [string, string] => [name, value]),
-  ]
-}
+/** Bytes that are no HTTP, or HTTP that readers may differ on: each is refused with one of these statuses. */
+export const BROKEN: readonly (readonly [bytes: string, statuses: readonly number[]])[] = [
+  ...[
+    'GET',
+    'GET /livez HTTP/1.',
+    'GET /livez HTTP/9.9',
+    'GET /li vez HTTP/1.1',
+    'HTTP/1.1 200 OK',
+    '/livez',
+  ].map((line) => [`${line}\r\nHost: localhost\r\n\r\n`, [400]] as const),
+  ...['SSH-2.0-OpenSSH_9.6\r\n', 'EHLO localhost\r\n', '*1\r\n$4\r\nPING\r\n', '\u0000'.repeat(1000)].map(
+    (bytes) => [bytes, [400]] as const,
+  ),
+  ...[
+    'Content-Length: 4\r\nContent-Length: 5',
+    'Content-Length: -1',
+    'Content-Length: 4x',
+    `Content-Length: ${'9'.repeat(40)}`,
+    'Content-Length: 4\r\nTransfer-Encoding: chunked',
+    'Transfer-Encoding: gzip',
+    'Transfer-Encoding: chunked, identity',
+    'Bad Name: 1',
+    'X-Control: a\u0000b',
+  ].map((line) => [`${LIVEZ}${line}\r\n\r\n1234`, [400]] as const),
+  ...['zz\r\nhello', '-1\r\n', '5\r\nhelloX\r\n', `${'f'.repeat(17)}\r\n`].map(
+    (chunk) =>
+      [
+        `POST /v1/codings HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n${chunk}`,
+        [400, 401],
+      ] as const,
+  ),
+  [`${LIVEZ}${'X-A: 1\r\n'.repeat(2_000)}\r\n`, [431]],
+]

@@ -1,115 +1,144 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
+/** One part of the long run. */
+export interface Part {
+  readonly name: string
+  /** What it does, in words, such as for a list of parts. */
+  readonly subject: string
+  /** Its commands, one after the other; with a number that chooses what they try. */
+  commands(options: PartOptions): readonly Command[]
+  /** Whether a small run has it. */
+  readonly small: boolean
+}
+
+interface PartOptions {
+  readonly root: string
+  readonly seed: number
+  readonly small: boolean
+  /** A PostgreSQL in which databases may be made. */
+  readonly postgres: string | undefined
+}
+
 export interface Command {
-  readonly program: string
-  readonly parameters: readonly string[]
+  readonly words: readonly string[]
   readonly environment?: Readonly<Record<string, string>>
 }
 
-/** A part of the long run. */
-export interface Part {
-  readonly name: string
-  /** What holds if it passes. */
-  readonly promise: string
-  readonly full: readonly Command[]
-  /** In seconds, and without an expectation that a slow machine could miss; `undefined` if that makes no sense. */
-  readonly small?: readonly Command[]
-}
+const ENGINES = ['sqlite', 'postgres'] as const
 
-const node = (...parameters: string[]): Command => ({ program: 'node', parameters })
-const vitest = (environment: Command['environment'], ...parameters: string[]): Command => ({
-  program: 'npx',
-  parameters: ['vitest', 'run', ...parameters],
-  environment: environment ?? {},
+/** The command once for each engine that is available, or only on SQLite in a small run. */
+const onEngines = (
+  { small, postgres }: PartOptions,
+  words: (engine: string) => readonly string[],
+): Command[] =>
+  ENGINES.filter((engine) => engine === 'sqlite' || (!small && postgres !== undefined)).map((engine) => ({
+    words: words(engine),
+  }))
+
+const vitest = (files: readonly string[], environment: Readonly<Record<string, string>> = {}): Command => ({
+  words: ['npx', 'vitest', 'run', ...files],
+  environment: { TEST_SUITE: 'long', ...environment },
 })
 
-/** @param seed of everything that is drawn at random */
-export function listParts(seed: number): readonly Part[] {
-  const of = String(seed)
-  const cuts = (kills: number, ...more: string[]) =>
-    vitest({ TEST_SUITE: 'long', MAHI_TEST_KILLS: String(kills), MAHI_TEST_SEED: of }, ...more)
-  return [
-    {
-      name: 'clients',
-      promise: 'the generators of clients, and DuckDB, accept what documents say',
-      full: [
-        {
-          program: 'npm',
-          parameters: ['install', '--no-audit', '--no-fund', '--prefix', 'tools/generators'],
-        },
-        { program: 'npm', parameters: ['install', '--no-audit', '--no-fund', '--prefix', 'tools/duckdb'] },
-        vitest({ TEST_SUITE: 'long' }, '--project', 'sqlite', 'test/long/generators', 'test/system/duckdb'),
-      ],
-    },
-    {
-      name: 'tests',
-      promise: 'failures of databases and machines, floods, drills of the runbook',
-      full: [vitest({ TEST_SUITE: 'long', MAHI_TEST_FULL: '1', PROPERTY_SEED: of, CI: 'true' }, 'test/long')],
-    },
-    {
-      name: 'properties',
-      promise: 'what always holds, with twenty times as many cases',
-      full: [vitest({ PROPERTY_SEED: of, PROPERTY_SCALE: '20' }, '--project', 'sqlite', ...findProperties())],
-    },
-    {
-      name: 'cuts',
-      promise: 'no kill and no torn file loses or changes what was stored',
-      full: [
-        cuts(
-          200,
-          '--no-file-parallelism',
-          'test/long/faults.cuts',
-          'test/long/faults.torn',
-          'test/long/submissions.cuts',
-        ),
-      ],
-      small: [cuts(2, '--project', 'sqlite', 'test/long/faults.torn', 'test/long/submissions.cuts')],
-    },
-    {
-      name: 'fuzz',
-      promise: 'openapi.json describes the response to any request',
-      full: ['sqlite', 'postgres'].map((engine) =>
-        node('tools/fuzz/run.ts', '--requests', '100000', '--engine', engine, '--seed', of),
-      ),
-      small: [node('tools/fuzz/run.ts', '--requests', '2000', '--seed', of)],
-    },
-    {
-      name: 'attacks',
-      promise: 'no attack takes more memory than deploy/ gives, or is noticed by others',
-      full: ['sqlite', 'postgres'].map((engine) =>
-        node('tools/attacks/run.ts', '--minutes', '10', '--engine', engine),
-      ),
-    },
-    {
-      name: 'soak',
-      promise: 'memory, handles and files level off under a mixed load',
-      full: ['sqlite', 'postgres'].map((engine) =>
-        node('tools/soak.ts', '--minutes', '30', '--engine', engine),
-      ),
-      small: [node('tools/soak.ts', '--minutes', '0.15', '--rate', '50')],
-    },
-    {
-      name: 'costs',
-      promise: 'no operation needs more processor time than bench/regressions.json says',
-      full: [node('bench/regressions.ts')],
-    },
-    {
-      name: 'mutations',
-      promise: 'each fault of tools/mutations is noticed by its test',
-      full: [node('tools/mutations/run.ts')],
-    },
-  ]
+/** The files of tests that have properties. */
+function listProperties(root: string): string[] {
+  const files = readdirSync(join(root, 'test'), { recursive: true, encoding: 'utf8' })
+  return files
+    .map((file) => join('test', file))
+    .filter((file) => file.endsWith('.test.ts'))
+    .filter((file) => /\bcases\(/.test(readFileSync(join(root, file), 'utf8')))
 }
 
-/** The files with property tests. */
-function findProperties(): string[] {
-  const folders = ['test', 'test/system']
-  const root = join(import.meta.dirname, '../..')
-  return folders.flatMap((folder) =>
-    readdirSync(join(root, folder))
-      .filter((name) => name.endsWith('.test.ts'))
-      .map((name) => `${folder}/${name}`)
-      .filter((file) => readFileSync(join(root, file), 'utf8').includes('cases(')),
-  )
-}
+export const PARTS: readonly Part[] = [
+  {
+    name: 'suite',
+    subject: 'the tests of test/long, on both engines',
+    small: false,
+    commands: () => [vitest(['test/long'])],
+  },
+  {
+    name: 'bad-data',
+    subject: 'input of 2 GB and of ten million lines',
+    small: false,
+    commands: () => [vitest(['hostile'], { MAHI_TEST_FULL: '1' })],
+  },
+  {
+    name: 'properties',
+    subject: 'every property with twenty times as many cases',
+    small: false,
+    commands: ({ root, seed }) => [
+      vitest(listProperties(root), { PROPERTY_SCALE: '20', PROPERTY_SEED: String(seed) }),
+    ],
+  },
+  {
+    name: 'fuzz',
+    subject: 'hostile requests to every operation; openapi.json says what each response may be',
+    small: true,
+    commands: (options) =>
+      onEngines(options, (engine) => [
+        ...['node', 'tools/fuzz/run.ts', '--engine', engine, '--seed', String(options.seed)],
+        ...['--requests', options.small ? '3000' : '100000'],
+      ]),
+  },
+  {
+    name: 'attacks',
+    subject: 'floods, bursts, slow callers and hostile content, within the memory limits of deploy/',
+    small: true,
+    commands: (options) =>
+      onEngines(options, (engine) => [
+        ...['node', 'tools/attacks/run.ts', '--engine', engine],
+        ...(options.small ? ['--small'] : ['--minutes', '15']),
+      ]),
+  },
+  {
+    name: 'soak',
+    subject: 'a mixed load while data changes: memory must level off',
+    small: true,
+    commands: (options) =>
+      onEngines(options, (engine) => [
+        ...['node', 'tools/soak/run.ts', '--engine', engine],
+        ...(options.small ? ['--small'] : ['--minutes', '30']),
+      ]),
+  },
+  {
+    name: 'cuts',
+    subject: 'commands, servers and workers that are killed at random moments, and torn copies of files',
+    small: true,
+    commands: ({ small, seed }) => [
+      {
+        words: [
+          ...['npx', 'vitest', 'run', '--no-file-parallelism', ...(small ? ['--project', 'sqlite'] : [])],
+          ...(small ? ['faults.cuts', 'faults.torn'] : ['cuts', 'torn']),
+        ],
+        environment: {
+          TEST_SUITE: 'long',
+          MAHI_TEST_KILLS: small ? '3' : '200',
+          MAHI_TEST_SEED: String(seed),
+        },
+      },
+    ],
+  },
+  {
+    name: 'regressions',
+    subject: 'the processor time of each operation, beside the kept one',
+    small: false,
+    commands: () => [{ words: ['node', 'bench/regressions.ts'] }],
+  },
+  {
+    name: 'refusals',
+    subject: 'the response times of refusals that a caller must not be able to distinguish',
+    small: false,
+    commands: ({ postgres }) => [
+      {
+        words: ['node', 'bench/refusals.ts', ...(postgres === undefined ? [] : ['--postgres', postgres])],
+      },
+    ],
+  },
+  {
+    name: 'mutations',
+    subject: 'small faults in the rules, each of which a test must notice',
+    small: false,
+    commands: () => [{ words: ['node', 'tools/mutations/run.ts'] }],
+  },
+]

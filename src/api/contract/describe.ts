@@ -124,7 +124,7 @@ export const NOT_COVERED =
   'There is no valid credential. Or it lacks the scope, does not cover the EID, or the organisation has no submission with this token; the detail says which.'
 
 /** Errors that any request can meet, so that no operation declares them. */
-export const ANYWHERE = [
+const ANYWHERE = [
   'method-not-allowed',
   'not-acceptable',
   'request-timeout',

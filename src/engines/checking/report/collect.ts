@@ -2,7 +2,7 @@ import { increment } from '../../../foundation/increment.ts'
 import { type ReportedFinding, type ReportInput, SHOWN_OF_CAUSE, SHOWN_OF_CODE } from './report.ts'
 
 /** Decides finding by finding, in order, which ones a report shows: the first of each code, and of each cause. */
-export function chooseShown(): (finding: ReportedFinding) => boolean {
+function chooseShown(): (finding: ReportedFinding) => boolean {
   const ofCode = new Map<string, number>()
   const ofCause = new Map<string, number>()
   return ({ errorCode, cause = '' }) => {

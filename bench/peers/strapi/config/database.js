@@ -1,7 +1,0 @@
-module.exports = {
-  connection: {
-    client: 'postgres',
-    connection: { connectionString: process.env.DATABASE_URL },
-    pool: { min: 2, max: 10 },
-  },
-}

@@ -1,1 +1,0 @@
-module.exports = require('@strapi/strapi').factories.createCoreController('api::occupation.occupation')

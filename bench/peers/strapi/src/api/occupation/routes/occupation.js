@@ -1,4 +1,0 @@
-module.exports = require('@strapi/strapi').factories.createCoreRouter('api::occupation.occupation', {
-  only: ['find'],
-  config: { find: { auth: false } },
-})

@@ -1,1 +1,0 @@
-module.exports = require('@strapi/strapi').factories.createCoreService('api::occupation.occupation')
