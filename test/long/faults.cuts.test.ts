@@ -17,7 +17,7 @@ const SEED = Number(process.env.MAHI_TEST_SEED ?? '1')
 const SIZES = KILLS < 50 ? { records: 400, entries: 2000 } : { records: 2500, entries: 15_000 }
 const LONG = { timeout: 120_000 + KILLS * 15_000 }
 if (KILLS < 200)
-  process.stderr.write(`REDUCED: ${KILLS} power cuts instead of 200: npm run cuts makes them all\n`)
+  process.stderr.write(`REDUCED: ${KILLS} power cuts instead of 200: npm run test:long -- cuts makes them all\n`)
 
 /** What is killed: the command, what it relies on, or both at once. */
 type Victim = 'command' | 'server' | 'command and server' | 'backend' | 'PostgreSQL'
@@ -238,7 +238,7 @@ class World {
   /** Nothing is left lying about but what the documents name. */
   #checkFiles(): void {
     const named = ['catalogue.ndjson', 'catalogue.ndjson.new', 'next.ndjson', 'run.ndjson', 'new']
-    const database = ['mahi.db', 'mahi.db-wal', 'mahi.db-shm']
+    const database = ['mahi.db', 'mahi.db-wal', 'mahi.db-shm', 'var']
     const others = readdirSync(this.mahi.folder).filter((name) => ![...named, ...database].includes(name))
     expect(others).toEqual([])
   }

@@ -16,7 +16,7 @@ const SIZES = CUTS < 50 ? { records: 400, entries: 2000 } : { records: 2500, ent
 const LONG = { timeout: 120_000 + CUTS * 15_000 }
 if (CUTS < 200) {
   process.stderr.write(
-    `REDUCED: ${CUTS} torn copies of a database instead of 200: npm run cuts makes them all\n`,
+    `REDUCED: ${CUTS} torn copies of a database instead of 200: npm run test:long -- cuts makes them all\n`,
   )
 }
 

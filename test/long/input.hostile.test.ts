@@ -16,7 +16,7 @@ const FULL = process.env.MAHI_TEST_FULL === '1'
 const [BYTES, LINES] = FULL ? [2 ** 31, 10_000_000] : [2 ** 22, 25_000]
 if (!FULL) {
   process.stderr.write(
-    `REDUCED: bad input of ${BYTES} bytes and ${LINES} lines, to a publish alone: npm run bad-data takes ${2 ** 31} and 10000000\n`,
+    `REDUCED: bad input of ${BYTES} bytes and ${LINES} lines, to a publish alone: npm run test:long -- bad-data takes ${2 ** 31} and 10000000\n`,
   )
 }
 
