@@ -12,25 +12,14 @@ import { assertIdle, assertPrograms } from '../measure.ts'
 import { type ClosingHour, measureClosingHour } from './closing-hour.ts'
 import { inFolder, measureReads, type ReadFigures } from './machine.ts'
 import { findParent } from './processor-time.ts'
-import { describeDay } from './return-day/describe.ts'
-import { makeOrganisations } from './return-day/returns.ts'
-import { runDay } from './return-day/run-day.ts'
 
 const { values: flags } = parseArgs({
   options: {
     quick: { type: 'boolean', default: false },
     write: { type: 'boolean', default: false },
-    only: { type: 'string', default: 'steps,return-day' },
-    /** Of the organisations of the return day. */
-    fraction: { type: 'string' },
   },
 })
-const fraction = Number(flags.fraction ?? (flags.quick ? 0.02 : 1))
-if (!(fraction > 0 && fraction <= 1)) throw new Error('--fraction is a number above 0, and at most 1')
-const sections = flags.only.split(',')
-if (!sections.every((each) => ['steps', 'return-day'].includes(each)))
-  throw new Error('--only is steps, return-day or both')
-if (sections.includes('steps')) assertPrograms('wrk')
+assertPrograms('wrk')
 if (flags.write) assertIdle('docs/scale.md')
 const SECONDS = 1
 const ROUNDS = flags.quick ? 1 : 5
@@ -174,19 +163,10 @@ function reportMachine(name: string): void {
 let begun = performance.now()
 buildMahi()
 const [loadBefore = 0] = loadavg()
-if (sections.includes('steps')) {
-  const engines = await inFolder(measureEngines)
-  reportReads(engines)
-  reportClosingHour(engines)
-  reportMachine('machine')
-}
-if (sections.includes('return-day') && hasCluster) {
-  const day = await inFolder(async (folder) => await runDay(await makeOrganisations(folder, fraction)))
-  for (const { name, heads, rows } of describeDay(day)) report(name, heads, rows)
-  reportMachine('return-day-machine')
-  for (const each of day.wrong) process.stdout.write(`WRONG: ${each}\n`)
-  if (day.wrong.length > 0) process.exitCode = 1
-}
+const engines = await inFolder(measureEngines)
+reportReads(engines)
+reportClosingHour(engines)
+reportMachine('machine')
 
 if (flags.write) {
   const page = new URL('../../docs/scale.md', import.meta.url)
