@@ -1,4 +1,4 @@
-import { linkSync, symlinkSync } from 'node:fs'
+import { existsSync, linkSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { InstallationHere } from './support/command-here.ts'
@@ -26,4 +26,45 @@ test('a backup never takes the place of the database, by whichever name it is gi
   expect(await mahi.run(['backup', database], moved)).toMatchObject({ code: 1 })
   expect(await mahi.runJson(['status'], moved)).toMatchObject({ occupations: 1 })
   expect(await mahi.runJson(['backup', 'good.backup'])).toMatchObject({ bytes: expect.any(Number) })
+})
+
+test('a restore never deletes the backup that it is given, and replaces data only if it is told to', async () => {
+  const mahi = await new InstallationHere().migrate()
+  await mahi.fill([{ occupationCode: '1', titleEnglish: 'One' }])
+  const own = `${mahi.databaseUrl.replace('sqlite:', '')}.restore`
+  await mahi.runJson(['backup', own])
+  await mahi.runJson(['backup', 'good.backup'])
+  expect(await mahi.run(['restore', '--replace', own])).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining('has the name of the file that a restore works with. Rename it'),
+  })
+  expect(existsSync(own)).toBe(true)
+  await mahi.fill([{ occupationCode: '2', titleEnglish: 'Two' }])
+  expect(await mahi.run(['restore', 'good.backup'])).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining('holds data: give --replace'),
+  })
+  expect((await mahi.catalogue()).trim().split('\n')).toHaveLength(2)
+  await mahi.runJson(['restore', '--replace', 'good.backup'])
+  expect((await mahi.catalogue()).trim().split('\n')).toHaveLength(1)
+})
+
+test('submissions alone, and keys alone, are data that a restore does not replace', async () => {
+  const backup = new InstallationHere()
+  await backup.migrate()
+  await backup.runJson(['backup', 'empty.backup'])
+  const file = `${backup.folder}/empty.backup`
+  const withKey = new InstallationHere()
+  await withKey.createKey({ client: 'only' })
+  const withSubmission = new InstallationHere()
+  withSubmission.write('run.ndjson', '{"localId":"1"}\n')
+  await withSubmission.runJson(['results', 'publish', '--eid', '1001', '--return', 'R1', 'run.ndjson'])
+  for (const mahi of [withKey, withSubmission]) {
+    const before = await mahi.runJson(['status'])
+    expect(await mahi.run(['restore', file])).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('holds data: give --replace'),
+    })
+    expect(await mahi.runJson(['status'])).toMatchObject({ keys: (before as { keys: object }).keys })
+  }
 })

@@ -1,4 +1,5 @@
 import { closeSync, existsSync, openSync, readSync, rmSync, statSync } from 'node:fs'
+import { resolve } from 'node:path'
 import { type Database, DatabaseUnusable } from '../foundation/database/database.ts'
 import { NewerTables } from '../foundation/database/migrate.ts'
 import { openDatabase } from '../foundation/database/open.ts'
@@ -81,6 +82,9 @@ type Prepare = (restored: Database) => Promise<void>
 
 async function restoreSqlite(path: string, file: string, prepare: Prepare): Promise<void> {
   const beside = `${path}.restore`
+  // It would be deleted before it is read.
+  if (resolve(file) === resolve(beside))
+    throw new DatabaseUnusable(`${file} has the name of the file that a restore works with. Rename it`)
   const remove = () => {
     for (const suffix of ['', '-wal', '-shm']) rmSync(beside + suffix, { force: true })
   }

@@ -17,7 +17,9 @@ const SEED = Number(process.env.MAHI_TEST_SEED ?? '1')
 const SIZES = KILLS < 50 ? { records: 400, entries: 2000 } : { records: 2500, entries: 15_000 }
 const LONG = { timeout: 120_000 + KILLS * 15_000 }
 if (KILLS < 200)
-  process.stderr.write(`REDUCED: ${KILLS} power cuts instead of 200: npm run test:long -- cuts makes them all\n`)
+  process.stderr.write(
+    `REDUCED: ${KILLS} power cuts instead of 200: npm run test:long -- cuts makes them all\n`,
+  )
 
 /** What is killed: the command, what it relies on, or both at once. */
 type Victim = 'command' | 'server' | 'command and server' | 'backend' | 'PostgreSQL'
