@@ -20,38 +20,6 @@ const asReviewer = (name: string, ...parameters: string[]) => [
   name,
 ]
 
-test('a review asks about each title once, with one key each, and what it confirms is a name', async () => {
-  const mahi = await start()
-  mahi.write('jobs.csv', 'title\ntruck driver\nrig hand\nTRUCK DRIVER\nvibe manager\nteacher\nbus driver\n')
-  // Accepts the first, corrects the second after a code that does not exist, knows none for the third, skips, ends.
-  const { code, stdout, stderr } = await mahi.run(
-    ['occupations', 'code', 'jobs.csv', '--review', '--reviewer', 'Pat'],
-    { input: 'acZ9\ncB2\nusq' },
-  )
-  expect([code, stderr]).toEqual([0, expect.stringContaining('1 of 5: truck driver')])
-  expect(stderr).toContain('The catalogue does not have the code "Z9"')
-  expect(stderr).toContain('Stored 3 decisions. Of the titles, 2 are confirmed, 0 disputed and 1 unknown.')
-  const rows = stdout
-    .trim()
-    .split('\n')
-    .map((line) => line.split(','))
-  expect(rows.map((row) => [row[0], row.at(-1)])).toEqual([
-    ['title', 'decision'],
-    ['truck driver', 'B2'],
-    ['rig hand', 'B2'],
-    ['TRUCK DRIVER', 'B2'],
-    ['vibe manager', 'unknown'],
-    ['teacher', ''],
-    ['bus driver', ''],
-  ])
-  expect(await mahi.runJson(['occupations', 'find', 'rig', 'hand'])).toMatchObject({
-    results: [{ occupationCode: 'B2', matchedField: 'searchOnly' }],
-  })
-  expect((await mahi.run(['occupations', 'names', 'export', 'confirmed'])).stdout).toBe(
-    '\ufeffoccupationCode,name,language\nB2,rig hand,en\nB2,truck driver,en\n',
-  )
-})
-
 test('decisions are confirmed from a file, listed, exported, disputed and undone', async () => {
   const mahi = await start()
   mahi.write('done.csv', 'title,code,decision\nrig hand,B2,accept\nkindy,A1,unknown\nbus driver,A1,\n')
@@ -192,52 +160,4 @@ test('a code that the catalogue no longer has is named in the list, the export a
   ])
   mahi.write('edited.csv', stdout.replace('rig hand,B2', 'rig hand,C3'))
   expect(await mahi.runJson(asReviewer('Pat', 'confirm', 'edited.csv'))).toMatchObject({ changed: 1 })
-})
-
-test('a review refuses titles that cannot be confirmed before it asks, by line', async () => {
-  const mahi = await start()
-  const long = 'x'.repeat(301)
-  mahi.write('jobs.csv', `title\n"Vibe\nmanager"\nk\ufffdhu\ntruck driver\n${long}\nM?ori teacher\n`)
-  const { code, stdout, stderr } = await mahi.run(
-    ['occupations', 'code', 'jobs.csv', '--review', '--reviewer', 'Pat'],
-    { input: 'aaaaa' },
-  )
-  expect([code, stdout]).toEqual([1, ''])
-  expect(stderr).toContain('jobs.csv:2: title: must be one line without tabs, not "Vibe\\nmanager"')
-  expect(stderr).toContain('jobs.csv:4: title: has U+FFFD')
-  expect(stderr).toContain('jobs.csv:6: title: is 301 characters long; at most 300 are allowed')
-  expect(stderr).toContain('jobs.csv:7: title: has a question mark')
-  expect(stderr).toContain('Nothing was stored: 4 faults.')
-  expect(stderr).not.toContain('1 of ')
-  expect(await mahi.runJson(LIST)).toMatchObject({ confirmed: 0, unknown: 0 })
-  // Without a review nothing is stored, so they are only coded.
-  expect((await mahi.run(['occupations', 'code', 'jobs.csv'])).code).toBe(0)
-})
-
-test('titles in the wrong character set are repaired with a warning, whether reviewed or confirmed', async () => {
-  const mahi = await start()
-  const warning = (file: string) =>
-    `Warning: the text of 1 row is UTF-8 that was decoded as Windows-1252 or Latin-1. It was repaired:\n  ${file}:2: kēhungahunga\n`
-  mahi.write('jobs.csv', 'title\nkÄ“hungahunga\n')
-  const coded = await mahi.run(['occupations', 'code', 'jobs.csv'])
-  expect(coded.stderr).toContain(warning('jobs.csv'))
-  expect(coded.stdout).toContain('\nkēhungahunga,')
-  const reviewed = await mahi.run(
-    ['occupations', 'code', 'jobs.csv', '--review', '--reviewer', 'Pat', '--output', 'coded.csv'],
-    { input: 'cA1\n' },
-  )
-  expect([reviewed.code, reviewed.stderr]).toEqual([0, expect.stringContaining(warning('jobs.csv'))])
-  // For spreadsheets, and read again.
-  expect(mahi.read('coded.csv')).toMatch(/^\ufefftitle,code,.*\nkēhungahunga,A1,/)
-  expect(await mahi.runJson(asReviewer('Sam', 'confirm', 'coded.csv'))).toMatchObject({ changed: 1 })
-
-  mahi.write('done.csv', 'title,decision\nkÄ“hungahunga,A1\n')
-  expect((await mahi.run(asReviewer('Kim', 'confirm', 'done.csv'))).stderr).toContain(warning('done.csv'))
-  expect(await mahi.runJson(asReviewer('Lee', 'confirm', 'done.csv'))).toMatchObject({
-    repaired: { count: 1, first: [{ file: 'done.csv', line: 2, title: 'kēhungahunga' }] },
-  })
-  const { titles } = (await mahi.runJson([...LIST, '--state', 'confirmed'])) as {
-    titles: { title: string }[]
-  }
-  expect(titles.map(({ title }) => title)).toEqual(['kēhungahunga'])
 })

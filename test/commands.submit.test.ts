@@ -3,14 +3,10 @@ import { createServer } from 'node:http'
 import { createServer as createTcpServer } from 'node:net'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { MahiError } from '../client/src/errors.ts'
 import { readServiceUrl } from '../src/foundation/command-line/service-url.ts'
-import { findConsolePage } from '../src/remote/console-page.ts'
-import { followRun } from '../src/remote/run-progress.ts'
 import { askService, openClient } from '../src/remote/service.ts'
 import { InstallationHere } from './support/command-here.ts'
 import { listen, listenOn } from './support/connection.ts'
-import { writeDefinition } from './support/definition.ts'
 import { pack } from './support/pack.ts'
 import { Service } from './support/service.ts'
 import { makeXlsx } from './support/xlsx.ts'
@@ -58,25 +54,6 @@ test('a URL that is not one is named as the user wrote it, by every command', as
     expect([code, stdout, stderr]).toEqual([1, '', message])
   }
   expect(() => readServiceUrl('ftp://host', '--url')).toThrow(/not "ftp:\/\/host"$/)
-})
-
-test('the detail of a problem is shown without its title, which may contradict it', async () => {
-  const service = await Service.start()
-  const url = `http://127.0.0.1:${await listen(service)}`
-  const client = openClient(`${url}/more`, '1001', service.key)
-  await expect(askService(url, () => client.submissions.me())).rejects.toThrow(
-    `${url}: Nothing is available at this URL. See /docs or /openapi.json for the available endpoints.`,
-  )
-  const fault = new MahiError('problem', {
-    type: 'https://careers.example/problems/internal-error',
-    title: 'The service failed',
-    status: 500,
-    detail: 'The service failed. The log has the cause under this ID.',
-    instance: 'urn:uuid:1',
-  })
-  await expect(askService(url, () => Promise.reject(fault))).rejects.toThrow(
-    `${url}: The service failed. The log has the cause under this ID: urn:uuid:1`,
-  )
 })
 
 test('another service, or what speaks no HTTP, is refused at once', async () => {
@@ -171,56 +148,6 @@ test('an upload that breaks off says which files were received, and what to do',
   expect(await run()).toMatch(
     /^http\S+: The response is incomplete or missing: .+\. Received before that: learners\.csv\. Run the same command again when the service runs$/,
   )
-})
-
-test('the page of the console is named only if the start page says so', async () => {
-  let body = '{"home":"/console"}'
-  const server = createServer((_, response) => response.end(body))
-  const url = `http://127.0.0.1:${await listenOn(server)}/`
-  expect(await findConsolePage(url, 'a/b', 'x&y')).toBe(`${url}console/submissions/a%2Fb?eid=x%26y`)
-  const long = `{"home":"/console","more":"${'x'.repeat(100_000)}"}`
-  for (const other of ['{"home":"/docs"}', '{"home":"https://other.example"}', '<html>', 'null', '', long]) {
-    body = other
-    expect([other.slice(0, 40), await findConsolePage(url, 'a', '1')]).toEqual([
-      other.slice(0, 40),
-      undefined,
-    ])
-  }
-  expect(await findConsolePage(URL, 'a', '1')).toBeUndefined()
-})
-
-test('the examples of a definition are counted in a sentence', async () => {
-  const { stderr } = await new InstallationHere().run(['definitions', 'test', 'sdr'])
-  expect(stderr).toMatch(/^sdr: \d+ rules pass their \d+ examples\.$/m)
-  const one = await new InstallationHere().run(['definitions', 'test', writeDefinition()])
-  expect(one.stderr).toMatch(/: 1 rule passes its 2 examples\.$/m)
-})
-
-test('a run that somebody waits for says each stage and each file that has been read, once', () => {
-  const lines: string[] = []
-  const follow = followRun((line) => lines.push(line))
-  const files = (learners: number, enrolments: number) => [
-    { file: 'learners', done: learners, total: 400 },
-    { file: 'enrolments', done: enrolments, total: 1_500 },
-  ]
-  const reading = { stage: 'Reading the files', done: 0, total: 1_900 }
-  follow({ status: 'Queued' })
-  follow({ status: 'Queued' })
-  follow({ status: 'InProgress' })
-  follow({ status: 'InProgress', progress: { ...reading, files: files(100, 0) } })
-  follow({ status: 'InProgress', progress: { ...reading, files: files(400, 20) } })
-  follow({
-    status: 'InProgress',
-    progress: { ...reading, stage: 'Running the rules', files: files(400, 1_500) },
-  })
-  follow({ status: 'Processed' })
-  expect(lines).toEqual([
-    'The run is waiting for its turn.',
-    'Reading the files.',
-    'learners: 400 records read.',
-    'enrolments: 1,500 records read.',
-    'Running the rules.',
-  ])
 })
 
 const COURSES = [['Course Code', 'title'], ['FIC00001', 'Whakaaro, and more'], [], ['FIC00002', 'Mahi']]

@@ -1,13 +1,11 @@
 import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { basename, delimiter, dirname, join } from 'node:path'
-import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { createKey } from '../../src/api/access/keys.ts'
 import { importOccupations } from '../../src/catalogue/import/import.ts'
 import type { Database } from '../../src/foundation/database/database.ts'
 import { backUp } from '../../src/operate/backup.ts'
 import { backUpSeries, type SeriesBackup } from '../../src/operate/backup-series.ts'
-import { moveDump } from '../../src/operate/move-dump.ts'
 import { pipePrograms } from '../../src/operate/postgres-programs.ts'
 import { restore } from '../../src/operate/restore.ts'
 import { publishResults } from '../../src/submissions/findings/publish.ts'
@@ -15,7 +13,6 @@ import { Installation, until } from '../support/command.ts'
 import { InstallationHere } from '../support/command-here.ts'
 import { fillDatabase, UNLIMITED, withDatabase } from '../support/filled-database.ts'
 import { ask, Load } from '../support/load.ts'
-import { cases } from '../support/properties.ts'
 import { sourceOf } from '../support/service.ts'
 import { describeTables, NOT_RESTORED } from '../support/state.ts'
 import { readStored } from '../support/stored-findings.ts'
@@ -311,50 +308,6 @@ test.skipIf(engine === 'sqlite')('no command line of a backup or a restore has t
   expect(lines).not.toContain('password=')
 })
 
-describe('moveDump', () => {
-  const dump = [
-    "CREATE TABLE public.t (id bigint DEFAULT nextval('public.s'::regclass));",
-    'COPY public.t (id) FROM stdin;',
-    'public.t',
-    'COPY public.t (id) FROM stdin;',
-    '\\.',
-    'COPY public.empty (id) FROM stdin;',
-    '\\.',
-    'ALTER TABLE ONLY public.t REPLICA IDENTITY FULL; -- republic.t "public".t',
-    '',
-  ].join('\n')
-  const moved = [
-    'CREATE TABLE "x".t (id bigint DEFAULT nextval(\'"x".s\'::regclass));',
-    'COPY "x".t (id) FROM stdin;',
-    'public.t',
-    'COPY public.t (id) FROM stdin;',
-    '\\.',
-    'COPY "x".empty (id) FROM stdin;',
-    '\\.',
-    'ALTER TABLE ONLY "x".t REPLICA IDENTITY FULL; -- republic.t "x".t',
-    '',
-  ].join('\n')
-
-  test('moves statements to another schema and leaves rows as they are, however the dump is cut', async () => {
-    await fc.assert(
-      fc.asyncProperty(fc.infiniteStream(fc.integer({ min: 1, max: 80 })), async (sizes) => {
-        async function* chunks() {
-          const bytes = Buffer.from(dump)
-          for (let at = 0; at < bytes.length; ) {
-            const size = Number(sizes.next().value)
-            yield bytes.subarray(at, at + size)
-            at += size
-          }
-        }
-        let text = ''
-        for await (const chunk of moveDump('public', 'x')(chunks())) text += chunk.toString()
-        expect(text).toBe(moved)
-      }),
-      cases(100),
-    )
-  })
-})
-
 describe('backup --keep', () => {
   test('keeps the newest of a series, and touches no other file', async () => {
     const mahi = await new InstallationHere().migrate()
@@ -371,11 +324,6 @@ describe('backup --keep', () => {
     // A database that is away costs no backup.
     await expect(backUpSeries(`sqlite:${folder}/none.db`, folder, 1)).rejects.toThrow()
     expect(readdirSync(folder)).toHaveLength(3)
-  })
-
-  test('refuses an invalid number', async () => {
-    const { code, stderr } = await new InstallationHere().run(['backup', '--keep', '0', 'x'])
-    expect([code, stderr]).toEqual([1, expect.stringContaining('whole number from 1 to 999,999.')])
   })
 })
 

@@ -1,11 +1,10 @@
 import { randomBytes } from 'node:crypto'
-import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { mkdirSync, readdirSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { importOccupations } from '../../src/catalogue/import/import.ts'
 import type { Database } from '../../src/foundation/database/database.ts'
 import { openDatabase } from '../../src/foundation/database/open.ts'
-import { backUp } from '../../src/operate/backup.ts'
 import { restore } from '../../src/operate/restore.ts'
 import { until } from '../support/command.ts'
 import { InstallationHere } from '../support/command-here.ts'
@@ -17,7 +16,7 @@ import { serveWithMetrics } from '../support/runbook.ts'
 import { sourceOf } from '../support/service.ts'
 import { hasSmallDisk, SmallDisk } from '../support/small-disk.ts'
 import { engine, temporaryFolder } from '../support/temporary.ts'
-import { testOnSqlite, testWhere } from '../support/test-where.ts'
+import { testWhere } from '../support/test-where.ts'
 
 const DAY = 86_400_000
 
@@ -56,42 +55,6 @@ describe('the age of the newest backup', () => {
       1,
       expect.stringContaining('give the file of the backup, or --made-by'),
     ])
-  })
-
-  test('grows while a schedule fails for a week, each failure says so, and the service continues', async () => {
-    const mahi = new InstallationHere()
-    const { headers } = await fillDatabase(mahi.databaseUrl)
-    const { url, read } = await serveWithMetrics(mahi)
-    const folder = join(temporaryFolder(), 'backups')
-    const backup = ['backup', '--keep', '3', folder]
-    await mahi.runJson(backup)
-    await withDatabase(mahi.databaseUrl, (database) =>
-      database.write('job:backup', (writer) =>
-        writer.run('update backup set finished = finished - $1', [7 * DAY]),
-      ),
-    )
-    // The disk of the backups is gone: a file is in its place.
-    rmSync(folder, { recursive: true })
-    writeFileSync(folder, '')
-    for (let night = 0; night < 2; night++) {
-      const { code, stderr } = await mahi.run(backup)
-      expect([code, stderr]).toEqual([
-        1,
-        expect.stringMatching(
-          /\. No backup was written, and the service is unchanged\. The newest backup is of \S+, 7 days ago\. Correct this and run the command again\.\n$/,
-        ),
-      ])
-    }
-    expect((await mahi.run(['status'])).stdout).toMatch(
-      /^Backup +\S+, [\d.]+ MiB, by mahi; failed on \S+: .*cannot be written/m,
-    )
-    await until(async () => ((await read('mahi_backup_failed')) === 1 ? true : undefined))
-    expect(await read('mahi_backup_age_seconds')).toBeGreaterThan(limitOf('MahiBackupOld'))
-    expect((await ask(`${url}/v1/occupations`, headers)).status).toBe(200)
-    // The disk is back.
-    rmSync(folder)
-    await mahi.runJson(backup)
-    await until(async () => ((await read('mahi_backup_failed')) === 0 ? true : undefined))
   })
 })
 
@@ -240,23 +203,6 @@ test.each(['cut off', 'another one'])(
   },
 )
 
-testOnSqlite('the files that it makes')(
-  'nobody else can read the copies that a backup and a restore make',
-  async () => {
-    const { mahi, file } = await makeBackup()
-    const path = mahi.databaseUrl.slice('sqlite:'.length)
-    const modes = new Set<number>()
-    const note = (copy: string) => {
-      const { mode } = statSync(copy, { throwIfNoEntry: false }) ?? {}
-      if (mode !== undefined) modes.add(mode & 0o777)
-    }
-    const watching = setInterval(() => note(`${file}.part`), 0)
-    await backUp(mahi.databaseUrl, file).finally(() => clearInterval(watching))
-    await restore(mahi.databaseUrl, file, { replace: true, prepare: async () => note(`${path}.restore`) })
-    expect([...modes]).toEqual([0o600])
-  },
-)
-
 /** A database that is larger than SQLite's cache for a file, and a backup of it that was made before a change. */
 async function makeLargeBackup(url: string) {
   const mahi = new InstallationHere()
@@ -274,35 +220,6 @@ async function makeLargeBackup(url: string) {
   const isLater = async () => (await ask(`${at}/v1/occupations/LATER`, headers)).status === 200
   return { mahi, environment, file, isLater }
 }
-
-testOnSqlite('how its pages are replaced')(
-  'a restore that is killed while it replaces the content changes nothing, and the next one restores',
-  async () => {
-    const url = `sqlite:${join(temporaryFolder(), 'mahi.db')}`
-    const path = url.slice('sqlite:'.length)
-    const { mahi, environment, file, isLater } = await makeLargeBackup(url)
-    const before = await withDatabase(url, readContent)
-    // The pages of the switch are written to the log first; the process looks at it between two steps.
-    const killed = mahi.spawn(process.execPath, [
-      '--input-type=module',
-      '--eval',
-      `import { statSync } from 'node:fs'
-       import { restore } from ${JSON.stringify(new URL('../../src/operate/restore.ts', import.meta.url).href)}
-       const watch = () => {
-         if (statSync(${JSON.stringify(`${path}-wal`)}).size > ${statSync(`${path}-wal`).size + 2_000_000}) process.kill(process.pid, 'SIGKILL')
-         setImmediate(watch)
-       }
-       await restore(${JSON.stringify(url)}, ${JSON.stringify(file)}, { replace: true, prepare: async () => watch() })
-       process.exit(0)`,
-    ])
-    expect((await killed.ended).signal).toBe('SIGKILL')
-    expect(await isLater()).toBe(true)
-    expect(await withDatabase(url, readContent)).toEqual(before)
-    await mahi.runJson(['restore', '--replace', file], { environment })
-    expect(await isLater()).toBe(false)
-    expect(readdirSync(dirname(path)).filter((name) => name.includes('.restore'))).toEqual([])
-  },
-)
 
 test.runIf(engine === 'postgres')(
   'a restore that is killed while it waits for the switch changes nothing, and the next one restores',

@@ -1,74 +1,10 @@
 import { spawnSync } from 'node:child_process'
-import {
-  chmodSync,
-  existsSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  statSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs'
-import { join } from 'node:path'
+import { existsSync, readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { SETTINGS } from '../../src/settings.ts'
 import { Installation, MAHI } from '../support/command.ts'
 import { InstallationHere } from '../support/command-here.ts'
-import { temporaryFolder } from '../support/temporary.ts'
 import { testWhere } from '../support/test-where.ts'
-
-describe('compiled code', () => {
-  const start = (home: string, temporary: string) =>
-    spawnSync(process.execPath, [MAHI, 'config'], {
-      env: { PATH: process.env.PATH, HOME: home, TMPDIR: temporary },
-      encoding: 'utf8',
-    })
-
-  test('is kept in a folder of the user, and not where others could have put theirs', () => {
-    const [home, temporary] = [temporaryFolder(), temporaryFolder()]
-    mkdirSync(join(temporary, 'node-compile-cache'), { mode: 0o777 })
-    expect(start(home, temporary).status).toBe(0)
-    expect(readdirSync(temporary, { recursive: true })).toEqual(['node-compile-cache'])
-    const own = join(home, '.cache', 'mahi')
-    expect(statSync(own).mode & 0o777).toBe(0o700)
-    expect(readdirSync(own, { recursive: true }).length).toBeGreaterThan(50)
-  })
-
-  test.each<[string, (folder: string) => void]>([
-    ['that others may write to', (folder) => chmodSync(folder, 0o777)],
-    [
-      'that is a link',
-      (folder) => {
-        renameSync(folder, `${folder}-other`)
-        symlinkSync(`${folder}-other`, folder)
-      },
-    ],
-    [
-      'that is a file',
-      (folder) => {
-        rmSync(folder, { recursive: true })
-        writeFileSync(folder, '')
-      },
-    ],
-  ])('is not read from a folder %s', (_, spoil) => {
-    // Without a folder for the home, the temporary one is next.
-    const temporary = temporaryFolder()
-    const home = join(temporary, 'home')
-    writeFileSync(home, '')
-    const folder = join(temporary, `mahi-${process.getuid?.()}`)
-    mkdirSync(folder, { mode: 0o700 })
-    spoil(folder)
-    expect(start(home, temporary).status).toBe(0)
-    const kept = existsSync(`${folder}-other`) ? `${folder}-other` : folder
-    expect(statSync(kept).isDirectory() ? readdirSync(kept) : []).toEqual([])
-    rmSync(kept, { recursive: true, force: true })
-    rmSync(folder, { force: true })
-    expect(start(home, temporary).status).toBe(0)
-    expect(readdirSync(folder, { recursive: true }).length).toBeGreaterThan(50)
-  })
-})
 
 describe('config', () => {
   test('lists every setting, one a line, with its value, where that comes from and what it means', async () => {
@@ -168,35 +104,6 @@ describe('the command line', () => {
     expect([code, stdout]).toEqual([1, ''])
     expect(stderr).toMatch(/^error: unknown command 'nope'\n/)
     expect(stderr).toContain(help)
-  })
-
-  test('the help of a command that exists is shown, however it is requested', async () => {
-    for (const parameters of [
-      ['keys', 'help', 'create'],
-      ['help', 'keys', 'create'],
-      ['keys', 'create', '--help'],
-    ]) {
-      const { code, stdout } = await new InstallationHere().run(parameters)
-      expect([parameters, code, stdout]).toEqual([
-        parameters,
-        0,
-        expect.stringMatching(/^Usage: mahi keys create /),
-      ])
-    }
-  })
-
-  test('its help goes to standard output on request', async () => {
-    const { code, stdout, stderr } = await new Installation().run(['--help'])
-    expect([code, stderr]).toEqual([0, ''])
-    for (const name of ['serve', 'demo', 'occupations', 'results', 'keys', 'migrate', 'config']) {
-      expect(stdout).toMatch(new RegExp(`^  ${name}\\b`, 'm'))
-    }
-  })
-
-  test('without a command it shows its help as an error', async () => {
-    const { code, stdout, stderr } = await new Installation().run([])
-    expect([code, stdout]).toEqual([1, ''])
-    expect(stderr).toContain('Usage: mahi')
   })
 
   test('--version is that of the package', async () => {

@@ -1,5 +1,4 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { existsSync, readFileSync } from 'node:fs'
 import { gzipSync } from 'node:zlib'
 import { describe, expect, test } from 'vitest'
 import { MAHI, toLines } from '../support/command.ts'
@@ -49,22 +48,6 @@ describe.each(['ndjson', 'csv'])('%s', (format) => {
       unchanged: count,
     })
   })
-
-  test('an empty catalogue is no record', async () => {
-    const { code, stdout, stderr } = await (await new InstallationHere().migrate()).run([
-      'occupations',
-      'export',
-      '--format',
-      format,
-    ])
-    expect(code).toBe(0)
-    expect(stdout.split('\n').filter((line) => line.startsWith('{'))).toEqual([])
-    expect(stderr).toMatch(/^Exported 0 records from /)
-    const imported = new InstallationHere()
-    expect(await imported.runJson(['occupations', 'import', '-'], { input: stdout })).toMatchObject({
-      created: 0,
-    })
-  })
 })
 
 test('NDJSON is one record a line, in the order of the codes', async () => {
@@ -109,18 +92,6 @@ test('CSV names its columns by the fields of the interface', async () => {
   expect(new Set(columns).size).toBe(columns.length)
 })
 
-test('reading only the beginning causes no error', async () => {
-  const records = Array.from({ length: 3000 }, (_, index) => ({
-    occupationCode: `A${index}`,
-    descriptionEnglish: 'x'.repeat(500),
-  }))
-  const mahi = await new InstallationHere().fill(records)
-  const pipe = `set -o pipefail; "${process.execPath}" "$0" occupations export | head -n 1`
-  const { code, stdout, stderr } = await mahi.spawn('bash', ['--norc', '-c', pipe, MAHI]).ended
-  expect([code, stderr]).toEqual([0, ''])
-  expect(JSON.parse(stdout)).toMatchObject({ occupationCode: 'A0' })
-})
-
 testWhere(existsSync('/dev/full'), 'a full disk can be tried where there is /dev/full')(
   'a failed write to standard output is reported',
   async () => {
@@ -131,19 +102,6 @@ testWhere(existsSync('/dev/full'), 'a full disk can be tried where there is /dev
     expect(stderr).toBe('Standard output has no space left on its disk; the output is incomplete\n')
   },
 )
-
-test('a file that is named is replaced by the whole catalogue, and nothing is left beside it', async () => {
-  const mahi = await new InstallationHere().fill(AWKWARD)
-  mahi.write('out/catalogue.csv', 'an older and longer one\n'.repeat(1000))
-  mahi.write('out/catalogue.csv.new', 'left by a run that was killed')
-  const parameters = ['occupations', 'export', '--format', 'csv']
-  const { stdout } = await mahi.run(parameters)
-  const { code, stdout: none, stderr } = await mahi.run([...parameters, '--output', 'out/catalogue.csv'])
-  expect([code, none]).toEqual([0, ''])
-  expect(stderr).toMatch(/^Exported 6 records from /)
-  expect(mahi.read('out/catalogue.csv')).toBe(stdout)
-  expect(readdirSync(join(mahi.folder, 'out'))).toEqual(['catalogue.csv'])
-})
 
 test.each([
   ['a folder', 'out', 'out is not a regular file. Name a file that can be replaced'],
@@ -173,54 +131,4 @@ test('an unknown format is refused, and the available ones are listed', async ()
   ])
   expect([code, stdout]).toEqual([1, ''])
   expect(stderr).toContain('Allowed choices are ndjson, csv, flat-csv, tables.')
-})
-
-test('long tables have every value once, and a Data Package that mahi check accepts', async () => {
-  const mahi = await new InstallationHere().fill([
-    ...AWKWARD,
-    {
-      occupationCode: '0110',
-      titleEnglish: 'Teacher',
-      altJobTitlesEnglish: ['Educator', 'Schoolteacher'],
-      detailedWorkActivitiesEnglish: ['Plan lessons'],
-      renumeration: { payLowerBound: 50_000, payUpperBound: 90_000 },
-      minorGroups: [
-        {
-          minorGroupRelationType: 'Primary',
-          minorGroup: {
-            code: '011',
-            majorGroups: [
-              { majorGroupRelationType: 'Primary', majorGroup: { code: '0' } },
-              { majorGroupRelationType: 'Secondary', majorGroup: { code: '1' } },
-            ],
-          },
-        },
-      ],
-    },
-  ])
-  const refused = await mahi.run(['occupations', 'export', '--format', 'tables'])
-  expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining('give a folder with --output')])
-  const { code, stderr } = await mahi.run([
-    'occupations',
-    'export',
-    '--format',
-    'tables',
-    '--output',
-    'tables',
-  ])
-  expect([code, stderr]).toEqual([0, expect.stringMatching(/^Exported 7 records from /)])
-  const rowsOf = (name: string) =>
-    readFileSync(join(mahi.folder, 'tables', `${name}.csv`), 'utf8')
-      .split('\n')
-      .filter((line) => line.startsWith('0110,'))
-  expect(rowsOf('names')).toEqual([
-    '0110,en,title,1,Teacher',
-    '0110,en,alternative,1,Educator',
-    '0110,en,alternative,2,Schoolteacher',
-  ])
-  expect(rowsOf('tasks')).toEqual(['0110,en,1,Plan lessons'])
-  expect(rowsOf('groups')).toEqual(['0110,1,Primary,011,,Primary,0,', '0110,2,Primary,011,,Secondary,1,'])
-  expect(rowsOf('pay')).toEqual(['0110,10,50000', '0110,90,90000'])
-  const checked = await mahi.run(['check', 'tables'])
-  expect(checked.stdout + checked.stderr).toContain('No findings in the 5 files that were checked.')
 })

@@ -1,6 +1,3 @@
-import { existsSync } from 'node:fs'
-import { join } from 'node:path'
-import { constants, deflateRawSync } from 'node:zlib'
 import { describe, expect, test } from 'vitest'
 import { type Installation, toLines } from '../support/command.ts'
 import { InstallationHere } from '../support/command-here.ts'
@@ -166,17 +163,6 @@ describe('a spreadsheet', () => {
     expect(await mahi.catalogue()).toContain('"lastUpdatedDate":"2023-03-15T12:00:00.000Z"')
   })
 
-  test('that made a date of a code is rejected by row, and a failed formula is an empty cell', async () => {
-    const failed = { xml: '<c t="e"><f>1/0</f><v>#DIV/0!</v></c>' }
-    const { code, lines } = await run({ Jobs: [header, [{ date: 40827 }, 'x', failed]] })
-    expect(code).toBe(1)
-    expect(lines[0]).toBe(
-      'jobs.xlsx:2: occupationCode (A2): is the date 2011-10-11 in the spreadsheet: format the column as text and enter the value again',
-    )
-    const { mahi } = await run({ Jobs: [header, ['A1', 'x', failed]] })
-    expect(await recordsOf(mahi)).toEqual([{ occupationCode: 'A1', titleEnglish: 'x' }])
-  })
-
   test('with several sheets needs --sheet', async () => {
     const sheets = { Jobs: [header, ['A1', 'Baker']], Notes: [['x']] }
     const refused = await run(sheets)
@@ -187,43 +173,6 @@ describe('a spreadsheet', () => {
       'jobs.xlsx: has no sheet "Job" (did you mean "Jobs"?). The sheets are "Jobs", "Notes"',
     )
     expect((await run(sheets, [], '--sheet', 'Jobs')).code).toBe(0)
-  })
-
-  test('with merged cells has their value in the first of them only', async () => {
-    const { mahi, code } = await run({ Jobs: [header, ['A1', 'Shared'], ['A2', undefined]] }, ['B2:B3'])
-    expect(code).toBe(0)
-    expect(await recordsOf(mahi)).toEqual([
-      { occupationCode: 'A1', titleEnglish: 'Shared' },
-      { occupationCode: 'A2' },
-    ])
-  })
-
-  test('that is none, or is damaged, is rejected', async () => {
-    const mahi = new InstallationHere()
-    for (const content of ['occupationCode\nA1\n', makeXlsx({ Jobs: [header] }).subarray(0, 300)]) {
-      mahi.write('jobs.xlsx', content)
-      expect((await complain(mahi, 'jobs.xlsx'))[0]).toBe(
-        'jobs.xlsx: is not a spreadsheet in the XLSX format, or is damaged',
-      )
-    }
-  })
-
-  test('that unpacks to far more than its size is rejected', async () => {
-    const mahi = new InstallationHere()
-    // Blocks of a compressed stream that can be repeated: a mebibyte of spaces each.
-    const block = deflateRawSync(Buffer.alloc(2 ** 20, ' '), { finishFlush: constants.Z_FULL_FLUSH })
-    const name = Buffer.from('xl/worksheets/sheet1.xml')
-    const header = Buffer.alloc(30)
-    header.write('PK\u0003\u0004', 'latin1')
-    header.writeUInt16LE(8, 8)
-    header.writeUInt16LE(name.length, 26)
-    const end = deflateRawSync(Buffer.alloc(0))
-    const bomb = Buffer.concat([header, name, ...Array<Buffer>(300).fill(block), end])
-    expect(bomb.length).toBeLessThan(2 ** 20)
-    mahi.write('jobs.xlsx', Buffer.concat([makeXlsx({ Jobs: [['occupationCode'], ['A1']] }), bomb]))
-    expect((await complain(mahi, 'jobs.xlsx'))[0]).toMatch(
-      /^jobs\.xlsx: unpacks to more than 209715200 bytes/,
-    )
   })
 })
 
@@ -254,30 +203,4 @@ describe('occupations schema', () => {
       properties: { occupationCode: { maxLength: 64 } },
     })
   })
-
-  test('prints a CSV template whose columns an import accepts', async () => {
-    const mahi = new InstallationHere()
-    const { stdout } = await mahi.run(['occupations', 'schema', '--csv-template'])
-    expect(stdout).toContain('minorGroups.1.minorGroup.majorGroups.1.majorGroup.code')
-    expect(await mahi.runJson([...IMPORT, '-'], { input: stdout })).toMatchObject({ created: 0 })
-  })
 })
-
-const ONET = join(
-  process.env.MAHI_TEST_DATA ?? join(import.meta.dirname, '../../../shared/data'),
-  'onet-27.0',
-)
-
-test.skipIf(!existsSync(ONET))(
-  'the occupations of O*NET can be imported as an unfamiliar spreadsheet',
-  async () => {
-    const mahi = new InstallationHere()
-    mahi.write(
-      'onet.yaml',
-      'separator: "\\t"\nquote: false\ncolumns:\n  O*NET-SOC Code: occupationCode\n  Title: titlePluralEnglish\n  Description: descriptionEnglish\n',
-    )
-    const file = join(ONET, 'Occupation Data.txt')
-    expect(await mahi.runJson([...IMPORT, '--map', 'onet.yaml', file])).toMatchObject({ created: 1016 })
-    expect(await mahi.catalogue()).toContain('"titlePluralEnglish":"Chief Executives"')
-  },
-)

@@ -34,47 +34,9 @@ describe('the summary of an import', () => {
       lastUpdatedDate: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
     })
   })
-
-  test('as a sentence for people on standard error, and nothing on standard output', async () => {
-    const mahi = await new InstallationHere().fill(RECORDS)
-    mahi.write('more.ndjson', toLines([{ occupationCode: 'A1', titleEnglish: 'Master Baker' }, RECORDS[1]]))
-    const { code, stdout, stderr } = await mahi.run(['occupations', 'import', 'more.ndjson'])
-    expect([code, stdout]).toEqual([0, ''])
-    expect(stderr).toMatch(/^0 created, 1 updated, 1 unchanged, 0 deleted\. Dated 20\S+Z\.\n$/)
-  })
-})
-
-test('an import changes what it holds and leaves the rest', async () => {
-  const mahi = await new InstallationHere().fill(RECORDS)
-  const input = toLines([
-    { occupationCode: 'B1', titleEnglish: 'Chef' },
-    RECORDS[2],
-    { occupationCode: 'D1' },
-  ])
-  expect(await mahi.runJson(['occupations', 'import', '-'], { input })).toMatchObject({
-    created: 1,
-    updated: 1,
-    unchanged: 1,
-    deleted: 0,
-  })
-  const codes = (await mahi.catalogue()).match(/(?<="occupationCode":")[^"]+/g)
-  expect(codes).toEqual(['A1', 'B1', 'C1', 'D1'])
 })
 
 describe('--replace', () => {
-  test('deletes the records that the input does not hold', async () => {
-    const mahi = await new InstallationHere().fill(RECORDS)
-    const input = toLines([RECORDS[0]])
-    expect(await mahi.runJson(['occupations', 'import', '--replace', '-'], { input })).toEqual({
-      created: 0,
-      updated: 0,
-      unchanged: 1,
-      deleted: 2,
-      normalised: 0,
-    })
-    expect(await mahi.catalogue()).toMatch(/^\{"occupationCode":"A1"[^\n]*\}\n$/)
-  })
-
   test.each([
     ['a JSON list', '[]'],
     ['a CSV file', 'occupationCode,titleEnglish\n'],
@@ -89,17 +51,6 @@ describe('--replace', () => {
         'Nothing was stored: 1 fault.\n',
     )
     expect(await mahi.catalogue()).toBe(before)
-  })
-})
-
-test('an input without a record is no fault where nothing is to be deleted', async () => {
-  const mahi = await new InstallationHere().fill(RECORDS)
-  expect(await mahi.runJson(['occupations', 'import', '-'], { input: '[]' })).toEqual({
-    created: 0,
-    updated: 0,
-    unchanged: 0,
-    deleted: 0,
-    normalised: 0,
   })
 })
 
@@ -130,29 +81,6 @@ test('--dry-run reports what would change, and changes nothing', async () => {
   )
   expect(await mahi.catalogue()).toBe(before)
   expect(await mahi.runJson(['occupations', 'import', '--replace', '-'], { input })).toMatchObject(summary)
-})
-
-test('a number with more digits than a double holds counts as normalised, in any format', async () => {
-  const pay = [
-    ...['41000.50', '4.1e4'],
-    ...['41000.12345678901234567', '9007199254740993', '12345678901234567891', '1e-400'],
-  ]
-  const records = pay.map(
-    (figure, index) => `{"occupationCode":"A${index}","renumeration":{"payLowerBound":${figure}}}`,
-  )
-  const csv = [
-    'occupationCode,renumeration.payLowerBound',
-    ...pay.map((figure, index) => `A${index},${figure}`),
-  ]
-  for (const [name, text] of [
-    ['a.ndjson', records.join('\n')],
-    ['a.json', `[${records.join()}]`],
-    ['a.csv', csv.join('\n')],
-  ] as const) {
-    const mahi = new InstallationHere()
-    const summary = await mahi.runJson(['occupations', 'import', mahi.write(name, text)])
-    expect(summary).toMatchObject({ created: 6, normalised: 4 })
-  }
 })
 
 describe('text that was decoded with the wrong character set', () => {
@@ -247,61 +175,6 @@ test('all faults of a CSV row are reported at once, and so is a code that comes 
     '4 occupationCode',
     '3 occupationCode',
   ])
-})
-
-describe('--keep-dates', () => {
-  test('stores the date that each record carries', async () => {
-    const mahi = new InstallationHere()
-    const input = toLines([
-      { occupationCode: 'A1', lastUpdatedDate: '2020-02-29T12:00:00+12:00' },
-      { occupationCode: 'B1', lastUpdatedDate: '2021-01-01T00:00:00.123Z' },
-    ])
-    const summary = await mahi.runJson(['occupations', 'import', '--keep-dates', '-'], { input })
-    expect(summary).toMatchObject({ created: 2 })
-    expect(summary).not.toHaveProperty('lastUpdatedDate')
-    expect(await mahi.catalogue()).toBe(
-      '{"occupationCode":"A1","lastUpdatedDate":"2020-02-29T00:00:00.000Z"}\n' +
-        '{"occupationCode":"B1","lastUpdatedDate":"2021-01-01T00:00:00.123Z"}\n',
-    )
-  })
-
-  test('refuses a date in the future', async () => {
-    const mahi = await new InstallationHere().fill(RECORDS)
-    const before = await mahi.catalogue()
-    const input = toLines([
-      { occupationCode: 'A1', lastUpdatedDate: '2020-01-01T00:00:00Z' },
-      { occupationCode: 'B1', lastUpdatedDate: '2999-01-01T00:00:00Z' },
-      { occupationCode: 'C1' },
-    ])
-    const { code, stderr } = await mahi.run(['occupations', 'import', '--keep-dates', '-'], { input })
-    expect(code).toBe(1)
-    expect(stderr).toMatch(
-      /^-:2: lastUpdatedDate: is 2999-01-01T00:00:00\.000Z, in the future \(it is \S+ now\)\nNothing was stored: 1 fault\.\n$/,
-    )
-    expect(await mahi.catalogue()).toBe(before)
-  })
-
-  test('a record without a date gets that of the import', async () => {
-    const mahi = new InstallationHere()
-    const input = toLines([
-      { occupationCode: 'A1', lastUpdatedDate: '2020-01-01T00:00:00Z' },
-      { occupationCode: 'C1' },
-    ])
-    expect((await mahi.run(['occupations', 'import', '--keep-dates', '-'], { input })).code).toBe(0)
-    const dates = (await mahi.catalogue())
-      .trimEnd()
-      .split('\n')
-      .map((line) => (JSON.parse(line) as { lastUpdatedDate: string }).lastUpdatedDate)
-    expect(dates[0]).toBe('2020-01-01T00:00:00.000Z')
-    expect(Date.now() - Date.parse(dates[1] ?? '')).toBeLessThan(60_000)
-  })
-
-  test('without it the dates that records carry do not count', async () => {
-    const mahi = new InstallationHere()
-    const input = toLines([{ occupationCode: 'A1', lastUpdatedDate: '2999-01-01T00:00:00Z' }])
-    expect(await mahi.runJson(['occupations', 'import', '-'], { input })).toMatchObject({ created: 1 })
-    expect(await mahi.catalogue()).not.toContain('2999')
-  })
 })
 
 test('several files, of any form, are one import', async () => {
@@ -432,15 +305,6 @@ test.each([
   expect(JSON.parse(stdout)).toMatchObject({ created: 3 })
 })
 
-test('an import that has found a hundred faults does not wait for the rest', async () => {
-  const mahi = new InstallationHere()
-  const input = new PassThrough()
-  input.write('{}\n'.repeat(200))
-  const { code, stderr } = await mahi.run(['occupations', 'import', '-'], { input })
-  expect(code).toBe(1)
-  expect(stderr).toContain('The first 100 are shown')
-})
-
 test('standard input cannot be read twice', async () => {
   const mahi = new InstallationHere()
   const { code, stderr } = await mahi.run(['occupations', 'import', '-', '-'], { input: toLines(RECORDS) })
@@ -461,5 +325,5 @@ test('an import and a deletion show on a server that is running', async () => {
   await mahi.runJson(['occupations', 'import', '--replace', '-'], {
     input: toLines([RECORDS[0], { occupationCode: 'D1' }]),
   })
-  await expect.poll(codes, { timeout: 5_000 }).toEqual(['A1', 'D1'])
+  await expect.poll(codes).toEqual(['A1', 'D1'])
 })

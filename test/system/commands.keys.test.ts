@@ -25,15 +25,6 @@ describe('keys create', () => {
     )
   })
 
-  test('says if a key for submissions covers no organisation', async () => {
-    const parameters = ['keys', 'create', '--client', 'sms', '--scope', 'submissions:write']
-    const { code, stderr } = await new InstallationHere().run(parameters)
-    expect([code, stderr]).toEqual([
-      0,
-      expect.stringContaining('This key covers no organisation, so it cannot submit: add --eid.\n'),
-    ])
-  })
-
   test('with --json prints one object; without more it is for everything, no organisation and twelve months', async () => {
     const key = await create(new InstallationHere())
     expect(Object.keys(key)).toEqual(['id', 'clientId', 'key', 'scopes', 'eids', 'expires'])
@@ -66,13 +57,6 @@ describe('keys create', () => {
     })
   })
 
-  test('accepts comma-separated organisations, and names in any language', async () => {
-    const mahi = new InstallationHere()
-    const parameters = ['--client', 'Te Pu\u0304kenga', '--eid', '1001,1002', '1003, 1001']
-    const key = (await mahi.runJson(['keys', 'create', ...parameters])) as NewKey
-    expect([key.clientId, key.eids]).toEqual(['Te Pūkenga', ['1001', '1002', '1003']])
-  })
-
   test('accepts a date-time, and never', async () => {
     const mahi = new InstallationHere()
     expect((await create(mahi, '--expires', '2999-06-30T12:00:00+12:00')).expires).toBe(
@@ -102,14 +86,6 @@ describe('keys create', () => {
     const { code, stdout, stderr } = await new InstallationHere().run(parameters)
     expect([code, stdout]).toEqual([1, ''])
     expect(stderr).toContain(message)
-  })
-
-  test('with --json refuses in one object as well', async () => {
-    const { code, stdout, stderr } = await new InstallationHere().run(['keys', 'create', '--json'])
-    expect([code, stderr]).toEqual([1, ''])
-    expect(JSON.parse(stdout)).toEqual({
-      faults: [{ message: "required option '--client <name>' not specified" }],
-    })
   })
 
   test('refuses names that no header could carry, all at once', async () => {
@@ -159,13 +135,6 @@ describe('keys list', () => {
       '',
     ])
   })
-
-  test('says how to create one if there are none', async () => {
-    const mahi = await new InstallationHere().migrate()
-    const { code, stdout, stderr } = await mahi.run(['keys', 'list'])
-    expect([code, stdout]).toEqual([0, ''])
-    expect(stderr).toBe('There are no keys. Create one with: mahi keys create --client NAME\n')
-  })
 })
 
 test('a key works on a running server within a second of its making, and no longer once it is revoked', async () => {
@@ -173,27 +142,14 @@ test('a key works on a running server within a second of its making, and no long
   const { command, url } = await mahi.serve()
   const { id, key } = await create(mahi)
   const status = async () => (await ask(`${url}/v1/occupations`, { 'x-api-key': key })).status
-  await expect.poll(status, { timeout: 5_000 }).toBe(200)
+  await expect.poll(status).toBe(200)
 
   // Whoever pastes the whole key means its id.
   const { code, stderr } = await mahi.run(['keys', 'revoke', key])
   expect([code, stderr]).toEqual([0, expect.stringContaining(`Key ${id} is revoked.\n`)])
-  await expect.poll(status, { timeout: 5_000 }).toBe(401)
+  await expect.poll(status).toBe(401)
   expect(await mahi.runJson(['keys', 'revoke', id])).toEqual({ id, revoked: true })
   expect(command.stdout + command.stderr).not.toContain(key.slice(id.length))
-})
-
-test('the help says which options are required', async () => {
-  const { stdout } = await new InstallationHere().run(['keys', 'create', '--help'])
-  expect(stdout).toMatch(/--client <\w+> .*\(required\)/s)
-  expect(stdout).not.toMatch(/--scope[^\n]*\(required\)/)
-})
-
-test('an unknown key cannot be revoked', async () => {
-  const mahi = await new InstallationHere().migrate()
-  const { code, stdout, stderr } = await mahi.run(['keys', 'revoke', 'mahi_000000000000'])
-  expect([code, stdout]).toEqual([1, ''])
-  expect(stderr).toContain('<id>: names no key: "mahi keys list" lists them\n')
 })
 
 describe('keys revoke --from-audit', () => {
@@ -255,14 +211,6 @@ describe('keys rotate and rename', () => {
     ])
     await mahi.run(['keys', 'revoke', old.id])
     expect((await mahi.run(['keys', 'rotate', old.id])).stderr).toContain('names no valid key')
-  })
-
-  test('a key that expires sooner is not extended', async () => {
-    const mahi = new InstallationHere()
-    const soon = new Date(Date.now() + 3_600_000).toISOString()
-    const old = await create(mahi, '--expires', soon)
-    const { replaces } = (await mahi.runJson(['keys', 'rotate', old.id])) as { replaces: { expires: string } }
-    expect(replaces.expires).toBe(soon)
   })
 
   test('a renamed key is for the other client', async () => {

@@ -66,22 +66,6 @@ test('a second run takes the place of the first; one without entries is a submis
   expect(await mahi.results(TOKEN)).toEqual([])
 })
 
-test('a run without entries says what the file was: empty, or of blank lines, however many', async () => {
-  const mahi = new InstallationHere()
-  const nothing = (what: string) => `${what}, so the run reports that nothing was found.`
-  const advice = ' If that is wrong, publish the right file with --token and this token.'
-  for (const [input, sentence] of [
-    ['', nothing('The file is empty')],
-    ['[]', nothing('None of the 2 bytes of the file is an entry') + advice],
-    ['\n'.repeat(2 ** 19), nothing('None of the 524,288 bytes of the file is an entry') + advice],
-    ['\n'.repeat(2 ** 21), nothing('None of the 2,097,152 bytes of the file is an entry') + advice],
-  ] as const) {
-    const { code, stderr } = await mahi.run(publish('--token', TOKEN, '-'), { input })
-    expect([code, stderr]).toEqual([0, expect.stringMatching(/^Published run \d+: 0 entries\.\n/)])
-    expect(stderr).toContain(`\n${sentence}\n`)
-  }
-})
-
 test('a faulty run is refused completely, and the previous run stays', async () => {
   const mahi = new InstallationHere()
   await mahi.runJson(publish('--token', TOKEN, '-'), { input: toLines(ENTRIES) })
@@ -104,15 +88,6 @@ test('a faulty run is refused completely, and the previous run stays', async () 
   expect(await mahi.results(TOKEN)).toEqual(ENTRIES)
 })
 
-test('a pipeline that found nothing publishes a run without entries', async () => {
-  const mahi = new InstallationHere()
-  await mahi.runJson(publish('--token', TOKEN, '-'), { input: toLines(ENTRIES) })
-  const empty = mahi.write('empty.ndjson', '')
-  expect(await mahi.runJson(publish('--token', TOKEN, empty))).toMatchObject({ totalCount: 0 })
-  expect(await mahi.runJson(publish('--token', TOKEN, '-'), { input: '' })).toMatchObject({ totalCount: 0 })
-  expect(await mahi.results(TOKEN)).toEqual([])
-})
-
 test('a submission stays with its organisation and its return', async () => {
   const mahi = new InstallationHere()
   await mahi.runJson(publish('--token', TOKEN, '-'), { input: toLines(ENTRIES) })
@@ -129,21 +104,6 @@ test('a submission stays with its organisation and its return', async () => {
     ],
   })
   expect(await mahi.results(TOKEN)).toEqual(ENTRIES)
-})
-
-test.each(['a b', '1,2'])('what names a submission is checked, all at once: --eid %j', async (eid) => {
-  const parameters = ['results', 'publish', '--eid', eid, '--return', 'ā', '--token', 'short', '-']
-  const { code, stderr } = await new InstallationHere().run(parameters, { input: '[]' })
-  expect(code).toBe(1)
-  expect(stderr).toBe(
-    [
-      `--eid: must be 1 to 64 visible ASCII characters without a comma, not "${eid}"`,
-      '--return: must be at most 64 visible ASCII characters without spaces, not "ā"',
-      '--token: must be 8 to 128 letters, digits, dots, hyphens, underscores or tildes; it has 5 characters',
-      'Nothing was stored: 3 faults.',
-      '',
-    ].join('\n'),
-  )
 })
 
 test('a run shows at once on a server that is running', async () => {

@@ -1,22 +1,12 @@
-import { spawnSync } from 'node:child_process'
-import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { createServer } from 'node:net'
-import { basename, join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { recordIndexFailure } from '../../src/catalogue/search/index-store.ts'
 import { readRevisions } from '../../src/foundation/database/revisions.ts'
 import { enqueue } from '../../src/foundation/jobs/queue.ts'
-import { findHidden } from '../../src/operate/init.ts'
 import { describeServer } from '../../src/operate/status.ts'
-import { SETTINGS } from '../../src/settings.ts'
-import { Installation } from '../support/command.ts'
 import { InstallationHere } from '../support/command-here.ts'
 import { listenOn } from '../support/connection.ts'
 import { fillDatabase, withDatabase } from '../support/filled-database.ts'
-import { engine } from '../support/temporary.ts'
-import { testOnSqlite, testWhere } from '../support/test-where.ts'
-
-const testCommandLine = testOnSqlite('files that are written without a database')
 
 describe('status', () => {
   test('shows what the database holds', async () => {
@@ -142,83 +132,4 @@ test('doctor reports what is wrong, says what to do, and fails', async () => {
   expect(findings.find(({ name }) => name === 'CHECK_FOLDER')?.message).toMatch(
     /^\S+ has [\d.]+ [MG]iB of free space, and a validation may need 1024\.0 GiB \(CHECK_DISK_MB\): free some, or lower it\.$/,
   )
-})
-
-describe('init', () => {
-  testCommandLine('writes settings and a unit into an empty folder, once', async () => {
-    const mahi = new Installation()
-    const { files, next } = (await mahi.runJson(['init'])) as { files: string[]; next: string[] }
-    expect(files).toEqual(
-      [
-        'mahi.env',
-        'mahi.service',
-        'mahi-worker.service',
-        'mahi-backup.service',
-        'mahi-backup.timer',
-        'mahi-failure@.service',
-      ].map((name) => join(mahi.folder, name)),
-    )
-    // Every file that was written is installed, and nothing else.
-    const installed = next.flatMap((line) => line.match(/\bmahi[\w@-]*\.(?:env|service|timer)\b/g) ?? [])
-    expect(new Set(installed)).toEqual(new Set(files.map((file) => basename(file))))
-    expect(next).toHaveLength(3)
-    expect(statSync(join(mahi.folder, 'mahi.env')).mode & 0o777).toBe(0o600)
-
-    const settings = readFileSync(join(mahi.folder, 'mahi.env'), 'utf8')
-    const names = [...settings.matchAll(/^#?([A-Z_]+)=/gm)].map(([, name]) => name)
-    expect(names).toEqual(Object.keys(SETTINGS))
-    expect(settings).toMatch(/^DATABASE_URL=sqlite:\/var\/lib\/mahi\/mahi\.db$/m)
-
-    const unit = readFileSync(join(mahi.folder, 'mahi.service'), 'utf8')
-    for (const line of ['NoNewPrivileges=yes', 'ProtectSystem=strict', 'StateDirectory=mahi', 'User=mahi'])
-      expect(unit.split('\n')).toContain(line)
-    // The unit's own command line works.
-    const [, start = ''] = /^ExecStart=(.*) serve$/m.exec(unit) ?? []
-    const [program = '', ...parameters] = start.split(' ')
-    expect(spawnSync(program, [...parameters, '--version'], { encoding: 'utf8' }).stdout).toMatch(/^\d/)
-
-    for (const name of ['mahi.service', 'mahi-worker.service', 'mahi-backup.service'])
-      expect(readFileSync(join(mahi.folder, name), 'utf8').split('\n'), name).toContain(
-        'OnFailure=mahi-failure@%n.service',
-      )
-    const backup = readFileSync(join(mahi.folder, 'mahi-backup.service'), 'utf8')
-    // It may read what the service writes: the same user, settings and folder.
-    const shared = unit
-      .split('\n')
-      .filter((line) => /^(?:User|DynamicUser|EnvironmentFile|UMask)=/.test(line))
-    expect(backup.split('\n')).toEqual(expect.arrayContaining(shared))
-    const [, words = ''] = /^ExecStart=(.*) \/var\/lib\/mahi\/backups$/m.exec(backup) ?? []
-    const [node = '', ...command] = words.split(' ')
-    await mahi.migrate()
-    const { status } = spawnSync(node, [...command, join(mahi.folder, 'backups')], {
-      env: { DATABASE_URL: mahi.databaseUrl },
-    })
-    expect(status).toBe(0)
-    expect(readdirSync(join(mahi.folder, 'backups'))).toEqual([expect.stringMatching(/\.backup$/)])
-
-    const again = await mahi.run(['init'])
-    expect([again.code, again.stderr]).toEqual([1, expect.stringContaining('mahi.env exists already')])
-    expect(readFileSync(join(mahi.folder, 'mahi.env'), 'utf8')).toBe(settings)
-  })
-
-  testCommandLine('names a program that the units cannot read', () => {
-    expect(findHidden(['/usr/bin/node', '--flag', '/opt/mahi/bin/mahi.js'])).toEqual([])
-    const program = ['/home/ana/.nvm/bin/node', '/root/mahi/bin/mahi.js', '/usr/lib/home/mahi.js']
-    expect(findHidden(program)).toEqual(program.slice(0, 2))
-  })
-
-  const testUnit = testWhere(
-    engine === 'sqlite' && spawnSync('systemd-analyze', ['--version']).status === 0,
-    'systemd-analyze is not installed, or the engine is not SQLite: the unit of mahi init',
-  )
-  testUnit('systemd has nothing to say against the unit', async () => {
-    const mahi = new Installation()
-    await mahi.runJson(['init'])
-    for (const name of ['mahi.service', 'mahi-worker.service', 'mahi-backup.service', 'mahi-backup.timer']) {
-      const { stderr } = spawnSync('systemd-analyze', ['verify', join(mahi.folder, name)], {
-        encoding: 'utf8',
-      })
-      expect(stderr).not.toMatch(/mahi[\w-]*\.(?:service|timer):/)
-    }
-  })
 })
