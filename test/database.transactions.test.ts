@@ -1,0 +1,103 @@
+import { expect, onTestFinished, test } from 'vitest'
+import type { Database } from '../src/foundation/database/database.ts'
+import { openDatabase } from '../src/foundation/database/open.ts'
+import { RevisionWatch } from '../src/foundation/database/revision-watch.ts'
+import { bumpRevision } from '../src/foundation/database/revisions.ts'
+import { takeDatabaseUrl } from './support/reused-schemas.ts'
+
+const COLUMNS = ['run', 'ordinal', 'document']
+
+/** Two processes' views of one database. */
+async function openTwice(): Promise<[Database, Database]> {
+  const url = await takeDatabaseUrl()
+  const open = async () => {
+    const database = await openDatabase(url)
+    onTestFinished(() => database.close())
+    return database
+  }
+  return [await open(), await open()]
+}
+
+const insert = (database: Database, ordinal: number, after: () => unknown = () => undefined) =>
+  database.write('run', async (writer) => {
+    await writer.run('insert into result_entry (run, ordinal, document) values (1, $1, $2)', [ordinal, '{}'])
+    await after()
+  })
+
+const count = async (database: Pick<Database, 'get'>) =>
+  Number((await database.get<{ count: string }>('select count(*) as count from result_entry'))?.count)
+
+test('a transaction that fails changes nothing, and the next one works', async () => {
+  const [database, other] = await openTwice()
+  const fail = () => {
+    throw new Error('the work fails')
+  }
+  await expect(insert(database, 1, fail)).rejects.toThrow('the work fails')
+  expect([await count(database), await count(other)]).toEqual([0, 0])
+  await insert(database, 1)
+  expect([await count(database), await count(other)]).toEqual([1, 1])
+})
+
+test('nobody sees a change before it is committed, and a snapshot none that is made after it', async () => {
+  const [database, other] = await openTwice()
+  await database.snapshot(async (reader) => {
+    expect(await count(reader)).toBe(0)
+    await insert(other, 1, async () => {
+      expect([await count(database), await count(other)]).toEqual([0, 0])
+    })
+    expect([await count(database), await count(other), await count(reader)]).toEqual([1, 1, 0])
+  })
+})
+
+test('changes with the same lock run one at a time, whichever process makes them', async () => {
+  const databases = await openTwice()
+  const append = (database: Database) =>
+    database.write('run', async (writer) => {
+      const ordinal = await count(writer)
+      await new Promise((resolve) => setImmediate(resolve))
+      await writer.run('insert into result_entry (run, ordinal, document) values (1, $1, $2)', [
+        ordinal,
+        '{}',
+      ])
+    })
+  await Promise.all(Array.from({ length: 20 }, (_, index) => append(databases[index % 2] as Database)))
+  expect(await count(databases[0])).toBe(20)
+})
+
+test('many rows that break in the middle store nothing, and leave the connection fit for the next', async () => {
+  const [database] = await openTwice()
+  function* rows(breaking?: () => number) {
+    for (let ordinal = 0; ordinal < 3000; ordinal++) yield [1, ordinal, '{}'] as const
+    if (breaking !== undefined) yield [1, breaking(), '{}'] as const
+  }
+  const load = (given: Iterable<readonly [number, number, string]>) =>
+    database.write('run', (writer) => writer.load('result_entry', COLUMNS, given))
+  await expect(load(rows(() => 17))).rejects.toThrow(/duplicate key|UNIQUE/)
+  const end = () => {
+    throw new Error('the input ends')
+  }
+  await expect(load(rows(end))).rejects.toThrow('the input ends')
+  expect(await count(database)).toBe(0)
+  expect(await load(rows())).toBe(3000)
+  expect(await count(database)).toBe(3000)
+})
+
+test('a watch notifies of each change by another process and of nothing else, and reads again during a read', async () => {
+  const [database, other] = await openTwice()
+  const watch = await RevisionWatch.start(database)
+  onTestFinished(() => watch.stop())
+  const notified: string[] = []
+  for (const name of ['catalogue', 'keys', 'run'] as const)
+    watch.on(name, ({ number }) => notified.push(`${name} ${number}`))
+  await watch.refresh()
+  expect(notified).toEqual([])
+  for (let number = 1; number <= 5; number++) {
+    const earlier = watch.refresh()
+    await other.write('catalogue', (writer) => bumpRevision(writer, 'catalogue'))
+    // Both are answered by a read that begins after the change.
+    await Promise.all([watch.refresh(), watch.refresh()])
+    expect(watch.current.catalogue.number).toBe(number)
+    await earlier
+  }
+  expect(notified).toEqual([1, 2, 3, 4, 5].map((number) => `catalogue ${number}`))
+})
