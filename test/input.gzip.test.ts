@@ -154,7 +154,7 @@ test('a long gzip is read without a warning of Node', async () => {
   onTestFinished(() => {
     process.off('warning', keep)
   })
-  const bytes = Buffer.alloc(1024 * 1024, '{"localId":"L1"}\n')
+  const bytes = Buffer.alloc(2 * 1024 * 1024, '{"localId":"L1"}\n')
   // Not packed, so that the file is longer than what a stream holds at a time.
   const { records, faults } = await read({ 'results.ndjson.gz': gzipSync(bytes, { level: 0 }) })
   expect(faults).toHaveLength(1)
