@@ -43,17 +43,14 @@ describe.each(Object.keys(CHARSETS))('UTF-8 that was decoded as %s', (charset) =
     },
   )
 
-  test.each(['teacher’s', '“Works”', '2 – 3', 'and so on…', 'café — naïve, 50 € • ½'])(
+  test.each(['teacher’s', '“Works”', '2 – 3', 'and so on…'])(
     'is refused where it has punctuation: %s',
     (text) => {
       expect(findFault(misread(text, charset))).toContain(charset)
+      // Beside correct text too.
+      expect(findFault(`Māori, café ${misread(text, charset)}`)).toContain(charset)
     },
   )
-
-  test('is refused beside correct text too', () => {
-    expect(findFault(`Māori ${misread('Nēhi', charset)}`)).toContain(charset)
-    expect(findFault(`Māori, café ${misread('teacher…', charset)}`)).toContain(charset)
-  })
 
   test('is refused in every line of the sample, by cell, and nothing is changed', async () => {
     const samples = readFileSync(new URL('../samples/occupations.ndjson', import.meta.url), 'utf8')

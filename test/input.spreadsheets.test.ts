@@ -1,6 +1,9 @@
-import { readFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { hasLostMarks } from '../src/catalogue/import/lost-marks.ts'
+import { IMPORT_COLUMNS } from '../src/catalogue/records/record-schema.ts'
+import { readRecords } from '../src/engines/records/index.ts'
 import type { Database } from '../src/foundation/database/database.ts'
 import type { InputRefused } from '../src/foundation/faults/faults.ts'
 import { formatFault } from '../src/foundation/faults/user-error.ts'
@@ -8,7 +11,9 @@ import { findLostCharacters, repairMojibake } from '../src/foundation/text/mojib
 import { importFile } from './support/import-file.ts'
 import { parseLines } from './support/lines.ts'
 import { exportText } from './support/opened.ts'
+import { readAll } from './support/reading.ts'
 import { openTemporary } from './support/reused-schemas.ts'
+import { temporaryFolder } from './support/temporary.ts'
 import { makeXlsx } from './support/xlsx.ts'
 
 const SAMPLES = readFileSync(new URL('../samples/occupations.ndjson', import.meta.url), 'utf8')
@@ -211,38 +216,47 @@ columns:
   ])
 })
 
-test.each([
-  ['[$-409]0000', 42, '0042'],
-  ['[$-en-NZ]0000', 42, '0042'],
-  ['[Red]0000', 42, '0042'],
-  ['[Color 10]0000;[Red]-0000', 42, '0042'],
-  ['0000_)', 43, '0043'],
-  ['_(* 0000_)', 43, '0043'],
-  ['000.0', 7, '007.0'],
-  ['000.0', 7.25, '7.25'],
-  ['00.00', 11.1, '11.10'],
-  ['000.0##', 7.125, '007.125'],
-  ['000.0', 0.1 + 0.2, '000.3'],
-  ['000".0"', 7, '007.0'],
-  // Amounts, and what this does not read.
-  ['0.00', 7, '7'],
-  ['#,##0.00', 1234.5, '1234.5'],
-  ['[>99]0000', 142, '142'],
-  ['[$€-407]0000', 42, '42'],
-  ['[$-4000439]0000', 42, '42'],
-  ['00.00.00', 42, '42'],
-] as const)('the format %s of a code shows %d as %s', async (format, number, code) => {
-  const database = await openTemporary()
-  const sheet = makeXlsx({
-    Sheet1: [
-      ['occupationCode', 'titleEnglish'],
-      [{ number, format }, 'Baker'],
-    ],
-  })
-  const { shown, faults } = await importFile(database, 'codes.xlsx', sheet)
+test('codes are read as their format shows them, and amounts as their numbers', async () => {
+  const formats = [
+    ['[$-409]0000', 42, '0042'],
+    ['[$-en-NZ]0000', 42, '0042'],
+    ['[Red]0000', 42, '0042'],
+    ['[Color 10]0000;[Red]-0000', 42, '0042'],
+    ['0000_)', 43, '0043'],
+    ['_(* 0000_)', 43, '0043'],
+    ['000.0', 7, '007.0'],
+    ['000.0', 7.25, '7.25'],
+    ['00.00', 11.1, '11.10'],
+    ['000.0##', 7.125, '007.125'],
+    ['000.0', 0.1 + 0.2, '000.3'],
+    ['000".0"', 7, '007.0'],
+    // Amounts, and what this does not read.
+    ['0.00', 7, '7'],
+    ['#,##0.00', 1234.5, '1234.5'],
+    ['[>99]0000', 142, '142'],
+    ['[$€-407]0000', 42, '42'],
+    ['[$-4000439]0000', 42, '42'],
+    ['00.00.00', 42, '42'],
+  ] as const
+  const rows = formats.map(([format, number]) => [{ number, format }])
+  const file = join(temporaryFolder(), 'codes.xlsx')
+  writeFileSync(file, makeXlsx({ Sheet1: [['occupationCode'], ...rows] }))
+  const shown: string[] = []
+  const { records, faults } = await readAll(
+    readRecords([file], {
+      columns: IMPORT_COLUMNS,
+      onShown: ({ cell, stored, shown: text }) => shown.push(`${cell} ${stored} ${text}`),
+    }),
+  )
   expect(faults).toEqual([])
-  expect(shown).toEqual(code === String(number) ? [] : [`A2 ${number} ${code}`])
-  expect(JSON.parse(await contents(database))).toMatchObject({ occupationCode: code })
+  expect(records.map(({ value }) => (value as { occupationCode: string }).occupationCode)).toEqual(
+    formats.map(([, , code]) => code),
+  )
+  expect(shown).toEqual(
+    formats.flatMap(([, number, code], index) =>
+      code === String(number) ? [] : [`A${index + 2} ${number} ${code}`],
+    ),
+  )
 })
 
 test('faults name the column and the cell of the sheet', async () => {
@@ -305,35 +319,14 @@ test('a cell that is not UTF-8 is named by the column of the mapped table', asyn
 })
 
 test.each([
-  ['columns:\n  A: [a, b\n  B: c\n', 2, 'the bracket [ at column 6 is not closed. Add ] where it ends'],
-  ['columns: {A: b\n', 1, 'the bracket { at column 10 is not closed. Add } where it ends'],
-  ['columns: {\n  A: b,\n  B: c\n', 1, 'the bracket { at column 10 is not closed. Add } where it ends'],
-  ['{\n  "columns": {\n    "A": "b"\n}\n', 1, 'the bracket { at column 1 is not closed. Add } where it ends'],
-  ['columns:\n  A: { range: [a, b }\n', 2, 'the bracket [ at column 15 is not closed. Add ] where it ends'],
-  ['columns:\n  A: [a,\n  B: [c,\n', 2, 'the bracket [ at column 6 is not closed. Add ] where it ends'],
-  ['columns:\n  A: [a, "b\n', 2, 'the quote " at column 10 is not closed. Add " where it ends'],
-  ['columns: {\nA: b\n}\n', 1, 'the lines from the bracket { at column 10 to its } must be indented'],
-] as const)(
-  'a bracket or a quote that is not closed is named with its place: %j',
-  async (mapping, line, reason) => {
-    const { faults } = await importFile(await openTemporary(), 'a.csv', 'A\n', { mapping }).catch(
-      (error: InputRefused) => ({
-        faults: error.faults,
-      }),
-    )
-    expect(faults).toMatchObject([{ line, message: `is not YAML or JSON: ${reason}` }])
-  },
-)
-
-test.each([
-  ['columns:\n\tCode: occupationCode\n', /tab: use spaces/],
-  ['columns:\n  Code: a\n  Code: b\n', /two keys of an object are the same/],
-  ['columns:\n  Code: @x\n', /must be in quotes/],
-  ['columns:\n  Code: *x\n', /must be in quotes/],
-])('a mapping in bad YAML is explained in words: %j', async (mapping, reason) => {
-  const { faults } = await importFile(await openTemporary(), 'a.csv', 'Code\n', { mapping }).catch(
-    (error: InputRefused) => ({ faults: error.faults }),
-  )
-  expect(faults[0]?.message).toMatch(/^is not YAML or JSON/)
+  ['columns:\n  A: [a, b\n  B: c\n', 2, /: the bracket \[ at column 6 is not closed\./],
+  ['columns:\n  A: [a, "b\n', 2, /: the quote " at column 10 is not closed\./],
+  ['columns: {\nA: b\n}\n', 1, /must be indented/],
+  ['columns:\n\tCode: occupationCode\n', 2, /tab: use spaces/],
+  ['columns:\n  Code: a\n  Code: b\n', 3, /two keys of an object are the same/],
+])('a mapping in bad YAML is refused with its place: %j', async (mapping, line, reason) => {
+  const importing = importFile(await openTemporary(), 'a.csv', 'A\n', { mapping })
+  const { faults } = await importing.catch((error: InputRefused) => error)
+  expect(faults).toMatchObject([{ line, message: expect.stringMatching(/^is not YAML or JSON/) }])
   expect(faults[0]?.message).toMatch(reason)
 })
