@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { EncodingLook } from '../src/engines/records/index.ts'
 import { findLostCharacters, repairMojibake } from '../src/foundation/text/mojibake.ts'
 import { importFile } from './support/import-file.ts'
 import { exportText } from './support/opened.ts'
@@ -131,4 +132,19 @@ test('a cell that lost a byte is refused with its place, in a file of one row', 
   expect(faults).toMatchObject([
     { line: 2, field: 'titleMaori', message: expect.stringContaining('"kÅhungahunga"') },
   ])
+})
+
+test.each([
+  ['ASCII', [...Buffer.from('ab')], 'UTF-8'],
+  ['a byte that is not UTF-8', [0x61, 0xe9], 'Windows-1252'],
+  ['UTF-8', [...Buffer.from('é')], 'UTF-8'],
+  // Its record is faulty.
+  ['UTF-8 and a byte that is not', [...Buffer.from('é'), 0x61, 0xe9], 'UTF-8'],
+  ['a character that is cut off', [...Buffer.from('é'), 0xc3], 'UTF-8'],
+])('%s: the encoding is known wherever pieces end', (_, bytes, encoding) => {
+  for (const size of [1, 2, bytes.length]) {
+    const look = new EncodingLook()
+    for (let at = 0; at < bytes.length; at += size) look.push(Buffer.from(bytes.slice(at, at + size)))
+    expect([size, look.end()]).toEqual([size, encoding])
+  }
 })

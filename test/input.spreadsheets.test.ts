@@ -1,5 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { deflateRawSync } from 'node:zlib'
 import { expect, test } from 'vitest'
 import { hasLostMarks } from '../src/catalogue/import/lost-marks.ts'
 import { IMPORT_COLUMNS } from '../src/catalogue/records/record-schema.ts'
@@ -283,6 +284,33 @@ columns:
     'jobs.xlsx:3: Also (B3): altJobTitlesEnglish[0]',
     'jobs.xlsx:3: Pay low (D3): renumeration.payLowerBound',
   ])
+})
+
+test('a cell without a column is a fault, and of several sheets one must be chosen', async () => {
+  const rows = [['occupationCode'], ['A', 'more']]
+  const refuse = async (content: Buffer) =>
+    (await importFile(await openTemporary(), 'j.xlsx', content)).faults
+  expect(await refuse(makeXlsx({ Jobs: rows }))).toMatchObject([
+    { line: 2, message: 'has cells beyond the 1 named columns' },
+  ])
+  expect(await refuse(makeXlsx({ Jobs: rows, Notes: [] }))).toMatchObject([
+    { message: 'has 2 sheets: choose one with --sheet. The sheets are "Jobs", "Notes"' },
+  ])
+})
+
+test('the files of a spreadsheet may not unpack to more than 200 MiB in all', async () => {
+  const header = Buffer.alloc(30)
+  header.write('PK\u0003\u0004', 'latin1')
+  header.writeUInt16LE(8, 8)
+  const file = Buffer.concat([header, deflateRawSync(Buffer.alloc(70 * 2 ** 20))])
+  for (const [count, message] of [
+    [2, /is not a spreadsheet in the XLSX format/],
+    [3, /^unpacks to more than 209715200 bytes/],
+  ] as const) {
+    const content = Buffer.concat(Array.from({ length: count }, () => file))
+    const { faults } = await importFile(await openTemporary(), 'j.xlsx', content)
+    expect(faults).toMatchObject([{ message: expect.stringMatching(message) }])
+  }
 })
 
 test('repeated codes and dates in the future name the column and the cell of the sheet', async () => {

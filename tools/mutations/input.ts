@@ -94,8 +94,8 @@ export default [
   {
     fault: 'NUL is allowed in text',
     file: 'src/foundation/text/normalise.ts',
-    text: '\\0-',
-    replacement: '\\x01-',
+    text: 'if (control === undefined) return undefined',
+    replacement: "if (control === undefined || control.character === '\\0') return undefined",
     test: 'test/input.invalid.test.ts',
   },
   // JSON and NDJSON.
