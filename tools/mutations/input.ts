@@ -154,7 +154,7 @@ export default [
     file: `${records}/encoding.ts`,
     text: "return strays > 0 && sequences === 0 ? 'Windows-1252' : 'UTF-8'",
     replacement: "return strays > 0 ? 'Windows-1252' : 'UTF-8'",
-    test: 'test/checks.encodings.test.ts',
+    test: 'test/input.charsets.test.ts',
   },
   {
     fault: 'UTF-8 that was read as Windows-1252 is stored as it is',
