@@ -7,7 +7,6 @@ import { Load, type Question } from '../support/load.ts'
 
 test.skipIf(!hasCaddy)(
   'three replicas behind the proxy are restarted in turn, and no request is lost',
-  { timeout: 180_000 },
   async () => {
     const mahi = new Installation()
     const { headers, questions } = await fillDatabase(mahi.databaseUrl)
