@@ -132,17 +132,6 @@ test('correct text is left, and text in two encodings is refused', () => {
   expect(repairMojibake('«CAFÉ»')).toMatchObject({ text: '«CAFÉ»', doubt: expect.stringContaining('"É»"') })
 })
 
-test('a doubtful text is refused once another text of the input was repaired', async () => {
-  const database = await openTemporary()
-  const doubtful = 'A,«CAFÉ»\n'
-  const header = 'occupationCode,titleEnglish\n'
-  const { faults } = await importFile(database, 'jobs.csv', `${header}${doubtful}B,NÄ“hi\n`)
-  expect(faults.map(({ line, field }) => [line, field])).toEqual([[2, 'titleEnglish']])
-  expect((await importFile(database, 'jobs.csv', `${header}${doubtful}`)).summary).toMatchObject({
-    created: 1,
-  })
-})
-
 test('a lost letter is refused: U+FFFD, and a question mark in a word, but not in a URL', () => {
   expect(findLostCharacters('M\ufffdori')).toContain('U+FFFD')
   expect(findLostCharacters('te reo M?ori')).toContain('"M?ori"')

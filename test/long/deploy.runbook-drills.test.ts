@@ -36,17 +36,6 @@ describe('procedures that are followed from the first step to the last', () => {
     await reached(async () => (await read('mahi_backup_age_seconds')) < 26 * 3600)
   })
 
-  test('MahiKeysExpire: a key expires tomorrow', async () => {
-    const { mahi, read, operator } = await startService()
-    const { id } = await withDatabase(mahi.databaseUrl, (database) =>
-      createKey(database, { client: 'soon', expires: Date.now() + DAY }),
-    )
-    // The other one is that of the service, which this test made for a day.
-    await reached(async () => (await read('mahi_keys_expiring')) === 2)
-    await operator.follow('MahiKeysExpire', { KEY_ID: id })
-    await reached(async () => (await read('mahi_keys_expiring')) === 1)
-  })
-
   test('MahiNoWorker and MahiSearchBehind: jobs wait, and nobody does them', async () => {
     const { read, operator } = await startService()
     const countWaiting = () => read('mahi_jobs_waiting', 'kind="index"')

@@ -158,32 +158,6 @@ describe.skipIf(!hasCluster)('with a PostgreSQL of its own', () => {
         expect(await database.get('select count(*) as count from result_entry')).toEqual({ count: 10 })
       })
     })
-
-    test('buffers no more than the server accepts', async () => {
-      await cluster.createDatabase('slow_load')
-      const proxy = await PausableProxy.start(cluster.port)
-      await withDatabase(cluster.url('slow_load', proxy.port), async (database) => {
-        let taken = 0
-        async function* endless() {
-          for (const each of rows(80_000)) {
-            if (++taken === 1000) proxy.pause()
-            yield each
-          }
-        }
-        const loading = database.write('run', (writer) => writer.load('result_entry', COLUMNS, endless()))
-        // Nothing more is asked for once every buffer on the way is full.
-        let before = -1
-        await until(async () => {
-          const still = taken === before
-          before = taken
-          await sleep(200)
-          return still && taken === before && taken >= 1000 ? true : undefined
-        })
-        expect(taken).toBeLessThan(30_000)
-        proxy.resume()
-        expect(await loading).toBe(80_000)
-      })
-    })
   })
 
   test('a command reports what is wrong with the server in one line', async () => {

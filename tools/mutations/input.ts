@@ -47,7 +47,7 @@ export default [
     file: `${records}/read-bytes.ts`,
     text: 'chunk[2] === 0xbf ? chunk.subarray(3) : chunk',
     replacement: 'chunk[2] === 0xbf ? chunk : chunk',
-    test: 'test/input.csv.test.ts',
+    test: 'test/input.gzip.test.ts',
   },
   {
     fault: 'CSV: a doubled quote is two',
