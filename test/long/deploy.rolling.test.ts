@@ -33,7 +33,6 @@ test.skipIf(!hasCaddy)(
     }
     await load.untilMore('ok', 200)
     const counts = await load.stop()
-    process.stdout.write(load.describe('rolling restart'))
     // Without a replica, the proxy responds 503.
     expect(counts).toMatchObject({ unavailable: 0, otherwise: [] })
     expect(counts.ok).toBe(counts.sent)

@@ -1,6 +1,8 @@
 import { setImmediate, setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
-import type { Reader } from '../../src/foundation/database/database.ts'
+import type { Database, Reader } from '../../src/foundation/database/database.ts'
+import { RevisionWatch } from '../../src/foundation/database/revision-watch.ts'
+import { bumpRevision } from '../../src/foundation/database/revisions.ts'
 import { Cluster, hasCluster } from '../support/cluster.ts'
 import { Installation, toLines, until } from '../support/command.ts'
 import { InstallationHere } from '../support/command-here.ts'
@@ -157,6 +159,35 @@ describe.skipIf(!hasCluster)('with a PostgreSQL of its own', () => {
         )
         expect(await database.get('select count(*) as count from result_entry')).toEqual({ count: 10 })
       })
+    })
+  })
+
+  test('a watch of revisions listens again when its connection is lost, and says when it sees nothing', async () => {
+    await cluster.createDatabase('watched')
+    const proxy = await PausableProxy.start(cluster.port)
+    const change = (database: Database) =>
+      database.write('catalogue', (writer) => bumpRevision(writer, 'catalogue'))
+    await withDatabase(cluster.url('watched', proxy.port), async (database) => {
+      const watch = await RevisionWatch.start(database)
+      const sees = (count: number) =>
+        until(() => (watch.current.catalogue.number === count ? true : undefined))
+      for (let count = 1; count <= 3; count++) {
+        const listening = `from pg_stat_activity where datname = 'watched' and application_name = 'mahi-follower'`
+        await until(async () =>
+          (await cluster.query(`select pid ${listening}`)).length === 1 ? true : undefined,
+        )
+        await cluster.query(`select pg_terminate_backend(pid) ${listening}`)
+        await change(database)
+        await sees(count)
+      }
+      let blind = 0
+      watch.onStale(() => blind++)
+      proxy.pause()
+      await until(() => (blind > 0 ? true : undefined))
+      await withDatabase(cluster.url('watched'), change)
+      proxy.resume()
+      await sees(4)
+      await watch.stop()
     })
   })
 

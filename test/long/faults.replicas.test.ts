@@ -38,7 +38,6 @@ describe.skipIf(!hasCluster)('with a PostgreSQL of its own', () => {
     second?.command.kill('SIGKILL')
     await load.untilMore('ok', 300)
     const counts = await load.stop()
-    process.stdout.write(load.describe('kill -9 of two replicas of three'))
     expect(counts.otherwise).toEqual([])
     expect(counts.retried).toBeGreaterThan(0)
     // What a dead process held is given back: the last one can change and serve everything.
