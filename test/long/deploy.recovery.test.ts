@@ -2,14 +2,12 @@ import { spawnSync } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeEach, expect, onTestFinished, test, vi } from 'vitest'
-import { importOccupations } from '../../src/catalogue/import/import.ts'
 import { Cluster, hasCluster } from '../support/cluster.ts'
 import { Installation, until } from '../support/command.ts'
 import { readRepositoryFile } from '../support/deploy.ts'
-import { fillDatabase, withDatabase } from '../support/filled-database.ts'
+import { fillDatabase } from '../support/filled-database.ts'
 import { ask } from '../support/load.ts'
 import { requireProgram } from '../support/require-program.ts'
-import { sourceOf } from '../support/service.ts'
 
 // Recovery with pgBackRest as docs/operations.md describes it, with the files of deploy/pgbackrest.
 
@@ -124,34 +122,4 @@ test.skipIf(!canRecover)('a mistake is undone by going back to the moment before
   // Each begins as OpenSSL begins what it encrypts with a passphrase.
   for (const file of files)
     expect([file, readFileSync(file).toString('latin1', 0, 8)]).toEqual([file, 'Salted__'])
-})
-
-test.skipIf(!canRecover)('a lost disk loses only what was not yet archived', async () => {
-  const { cluster, pgbackrest, restart, archive } = await startArchived()
-  const url = await cluster.createDatabase('mahi')
-  await fillDatabase(url, 1)
-  const acknowledged: string[] = []
-  const write = async (count: number) =>
-    await withDatabase(url, async (database) => {
-      for (let index = 0; index < count; index++) {
-        const occupationCode = `W${1000 + acknowledged.length}`
-        await importOccupations(database, sourceOf([{ occupationCode }]))
-        acknowledged.push(occupationCode)
-      }
-    })
-  await write(20)
-  await archive()
-  const archived = acknowledged.length
-  await write(20)
-
-  await cluster.loseData()
-  pgbackrest('restore')
-  await restart()
-  const rows = await cluster.query<{ code: string }>(
-    `select code from occupation where code like 'W%' order by code`,
-    'mahi',
-  )
-  const codes = rows.map(({ code }) => code)
-  expect(codes.length).toBeGreaterThanOrEqual(archived)
-  expect(codes).toEqual(acknowledged.slice(0, codes.length))
 })

@@ -125,12 +125,6 @@ export class Cluster {
     return path
   }
 
-  /** Kills the server, and loses its disk. */
-  async loseData(): Promise<void> {
-    await this.kill()
-    for (const name of readdirSync(this.#data)) rmSync(join(this.#data, name), { recursive: true })
-  }
-
   /** Settings that hold from the next start on. */
   configure(settings: Readonly<Record<string, string>>): void {
     const lines = Object.entries(settings).map(([name, value]) => `${name} = '${value}'\n`)

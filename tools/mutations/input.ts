@@ -212,7 +212,7 @@ export default [
     file: schema,
     text: 'if (length > maxItems)',
     replacement: 'if (length > maxItems + 1)',
-    test: 'test/schema.records.test.ts',
+    test: 'test/schema.keywords.test.ts',
   },
   {
     fault: 'schema: a pattern that matches nothing is no fault',
