@@ -18,7 +18,7 @@ const onPostgres = [
   'test/search.{http,index}.test.ts',
   'test/{budgets,database.transactions,metrics}.test.ts',
   'test/system/{commands,submissions}.*.test.ts',
-  'test/system/{faults.disk,http.streams}.test.ts',
+  'test/system/{faults.disk,faults.processes,http.streams}.test.ts',
   'test/long/*.test.ts',
 ]
 

@@ -1,10 +1,12 @@
 import { execFile } from 'node:child_process'
+import { once } from 'node:events'
 import { cpSync, existsSync, readdirSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { join, relative } from 'node:path'
 import { promisify } from 'node:util'
 import { expect, test } from 'vitest'
 import { readSettings } from '../src/settings.ts'
-import { Installation } from './support/command.ts'
 import { isSetting, PACKAGE, ROOT, readDockerfile, readRepositoryFile, type Stage } from './support/deploy.ts'
 import { temporaryFolder } from './support/temporary.ts'
 
@@ -117,13 +119,11 @@ test('the image holds what the package holds, but for what is only read by peopl
   const copied = targets.flatMap(({ words }) =>
     words.slice(0, -1).map((path) => path.replace(/^\/app\//, '')),
   )
+  // The package has the files of deploy, without the secrets beside them.
+  expect(PACKAGE.files).toEqual(expect.arrayContaining(['deploy', '!deploy/.env']))
   const needed = PACKAGE.files.filter((path) => !/^docs$|^!?deploy\b|\.md$/.test(path))
   expect(copied).toEqual(expect.arrayContaining([...needed, 'package.json', 'node_modules']))
   for (const { words } of targets) expect(words.at(-1)).toMatch(/^\/(?:app\/|data$)/)
-})
-
-test('the package contains the files of deploy/, but not the secrets beside them', () => {
-  expect(PACKAGE.files).toEqual(expect.arrayContaining(['deploy', '!deploy/.env']))
 })
 
 test('the image runs as a user who is not root, and owns nothing but /data', () => {
@@ -163,14 +163,22 @@ test('the command of the image serves, through a file that is there', async () =
 test('the health check of the image distinguishes a ready service from one that is gone', async () => {
   const [cmd, node, ...given] = wordsOf(image, 'HEALTHCHECK')
   expect([cmd, node]).toEqual(['CMD', '/nodejs/bin/node'])
-  const { command, url } = await new Installation().serve()
+  let status = 200
+  const server = createServer(({ url }, response) => {
+    response.writeHead(url === '/readyz' ? status : 404).end()
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const PORT = String((server.address() as AddressInfo).port)
   const check = () =>
-    run(process.execPath, given, { env: { PORT: new URL(url).port } }).then(
+    run(process.execPath, given, { env: { PORT } }).then(
       () => 0,
       (error: { code: number }) => error.code,
     )
-
   expect(await check()).toBe(0)
-  await command.stop()
+  status = 503
+  expect(await check()).toBe(1)
+  server.closeAllConnections()
+  server.close()
+  await once(server, 'close')
   expect(await check()).toBe(1)
 })

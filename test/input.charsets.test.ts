@@ -44,17 +44,14 @@ describe.each(Object.keys(CHARSETS))('UTF-8 that was decoded as %s', (charset) =
     },
   )
 
-  test.each(['teacher’s', '“Works”', '2 – 3', 'and so on…', 'café — naïve, 50 € • ½'])(
+  test.each(['teacher’s', '“Works”', '2 – 3', 'and so on…'])(
     'is refused where it has punctuation: %s',
     (text) => {
       expect(findFault(misread(text, charset))).toContain(charset)
+      // Beside correct text too.
+      expect(findFault(`Māori, café ${misread(text, charset)}`)).toContain(charset)
     },
   )
-
-  test('is refused beside correct text too', () => {
-    expect(findFault(`Māori ${misread('Nēhi', charset)}`)).toContain(charset)
-    expect(findFault(`Māori, café ${misread('teacher…', charset)}`)).toContain(charset)
-  })
 
   test('is refused in every line of the sample, by cell, and nothing is changed', async () => {
     const samples = readFileSync(new URL('../samples/occupations.ndjson', import.meta.url), 'utf8')
@@ -138,14 +135,16 @@ test('a cell that lost a byte is refused with its place, in a file of one row', 
 })
 
 test.each([
-  ['ASCII', Buffer.from('Maori'), 'UTF-8'],
-  ['UTF-8', Buffer.from('Māori 😀'), 'UTF-8'],
-  ['Windows-1252', Buffer.from('caf\xe9 \x96 M\xe9', 'latin1'), 'Windows-1252'],
-  ['UTF-8 with a broken byte', Buffer.concat([Buffer.from('Māori '), Buffer.of(0xe9, 0x2c)]), 'UTF-8'],
-])('the encoding of %s is found, however its bytes arrive', (_, bytes, encoding) => {
-  for (let size = 1; size <= bytes.length; size++) {
+  ['ASCII', [...Buffer.from('ab')], 'UTF-8'],
+  ['a byte that is not UTF-8', [0x61, 0xe9], 'Windows-1252'],
+  ['UTF-8', [...Buffer.from('é')], 'UTF-8'],
+  // Its record is faulty.
+  ['UTF-8 and a byte that is not', [...Buffer.from('é'), 0x61, 0xe9], 'UTF-8'],
+  ['a character that is cut off', [...Buffer.from('é'), 0xc3], 'UTF-8'],
+])('%s: the encoding is known wherever pieces end', (_, bytes, encoding) => {
+  for (const size of [1, 2, bytes.length]) {
     const look = new EncodingLook()
-    for (let at = 0; at < bytes.length; at += size) look.push(bytes.subarray(at, at + size))
-    expect(look.end()).toBe(encoding)
+    for (let at = 0; at < bytes.length; at += size) look.push(Buffer.from(bytes.slice(at, at + size)))
+    expect([size, look.end()]).toEqual([size, encoding])
   }
 })

@@ -1,15 +1,10 @@
-import { writeFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { stringify } from 'csv-stringify/sync'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { OCCUPATION_COLUMNS } from '../src/catalogue/records/record-schema.ts'
 import { readCsv } from '../src/engines/records/read-csv.ts'
-import { readRecords } from '../src/engines/records/read-records.ts'
-import { PUBLISHED_COLUMNS } from '../src/submissions/findings/publish.ts'
 import { cases } from './support/properties.ts'
 import { inChunks, readAll } from './support/reading.ts'
-import { temporaryFolder } from './support/temporary.ts'
 
 const FILE = 'records.csv'
 
@@ -209,23 +204,6 @@ test('a header that is not UTF-8 is refused without a column', async () => {
   expect(await complain(text)).toEqual([`1: The record ${NOT_UTF8}`])
 })
 
-test('a text of only empty lines is refused', async () => {
-  expect(await read('\n\r\n\n')).toEqual({
-    records: [],
-    faults: [
-      { file: FILE, message: 'The file is empty. The first line of a CSV file must name its columns' },
-    ],
-  })
-})
-
 test('a text that names columns and no more holds no record', async () => {
   expect(await read('occupationCode,titleEnglish\n')).toEqual({ records: [], faults: [] })
-})
-
-test('a byte order mark before the first column is no part of its name', async () => {
-  const path = join(temporaryFolder(), 'results.csv')
-  writeFileSync(path, '\ufefflocalId,errorType\r\nL1,Error\r\n')
-  const { records, faults } = await readAll(readRecords([path], { columns: PUBLISHED_COLUMNS }))
-  expect(faults).toEqual([])
-  expect(records.map(({ value }) => value)).toEqual([{ localId: 'L1', errorType: 'Error' }])
 })

@@ -33,11 +33,6 @@ test('a list may be on one line, or each record over many, and has the line on w
   ])
 })
 
-test('a record that starts after its comma, or on the line of the bracket, has that line', async () => {
-  const { records } = await read('\n[ {"a":1}\r\n, {"a":2},\r\n\r\n{"a":3} ]\n\n')
-  expect(records.map(({ line }) => line)).toEqual([2, 3, 5])
-})
-
 test('an empty list holds no record and no fault', async () => {
   for (const text of ['[]', ' [ ] ', '[\n]\n']) expect(await read(text)).toEqual({ records: [], faults: [] })
 })

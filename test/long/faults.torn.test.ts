@@ -13,7 +13,7 @@ import { testWhere } from '../support/test-where.ts'
 const CUTS = Number(process.env.MAHI_TEST_KILLS ?? '6')
 const SEED = Number(process.env.MAHI_TEST_SEED ?? '1')
 const SIZES = CUTS < 50 ? { records: 400, entries: 2000 } : { records: 2500, entries: 15_000 }
-const LONG = { timeout: 120_000 + CUTS * 15_000 }
+const LONG = { timeout: 600_000 + CUTS * 15_000 }
 if (CUTS < 200) {
   process.stderr.write(
     `REDUCED: ${CUTS} torn copies of a database instead of 200: npm run test:long -- cuts makes them all\n`,

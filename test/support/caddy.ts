@@ -3,19 +3,18 @@ import { once } from 'node:events'
 import { connect } from 'node:net'
 import { fileURLToPath } from 'node:url'
 import { onTestFinished } from 'vitest'
-import { untilHolds } from './command.ts'
+import { until } from './command.ts'
 import { findFreePort } from './free-port.ts'
+import { requireProgram } from './require-program.ts'
 import { temporaryFolder } from './temporary.ts'
 
 export const CADDYFILE = fileURLToPath(new URL('../../deploy/Caddyfile', import.meta.url))
 
-/** Whether tests can start the proxy of deploy/. With CI=true they have to. */
-export const hasCaddy = spawnSync('caddy', ['version']).status === 0
-if (!hasCaddy) {
-  const message = 'there is no caddy to start (apt-get install caddy)'
-  if (process.env.CI === 'true') throw new Error(`${message}: with CI=true the tests need one`)
-  process.stderr.write(`SKIPPED: the tests with the proxy of deploy/: ${message}\n`)
-}
+export const hasCaddy = requireProgram(
+  spawnSync('caddy', ['version']).status === 0,
+  'the tests with the proxy of deploy/',
+  'no caddy (apt-get install caddy)',
+)
 
 /** Runs caddy to its end, with its files in a folder of this test. */
 export function runCaddy(given: readonly string[], environment: Record<string, string> = {}) {
@@ -35,9 +34,11 @@ export async function startCaddy(
     stdio: 'ignore',
   })
   onTestFinished(() => end(child))
-  await untilHolds(async () => {
+  await until(async () => {
     const socket = connect(port, '127.0.0.1')
-    await once(socket, 'connect').finally(() => socket.destroy())
+    return await once(socket, 'connect')
+      .finally(() => socket.destroy())
+      .catch(() => undefined)
   })
   return url
 }

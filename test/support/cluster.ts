@@ -16,6 +16,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import { findFreePort } from './free-port.ts'
+import { requireProgram } from './require-program.ts'
 
 /** Longer than a server takes to start, to recover or to catch up on a busy machine, in milliseconds. */
 const DEADLINE = 120_000
@@ -26,16 +27,11 @@ const programs = findPrograms()
 /** Who runs the server: it refuses to be root. `undefined` where there is nobody to run it as. */
 const owner: { uid?: number; gid?: number } | undefined = process.getuid?.() === 0 ? findUser('postgres') : {}
 
-/** Whether tests can start a PostgreSQL of their own. With CI=true they have to. */
-export const hasCluster = programs !== undefined && owner !== undefined
-if (!hasCluster) {
-  const message =
-    programs === undefined
-      ? 'no programs of a PostgreSQL server are installed'
-      : 'a PostgreSQL server refuses to be root, and there is no user postgres to run it as'
-  if (process.env.CI === 'true') throw new Error(`${message}: with CI=true the tests need one`)
-  process.stderr.write(`SKIPPED: the tests with a PostgreSQL that fails: ${message}\n`)
-}
+export const hasCluster = requireProgram(
+  programs !== undefined && owner !== undefined,
+  'the tests with a PostgreSQL that fails',
+  'no programs of a PostgreSQL server, or no user postgres to run it as',
+)
 
 /** The folder with `postgres` and `initdb`: beside pg_config, in the PATH, or where Debian keeps every version. */
 function findPrograms(): string | undefined {
@@ -127,12 +123,6 @@ export class Cluster {
     mkdirSync(path)
     giveToOwner(path)
     return path
-  }
-
-  /** Kills the server, and loses its disk. */
-  async loseData(): Promise<void> {
-    await this.kill()
-    for (const name of readdirSync(this.#data)) rmSync(join(this.#data, name), { recursive: true })
   }
 
   /** Settings that hold from the next start on. */

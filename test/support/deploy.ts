@@ -27,6 +27,11 @@ export function readYaml<T>(path: string, text: string = readRepositoryFile(path
   return document.toJS() as T
 }
 
+/** A manifest of deploy/kubernetes. */
+export function readManifest<T>(name: string): T {
+  return readYaml<T>(`deploy/kubernetes/${name}.yaml`)
+}
+
 /** The alert rules for Prometheus. */
 export const alerts = readYaml<{
   groups: { rules: { alert: string; expr: string; annotations: Record<string, string> }[] }[]

@@ -3,7 +3,6 @@ import { PROBLEMS } from '../../src/api/contract/problems.ts'
 import { CADDYFILE, hasCaddy, runCaddy, startCaddy } from '../support/caddy.ts'
 import { Installation } from '../support/command.ts'
 import { readRepositoryFile } from '../support/deploy.ts'
-import { findFreePort } from '../support/free-port.ts'
 import { ask } from '../support/load.ts'
 import { Service } from '../support/service.ts'
 
@@ -41,29 +40,14 @@ describe.skipIf(!hasCaddy)('the proxy itself', () => {
 
     expect(through.status).toBe(200)
     expect(through.body).toBe(direct.body)
-    for (const name of ['etag', 'vary', 'cache-control', 'content-type', 'content-encoding']) {
-      expect(through.headers[name]).toBe(direct.headers[name])
-    }
-    for (const name of ['content-security-policy', 'x-content-type-options', 'referrer-policy'])
-      expect(through.headers[name]).toBe(direct.headers[name])
+    // It adds nothing that identifies it, and without TLS no HSTS (RFC 6797, section 7.2).
+    const without = ['date', 'x-request-id', 'connection', 'keep-alive', 'ratelimit']
+    const shared = ({ headers }: typeof direct) =>
+      Object.fromEntries(Object.entries(headers).filter(([name]) => !without.includes(name)))
+    expect(shared(through)).toEqual(shared(direct))
     const none = await ask(`${proxy}/v1/occupations?Limit=0`)
     expect(none.status).toBe(400)
     expect(JSON.parse(none.body)).toMatchObject({ type: '/problems/invalid-parameters' })
-  })
-
-  test('adds nothing that identifies it', async () => {
-    const { url } = await new Installation().serve()
-    const answers = [
-      await ask(`${await startCaddy([new URL(url).host])}/livez`),
-      await ask(`${await startCaddy(['127.0.0.1:1'])}/livez`),
-    ]
-    expect(answers.map(({ status }) => status)).toEqual([200, 503])
-    for (const { headers } of answers) {
-      expect(headers).not.toHaveProperty('server')
-      expect(headers).not.toHaveProperty('via')
-      // Without TLS browsers would not look at it (RFC 6797, section 7.2).
-      expect(headers).not.toHaveProperty('strict-transport-security')
-    }
   })
 
   test('with TLS it sends HSTS, and does not redirect plain HTTP', () => {
@@ -90,9 +74,10 @@ describe.skipIf(!hasCaddy)('the proxy itself', () => {
   })
 
   test("reports that no replica is available in the service's own format", async () => {
-    const proxy = await startCaddy([`127.0.0.1:${await findFreePort()}`])
+    const proxy = await startCaddy(['127.0.0.1:1'])
     const { status, headers, body } = await ask(`${proxy}/v1/occupations`)
     expect(status).toBe(503)
+    expect(headers).not.toHaveProperty('server')
     expect(headers).toMatchObject({
       'content-type': 'application/problem+json; charset=utf-8',
       'retry-after': '1',

@@ -1,17 +1,19 @@
 import { spawnSync } from 'node:child_process'
-import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import pg from 'pg'
 import { expect, onTestFinished, test } from 'vitest'
-import { restore } from '../../src/operate/restore.ts'
 import { Cluster, hasCluster } from '../support/cluster.ts'
 import { Installation } from '../support/command.ts'
 import { ROOT } from '../support/deploy.ts'
 import { ask } from '../support/load.ts'
+import { requireProgram } from '../support/require-program.ts'
 import { temporaryFolder } from '../support/temporary.ts'
 
-const hasPsql = spawnSync('psql', ['--version']).status === 0
-if (!hasPsql) process.stderr.write('SKIPPED: psql is not installed: the roles of deploy/postgres\n')
+const canMakeRoles = requireProgram(
+  hasCluster && spawnSync('psql', ['--version']).status === 0,
+  'the roles of deploy/postgres',
+  'there is no PostgreSQL, or psql is not installed',
+)
 
 /** Runs statements as a user, who needs no password in a test. */
 async function runAs(cluster: Cluster, user: string, sql: string): Promise<void> {
@@ -24,11 +26,7 @@ async function runAs(cluster: Cluster, user: string, sql: string): Promise<void>
   }
 }
 
-async function withoutPreparing(url: string, file: string): Promise<void> {
-  await restore(url, file, { replace: true, prepare: async () => undefined })
-}
-
-test.skipIf(!hasCluster || !hasPsql)(
+test.skipIf(!canMakeRoles)(
   'the service works as a role that cannot change tables, and migrations as their owner',
   async () => {
     const cluster = await Cluster.start()
@@ -82,22 +80,8 @@ test.skipIf(!hasCluster || !hasPsql)(
     const backup = join(temporaryFolder(), 'mahi.backup')
     await mahi.runJson(['backup', backup], { environment })
     const restore = ['restore', '--replace', backup]
-    const { code, stderr: refusal } = await mahi.run(restore, { environment })
-    expect([code, refusal]).toEqual([1, expect.stringContaining('the user mahi does not own the tables')])
-    // Privileges are checked before the backup is read.
-    const damaged = join(temporaryFolder(), 'damaged.backup')
-    writeFileSync(damaged, 'PGDMP')
-    const refuse = async ({ DATABASE_URL }: typeof owner) =>
-      await withoutPreparing(DATABASE_URL, damaged).catch(({ message }: Error) => message)
-    expect(await refuse(environment)).toMatch(
-      /^the user mahi does not own the tables in the schema public\. Set DATABASE_URL to the user that migrates the database\. Nothing was changed$/,
-    )
-    await runAs(cluster, 'postgres', 'revoke create on database mahi from mahi_owner')
-    expect(await refuse(owner)).toBe(
-      'the user mahi_owner may not create the schema to restore into. Run: grant create on database "mahi" to "mahi_owner". Nothing was changed',
-    )
-    await runAs(cluster, 'postgres', 'grant create on database "mahi" to "mahi_owner"')
-    expect(await refuse(owner)).toMatch(/^pg_restore failed: .*Nothing was changed/)
+    const refused = await mahi.run(restore, { environment })
+    expect(refused).toMatchObject({ code: 1, stderr: expect.stringContaining('the user mahi does not own') })
     await mahi.runJson(restore, { environment: owner })
     expect((await ask(`${url}/v1/occupations`, { 'x-api-key': key })).status).toBe(200)
   },

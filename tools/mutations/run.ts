@@ -76,7 +76,7 @@ function tryMutation({
     path,
     original.replace(text, () => replacement),
   )
-  const engine = test.includes('results.partitions') ? 'postgres' : 'sqlite'
+  const engine = /postgres|partitions/.test(file + test) ? 'postgres' : 'sqlite'
   const report = join(copy, 'report.json')
   const reporting = ['--reporter', 'json', '--outputFile', report, '--bail', '1']
   spawnSync('npx', ['vitest', 'run', '--project', engine, ...reporting, test], { cwd: copy })

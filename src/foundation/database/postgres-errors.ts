@@ -43,6 +43,8 @@ const UNAVAILABLE: Sentences = [
   ['Connection ended', LOST],
   ['Client has encountered a connection error', LOST],
   ['Client was closed', LOST],
+  // Node.js names no system call where the other end closed the connection before a write.
+  ['EPIPE', LOST],
   ['timeout exceeded when trying to connect', 'is busy: no connection became free in time'],
   ['08', LOST],
   ['57P01', 'is shutting down, or has closed this connection'],

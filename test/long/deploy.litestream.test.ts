@@ -2,7 +2,6 @@ import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, onTestFinished } from 'vitest'
 import { importOccupations } from '../../src/catalogue/import/import.ts'
 import { Installation, until } from '../support/command.ts'
@@ -60,10 +59,9 @@ testLitestream('Litestream brings a lost SQLite database back, and goes back to 
   }
   await write('W1')
   await whenArrived('W1')
-  // It knows moments by the second.
-  await sleep(1_100)
-  const moment = new Date().toISOString()
-  await sleep(1_100)
+  // It knows moments by the second: nothing is written in this one.
+  const moment = Math.floor(Date.now() / 1000 + 1) * 1000
+  await until(() => (Date.now() >= moment + 1000 ? true : undefined))
   await write('W2')
   await whenArrived('W2')
   await write('W3')
@@ -75,18 +73,14 @@ testLitestream('Litestream brings a lost SQLite database back, and goes back to 
   await server.command.ended
   for (const suffix of ['', '-wal', '-shm', '-litestream'])
     rmSync(path + suffix, { force: true, recursive: true })
-  const start = performance.now()
   expect(restoreTo(path).status).toBe(0)
   const { url } = await mahi.serve(environment)
   expect((await ask(`${url}/v1/occupations/W2`, headers)).status).toBe(200)
-  const seconds = (performance.now() - start) / 1000
   const kept = await codes(path)
-  process.stdout.write(
-    `Litestream, a lost disk: ${3 - kept.length} of 3 changes lost, those of the last second; the service answers after ${seconds.toFixed(1)} s\n`,
-  )
+  // A change of the last second may be lost.
   expect(['W1,W2', 'W1,W2,W3']).toContain(kept.join())
 
   const earlier = join(folder, 'earlier.db')
-  expect(restoreTo(earlier, '-timestamp', moment.replace(/\.\d+Z/, 'Z')).status).toBe(0)
+  expect(restoreTo(earlier, '-timestamp', new Date(moment).toISOString().replace('.000', '')).status).toBe(0)
   expect(await codes(earlier)).toEqual(['W1'])
 })

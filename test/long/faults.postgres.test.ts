@@ -1,0 +1,222 @@
+import { setImmediate, setTimeout as sleep } from 'node:timers/promises'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import type { Database, Reader } from '../../src/foundation/database/database.ts'
+import { RevisionWatch } from '../../src/foundation/database/revision-watch.ts'
+import { bumpRevision } from '../../src/foundation/database/revisions.ts'
+import { Cluster, hasCluster } from '../support/cluster.ts'
+import { Installation, toLines, until } from '../support/command.ts'
+import { InstallationHere } from '../support/command-here.ts'
+import { checkPage, fillDatabase, UNLIMITED, withDatabase } from '../support/filled-database.ts'
+import { ask, Load } from '../support/load.ts'
+import { PausableProxy } from '../support/pausable-proxy.ts'
+
+/** Reads reach the database each time, as no page is kept. */
+const UNCACHED = { ...UNLIMITED, PAGE_CACHE_MB: '0', LOG_LEVEL: 'info' }
+
+describe.skipIf(!hasCluster)('with a PostgreSQL of its own', () => {
+  let cluster: Cluster
+  beforeAll(async () => {
+    cluster = await Cluster.start()
+  })
+  afterAll(async () => {
+    await cluster?.remove()
+  })
+
+  test('an unreachable server is reported at once after the first requests, and used again when it is back', async () => {
+    const mahi = new Installation()
+    const DATABASE_URL = await cluster.createDatabase('cut_off')
+    const { questions, headers } = await fillDatabase(DATABASE_URL)
+    const proxy = await PausableProxy.start(cluster.port)
+    const { url } = await mahi.serve({ ...UNCACHED, DATABASE_URL: cluster.url('cut_off', proxy.port) })
+    const load = new Load([url], questions, { check: checkPage })
+    await load.untilMore('ok', 100)
+
+    proxy.pause()
+    await load.untilMore('unavailable', 1)
+    // None of these waits for the server.
+    for (let count = 0; count < 100; count++) {
+      const { status, headers: sent } = await ask(url + questions[count % 8]?.path, headers)
+      expect([status, sent['retry-after']]).toEqual([503, '1'])
+    }
+    expect((await ask(`${url}/readyz`, {})).status).toBe(503)
+    expect((await ask(`${url}/livez`, {})).status).toBe(200)
+
+    proxy.resume()
+    await load.untilMore('ok', 100)
+    const counts = await load.stop()
+    expect(counts.otherwise).toEqual([])
+  })
+
+  test('a stalled process does not consider the server unresponsive', async () => {
+    const url = await cluster.createDatabase('stood_still')
+    await withDatabase(url, async (database) => {
+      const follower = database.follow(() => undefined)
+      onTestFinished(() => follower.stop())
+      const ask = (reader: Reader) => reader.get('select 1 as one from pg_sleep(1)')
+      // Both have a connection that will be waited for.
+      await Promise.all([ask(database), ask(follower)])
+
+      const reading = Promise.all([ask(database), ask(follower)])
+      await sleep(100)
+      // From here the loop goes on to the timers of the driver, and reads the answers, which have long been there, later.
+      await setImmediate()
+      const end = performance.now() + 5_000
+      while (performance.now() < end);
+      expect(await reading).toEqual([{ one: 1 }, { one: 1 }])
+    })
+  })
+
+  test('requests use a limited number of connections, and those that would wait in vain are rejected', async () => {
+    const mahi = new Installation()
+    const DATABASE_URL = await cluster.createDatabase('busy')
+    const { questions, headers } = await fillDatabase(DATABASE_URL)
+    const { url } = await mahi.serve({ ...UNCACHED, DATABASE_URL, DATABASE_POOL_SIZE: '3' })
+    const load = new Load([url], questions, { check: checkPage, callers: 40 })
+    const used: number[] = []
+    await load.until(({ ok }) => ok > 0)
+    while (used.length < 20) {
+      const [row] = await cluster.query<{ used: string }>(
+        `select count(*) as used from pg_stat_activity where datname = 'busy' and application_name = 'mahi'`,
+      )
+      used.push(Number(row?.used))
+    }
+    expect((await load.stop()).otherwise).toEqual([])
+    expect(Math.max(...used)).toBeLessThanOrEqual(3)
+
+    const answered = await cluster.session(async (client) => {
+      await client.query('begin; lock table occupation in access exclusive mode')
+      // 3 are being worked on, and 150 may wait for them. Each requests a different page, because equal requests share a query.
+      const statuses: number[] = []
+      const asked = Array.from({ length: 400 }, async (_, index) => {
+        const { status } = await ask(`${url}/v1/occupations?Limit=1&Cursor=C${index}`, headers)
+        statuses.push(status)
+      })
+      await until(() => (statuses.length >= 400 - 153 ? true : undefined))
+      expect(new Set(statuses)).toEqual(new Set([503]))
+      await client.query('rollback')
+      await Promise.all(asked)
+      return statuses
+    }, 'busy')
+    const turnedAway = answered.filter((status) => status === 503).length
+    expect(answered.every((status) => status === 200 || status === 503)).toBe(true)
+    expect(turnedAway).toBeGreaterThanOrEqual(400 - 153)
+    expect((await ask(url + questions[0]?.path, headers)).status).toBe(200)
+  })
+
+  test('a slow read is aborted, but a slower import is not', async () => {
+    const mahi = new Installation()
+    const DATABASE_URL = await cluster.createDatabase('slow')
+    const { questions, headers } = await fillDatabase(DATABASE_URL)
+    const { url } = await mahi.serve({ ...UNCACHED, DATABASE_URL })
+    await cluster.session(async (client) => {
+      await client.query('begin; lock table occupation in access exclusive mode')
+      const command = mahi.start(['occupations', 'import', '--json', '-'], {
+        input: toLines([{ occupationCode: 'SLOW' }]),
+        environment: { DATABASE_URL },
+      })
+      await until(async () => {
+        const [row] = await cluster.query<{ waiting: string }>(
+          `select count(*) as waiting from pg_stat_activity where datname = 'slow' and wait_event_type = 'Lock'`,
+        )
+        return Number(row?.waiting) > 0 ? true : undefined
+      })
+      // The import waits for as long as two reads after each other do.
+      for (let count = 0; count < 2; count++) {
+        expect((await ask(url + questions[0]?.path, headers)).status).toBe(503)
+      }
+      expect(command.child.exitCode).toBeNull()
+      await client.query('rollback')
+      expect(await command.ended).toMatchObject({ code: 0 })
+    }, 'slow')
+    expect((await ask(`${url}/v1/occupations?Cursor=SLOW`, headers)).body).toContain('"SLOW"')
+  })
+
+  describe('a load of rows', () => {
+    const row = (ordinal: number) => [1, ordinal, `{"localId":"${'x'.repeat(1000)}"}`] as const
+    const COLUMNS = ['run', 'ordinal', 'document']
+
+    function* rows(count: number) {
+      for (let ordinal = 0; ordinal < count; ordinal++) yield row(ordinal)
+    }
+
+    test('whose connection is lost in the middle fails, and the next is made on another', async () => {
+      const url = await cluster.createDatabase('lost_load')
+      await withDatabase(url, async (database) => {
+        const losing = database.write('run', async (writer) => {
+          const own = await writer.get<{ pid: number }>('select pg_backend_pid() as pid')
+          async function* losingRows() {
+            yield* rows(5000)
+            await cluster.query(`select pg_terminate_backend(${own?.pid})`)
+            yield* rows(500_000)
+          }
+          return await writer.load('result_entry', COLUMNS, losingRows())
+        })
+        await expect(losing).rejects.toThrow(
+          /^postgres:.*(?:disconnected|has closed this connection|did not respond)/,
+        )
+        expect(await database.write('run', (writer) => writer.load('result_entry', COLUMNS, rows(10)))).toBe(
+          10,
+        )
+        expect(await database.get('select count(*) as count from result_entry')).toEqual({ count: 10 })
+      })
+    })
+  })
+
+  test('a watch of revisions listens again when its connection is lost, and says when it sees nothing', async () => {
+    await cluster.createDatabase('watched')
+    const proxy = await PausableProxy.start(cluster.port)
+    const change = (database: Database) =>
+      database.write('catalogue', (writer) => bumpRevision(writer, 'catalogue'))
+    await withDatabase(cluster.url('watched', proxy.port), async (database) => {
+      const watch = await RevisionWatch.start(database)
+      const sees = (count: number) =>
+        until(() => (watch.current.catalogue.number === count ? true : undefined))
+      for (let count = 1; count <= 3; count++) {
+        const listening = `from pg_stat_activity where datname = 'watched' and application_name = 'mahi-follower'`
+        await until(async () =>
+          (await cluster.query(`select pid ${listening}`)).length === 1 ? true : undefined,
+        )
+        await cluster.query(`select pg_terminate_backend(pid) ${listening}`)
+        await change(database)
+        await sees(count)
+      }
+      let blind = 0
+      watch.onStale(() => blind++)
+      proxy.pause()
+      await until(() => (blind > 0 ? true : undefined))
+      await withDatabase(cluster.url('watched'), change)
+      proxy.resume()
+      await sees(4)
+      await watch.stop()
+    })
+  })
+
+  test('a command reports what is wrong with the server in one line', async () => {
+    const complain = async (DATABASE_URL: string) => {
+      const outcome = await new InstallationHere().run(['migrate'], { environment: { DATABASE_URL } })
+      expect([outcome.code, outcome.stdout]).toEqual([1, ''])
+      return outcome.stderr
+    }
+    const proxy = await PausableProxy.start(cluster.port)
+    proxy.pause()
+    const own = await Cluster.start()
+    onTestFinished(() => own.remove())
+    await own.query(`create user visitor password 'right'`)
+    await own.query('create database crowded connection limit 0')
+    await own.requirePasswords()
+    const as = (user: string) => own.url('postgres').replace('mahi@', `${user}@`)
+    for (const [url, message] of [
+      [cluster.url('postgres', proxy.port), /did not respond in time\. Is the server running\?\n$/],
+      [cluster.url('postgres', 1), /did not respond \(ECONNREFUSED\)/],
+      [`${cluster.url('postgres')}?sslmode=require`, /does not support TLS/],
+      [own.url('absent'), /does not exist\. Create the database/],
+      [as('visitor:wrong'), /visitor:\*{3}@\S+ rejected the user or the password/],
+      [as('nobody:right'), /rejected the user or the password/],
+      [as('visitor'), /requires a password/],
+      [as('visitor:right'), /visitor:\*{3}@\S+ does not let this user create or read tables/],
+      [as('visitor:right').replace('/postgres', '/crowded'), /has no free connection/],
+      [`${as('mahi')}?options=-c%20search_path%3Dabsent`, /has no schema of that name/],
+    ] as const)
+      expect(await complain(url)).toMatch(new RegExp(`^postgres://[^\\n]*${message.source}`))
+  })
+})

@@ -1,0 +1,64 @@
+import { createHash } from 'node:crypto'
+import { once } from 'node:events'
+import { createServer, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { onTestFinished } from 'vitest'
+import { mirrorOccupations } from '../../src/remote/mirror.ts'
+import { createSource } from '../../src/remote/source.ts'
+import { InstallationHere } from './command-here.ts'
+
+type Answer = (response: ServerResponse, path: string) => void
+
+/** A service that responds to every request in the same way; returns its URL. */
+export async function serveHostile(answer: Answer): Promise<string> {
+  const server = createServer((request, response) => {
+    response.on('error', () => undefined)
+    answer(response, request.url ?? '')
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  onTestFinished(() => {
+    server.close()
+    server.closeAllConnections()
+  })
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+}
+
+/** Sends text as a snapshot, with the headers of one unless told otherwise. */
+export function sendSnapshot(
+  response: ServerResponse,
+  text: string,
+  headers: Readonly<Record<string, string | undefined>> = {},
+): void {
+  const digest = createHash('sha256').update(text).digest('base64')
+  const all = {
+    'content-type': 'application/x-ndjson',
+    etag: 'W/"1-x"',
+    'delta-token': 'token',
+    'catalogue-revision': '1',
+    'total-count': String(text.split('\n').length - 1),
+    'ndjson-digest': `sha-256=:${digest}:`,
+    ...headers,
+  }
+  for (const [name, value] of Object.entries(all)) if (value !== undefined) response.setHeader(name, value)
+  response.end(text)
+}
+
+const line = (code: string) =>
+  JSON.stringify({ occupationCode: code, lastUpdatedDate: '2026-01-01T00:00:00.000Z' })
+export const GOOD = `${line('A')}\n${line('B')}\n`
+
+/** A folder with a copy of a good service, which then becomes another. */
+export async function makeCopy() {
+  const mahi = new InstallationHere()
+  let answer: Answer = (response) => sendSnapshot(response, GOOD)
+  const url = await serveHostile((response, path) => answer(response, path))
+  const folder = join(mahi.folder, 'copy')
+  const mirror = (full = false) =>
+    mirrorOccupations({ url, folder, full, source: createSource(url, undefined) })
+  await mirror()
+  const become = (other: Answer) => {
+    answer = other
+  }
+  return { mahi, folder, url, mirror, become, copy: () => mahi.read('copy/occupations.ndjson') }
+}
