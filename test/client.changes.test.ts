@@ -47,6 +47,18 @@ test('a snapshot and then every change keep a copy', async () => {
   expect((await client.occupations.changes({ since: snapshot.delta, limit: 1 })).changes).toHaveLength(1)
 })
 
+test('a copy in memory continues by the changes alone, deletions included', async () => {
+  const { client, service, front } = await startClient(['A', 'B'])
+  const earlier = await client.occupations.copy()
+  await service.import([record('B', 'New')], { replace: true })
+  front.received.length = 0
+  const copy = await client.occupations.copy(earlier)
+  expect([...copy.records.values()]).toMatchObject([record('B', 'New')])
+  expect(copy).not.toHaveProperty('notice')
+  expect(front.received.map(({ url }) => url.split('?')[0])).toEqual(['/v1/occupations/changes'])
+  expect([...earlier.records.keys()]).toEqual(['A', 'B'])
+})
+
 test('a token that is no longer valid is a problem with status 410', async () => {
   const { client } = await startClient(['A'])
   await expect(client.occupations.changes({ since: 'x' })).rejects.toMatchObject({

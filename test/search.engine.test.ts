@@ -240,6 +240,24 @@ describe('a coding', () => {
     expect(unsure.group?.code).toBeTypeOf('string')
   })
 
+  test('has the group of which it is certain: the major group of similar occupations of two minor groups', () => {
+    const records = ['Early', 'Music', 'Dance', 'Adult', 'Chess', 'Art'].map((titleEnglish, at) => ({
+      occupationCode: `T${at}`,
+      titleEnglish: `${titleEnglish} Teacher`,
+      minorGroups: [
+        {
+          minorGroupRelationType: 'Primary',
+          minorGroup: {
+            code: at < 3 ? '11' : '12',
+            majorGroups: [{ majorGroupRelationType: 'Primary', majorGroup: { code: '1' } }],
+          },
+        },
+      ],
+    }))
+    expect(codeTitle(searchIn(records), { title: 'teacher' }).group?.code).toBe('1')
+    expect(codeTitle(searchIn(records.slice(0, 3)), { title: 'teacher' }).group?.code).toBe('11')
+  })
+
   test('has neither a code nor a group for words that nothing in the catalogue has', () => {
     expect(codeTitle(search, { id: '1', title: 'zzzzqq' })).toEqual({ id: '1', certainty: 0, candidates: [] })
     // A rank alone is no occupation.
