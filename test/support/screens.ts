@@ -6,10 +6,3 @@ export const SCREENS = (['light', 'dark'] as const).flatMap((colorScheme) =>
     viewport: { width, height: 800 },
   })),
 )
-
-export type Screen = (typeof SCREENS)[number]
-
-/** The narrowest and the widest, for journeys over many pages: a single page is tested on all screens. */
-export const JOURNEY_SCREENS = SCREENS.filter(
-  ({ name }) => name === 'light, 320 px' || name === 'dark, 1920 px',
-)
