@@ -251,19 +251,21 @@ describe('a coding', () => {
   })
 
   test('has the group of which it is certain: the major group of similar occupations of two minor groups', () => {
-    const records = ['Early', 'Music', 'Dance', 'Adult', 'Chess', 'Art'].map((titleEnglish, at) => ({
-      occupationCode: `T${at}`,
-      titleEnglish: `${titleEnglish} Teacher`,
-      minorGroups: [
-        {
-          minorGroupRelationType: 'Primary',
-          minorGroup: {
-            code: at < 3 ? '11' : '12',
-            majorGroups: [{ majorGroupRelationType: 'Primary', majorGroup: { code: '1' } }],
+    const records = ['Early', 'Music', 'Dance', 'Adult', 'Chess', 'Art'].map(
+      (titleEnglish, at): OccupationRecord => ({
+        occupationCode: `T${at}`,
+        titleEnglish: `${titleEnglish} Teacher`,
+        minorGroups: [
+          {
+            minorGroupRelationType: 'Primary',
+            minorGroup: {
+              code: at < 3 ? '11' : '12',
+              majorGroups: [{ majorGroupRelationType: 'Primary', majorGroup: { code: '1' } }],
+            },
           },
-        },
-      ],
-    }))
+        ],
+      }),
+    )
     expect(codeTitle(searchIn(records), { title: 'teacher' }).group?.code).toBe('1')
     expect(codeTitle(searchIn(records.slice(0, 3)), { title: 'teacher' }).group?.code).toBe('11')
   })
