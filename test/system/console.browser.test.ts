@@ -3,7 +3,6 @@ import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { chromiumPath, startBrowser } from '../support/browser.ts'
 import { ConsoleService } from '../support/console.ts'
-import { SCREENS } from '../support/screens.ts'
 
 const GROUP = {
   code: 'M1',
@@ -39,8 +38,8 @@ const RECORDS = [
   { occupationCode: 'A3', titleEnglish: 'Gardener', descriptionEnglish: 'Grows plants.', minorGroups },
 ]
 
-// On the narrowest screen, where the most is hidden: `console.pages` has each page on all screens.
-const [screen] = SCREENS
+// The narrowest screen, where the most is hidden.
+const screen = { viewport: { width: 320, height: 800 } }
 
 describe.skipIf(chromiumPath === undefined)('the console in a browser', () => {
   let browser: Browser
