@@ -47,6 +47,42 @@ test('a snapshot and then every change keep a copy', async () => {
   expect((await client.occupations.changes({ since: snapshot.delta, limit: 1 })).changes).toHaveLength(1)
 })
 
+test('a copy in memory continues by the changes alone, deletions included', async () => {
+  const { client, service, front } = await startClient(['A', 'B'])
+  const earlier = await client.occupations.copy()
+  await service.import([record('B', 'New')], { replace: true })
+  front.received.length = 0
+  const copy = await client.occupations.copy(earlier)
+  expect([...copy.records.values()]).toMatchObject([record('B', 'New')])
+  expect(copy).not.toHaveProperty('notice')
+  expect(front.received.map(({ url }) => url.split('?')[0])).toEqual(['/v1/occupations/changes'])
+  expect([...earlier.records.keys()]).toEqual(['A', 'B'])
+})
+
+test('a 200 that is not a page of changes is an error, not a catalogue without changes', async () => {
+  const good = { changes: [], totalCount: 0, resultsCount: 0, revision: 1, delta: 'd' }
+  const removal = { change: 'removed', occupationCode: 'A' }
+  const ask = (body: unknown, headers: Record<string, string> = { etag: 'W/"c1-x"' }) =>
+    createClient({
+      baseUrl: 'http://service.example',
+      fetch: async () => Response.json(body, { headers }),
+    }).occupations.changes()
+  expect(await ask(good)).toEqual(good)
+  for (const bad of [
+    [],
+    { ...good, changes: undefined, resultsCount: undefined },
+    { ...good, totalCount: -1 },
+    { ...good, revision: undefined },
+    { ...good, resultsCount: 1 },
+    { ...good, delta: undefined },
+    { ...good, next: 'n' },
+    { ...good, changes: [{ ...removal, record: {} }], resultsCount: 1 },
+    { ...good, changes: [{ change: 'updated', occupationCode: 'A' }], resultsCount: 1 },
+  ])
+    await expect(ask(bad), JSON.stringify(bad)).rejects.toMatchObject({ kind: 'unreadable' })
+  await expect(ask(good, {})).rejects.toMatchObject({ kind: 'unreadable' })
+})
+
 test('a token that is no longer valid is a problem with status 410', async () => {
   const { client } = await startClient(['A'])
   await expect(client.occupations.changes({ since: 'x' })).rejects.toMatchObject({

@@ -1,14 +1,11 @@
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
-import { setFlagsFromString } from 'node:v8'
-import { runInNewContext } from 'node:vm'
 import { describe, expect, test, vi } from 'vitest'
 import { SCOPES, type Scope } from '../src/api/access/principal.ts'
 import { Api, ApiProblem } from '../src/console/api.ts'
 import { Sessions } from '../src/console/sessions.ts'
 import { ConsoleService, describeForm, tokenOf } from './support/console.ts'
 import { Service } from './support/service.ts'
-import { startWorker } from './support/submission-worker.ts'
 
 const LONG = 'x'.repeat(10_000)
 /** Still longer than any parameter, but not too long for a URL. */
@@ -262,39 +259,6 @@ describe('a browser that leaves', () => {
     await expect.poll(() => readUse('uploads')).toBe(0)
     expect(console.service.log.join('')).not.toContain('a page of the console failed')
   })
-})
-
-test('findings of files with the longest header rows take no memory once they are shown', async () => {
-  const console = await ConsoleService.start({ RATE_LIMIT_SUBMISSIONS: 'off' })
-  await startWorker(console.service.database, ['sdr'])
-  const cookie = await console.signIn()
-  const { key } = await console.service.createKey({ scopes: SCOPES, eids: ['1001'] })
-  const call = (method: 'PUT' | 'POST' | 'GET', url: string, payload?: string, type = 'application/json') =>
-    console.service.request({
-      method,
-      url: `/v1/submissions${url}`,
-      headers: { 'x-api-key': key, eid: '1001', ...(payload !== undefined && { 'content-type': type }) },
-      ...(payload !== undefined && { payload }),
-    })
-  const { submissionToken: token } = (await call('POST', '', '{"returnId":"202512"}')).json()
-  setFlagsFromString('--expose-gc')
-  const collect = runInNewContext('gc') as () => void
-  const used: number[] = []
-  for (let round = 0; round < 4; round++) {
-    const cells = Array.from({ length: 200_000 }, (_, index) => (round * 200_000 + index).toString(36))
-    await call('PUT', `/${token}/files/learners`, `${cells.join()},localId\n1,2\n`, 'text/csv')
-    const { runId } = (await call('POST', `/${token}/validation-runs`)).json()
-    await expect
-      .poll(async () => (await call('GET', `/${token}/validation-runs/${runId}`)).json())
-      .toMatchObject({ status: 'Processed' })
-    const url = `/console/submissions/${token}/findings/records?file=Learner`
-    const page = await console.service.app.inject({ url, headers: { host: 'localhost', cookie } })
-    expect([page.statusCode, page.body.includes('class="grid cards"')]).toEqual([200, true])
-    collect()
-    used.push(process.memoryUsage().heapUsed)
-  }
-  // Each header row is 1 MB, and 10 MB as a list of names.
-  expect((used.at(-1) ?? 0) - (used[1] ?? 0)).toBeLessThan(10 * 2 ** 20)
 })
 
 test('the log of viewed findings names only organisations that the caller may see', async () => {

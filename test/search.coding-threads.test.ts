@@ -1,5 +1,3 @@
-import { setFlagsFromString } from 'node:v8'
-import { runInNewContext } from 'node:vm'
 import { expect, onTestFinished, test } from 'vitest'
 import { CodingThreads } from '../src/catalogue/search/coding-threads.ts'
 import { toSearchDocument } from '../src/catalogue/search/documents.ts'
@@ -8,14 +6,12 @@ import { codeTitle } from '../src/engines/finding/coding.ts'
 import { openIndex, packIndex } from '../src/engines/finding/index-file.ts'
 import { OccupationSearch } from '../src/engines/finding/search.ts'
 import { createBudgets } from '../src/foundation/budget/budgets.ts'
-import { untilHolds } from './support/command.ts'
 
 const RECORDS = [
   { occupationCode: 'A1', titleEnglish: 'Primary School Teacher' },
   { occupationCode: 'B2', titleEnglish: 'Truck Driver' },
 ]
 const stays = () => false
-const MB = 2 ** 20
 
 function makeIndex(revision: string) {
   const documents = RECORDS.map((record) => toSearchDocument(record, []))
@@ -63,21 +59,4 @@ test('a thread that fails ends its lists, and the next list has another one', as
   await expect(threads.code(broken, items, 'a', stays)).rejects.toThrow('the index cannot be opened')
   const [coding] = await threads.code(makeIndex('1'), items, 'a', stays)
   expect(coding?.candidates[0]).toMatchObject({ occupationCode: 'A1' })
-})
-
-test('no thread keeps the memory of a replaced index', async () => {
-  const threads = start()
-  const packed = new Uint8Array(makeIndex('0').memory)
-  setFlagsFromString('--expose-gc')
-  const collectGarbage = runInNewContext('gc') as () => void
-  const before = process.memoryUsage.rss()
-  for (let revision = 1; revision <= 20; revision++) {
-    const memory = new SharedArrayBuffer(16 * MB)
-    new Uint8Array(memory).fill(1).set(packed)
-    await threads.code({ revision: String(revision), memory }, [{ title: 'teacher' }], 'a', stays)
-  }
-  await untilHolds(() => {
-    collectGarbage()
-    expect(process.memoryUsage.rss() - before).toBeLessThan(100 * MB)
-  })
 })

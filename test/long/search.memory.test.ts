@@ -1,15 +1,21 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { importOccupations } from '../../src/catalogue/import/import.ts'
 import { IndexRefused, runBuild } from '../../src/catalogue/search/build-process.ts'
+import { CodingThreads } from '../../src/catalogue/search/coding-threads.ts'
+import { toSearchDocument } from '../../src/catalogue/search/documents.ts'
 import { readIndexState, storeIndex } from '../../src/catalogue/search/index-store.ts'
 import { LiveIndex } from '../../src/catalogue/search/live-index.ts'
 import { buildIndex } from '../../src/engines/finding/index.ts'
+import { packIndex } from '../../src/engines/finding/index-file.ts'
+import { createBudgets } from '../../src/foundation/budget/budgets.ts'
 import { openDatabase } from '../../src/foundation/database/open.ts'
 import { readRevisions } from '../../src/foundation/database/revisions.ts'
-import { Installation } from '../support/command.ts'
+import { Installation, untilHolds } from '../support/command.ts'
 import { findRealData } from '../support/real-data.ts'
 import { temporaryDatabaseUrl } from '../support/temporary.ts'
 import { whenSearchable } from '../support/when-searchable.ts'
@@ -105,3 +111,22 @@ function readMemory(pid: number): number {
   const [, kilobytes] = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8')) ?? []
   return Number(kilobytes) * 1024
 }
+
+test('no thread keeps the memory of a replaced index', async () => {
+  const threads = new CodingThreads(createBudgets(1).codings)
+  onTestFinished(() => threads.close())
+  const documents = [toSearchDocument({ occupationCode: 'A1', titleEnglish: 'Teacher' }, [])]
+  const packed = new Uint8Array(packIndex(buildIndex(documents, { revision: '0' })))
+  setFlagsFromString('--expose-gc')
+  const collectGarbage = runInNewContext('gc') as () => void
+  const before = process.memoryUsage.rss()
+  for (let revision = 1; revision <= 20; revision++) {
+    const memory = new SharedArrayBuffer(16 * MB)
+    new Uint8Array(memory).fill(1).set(packed)
+    await threads.code({ revision: String(revision), memory }, [{ title: 'teacher' }], 'a', () => false)
+  }
+  await untilHolds(() => {
+    collectGarbage()
+    expect(process.memoryUsage.rss() - before).toBeLessThan(100 * MB)
+  })
+})

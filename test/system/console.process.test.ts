@@ -33,7 +33,7 @@ describe.skipIf(chromiumPath === undefined)('a return from its first file to its
             .locator(`input[name="${name}"]`)
             .setInputFiles({ name: `${name}.csv`, mimeType: 'text/csv', buffer: Buffer.from(text) })
         await page.getByRole('button', { name: 'Send the files' }).click()
-        if (options.javaScriptEnabled) return await page.waitForURL(/\/findings\?/, { timeout: 60_000 })
+        if (options.javaScriptEnabled) return await page.waitForURL(/\/findings\?/)
         await page.getByRole('status').filter({ hasText: 'have arrived' }).waitFor()
         await page.getByRole('button', { name: 'Check the files' }).click()
         const findings = page.getByRole('link', { name: 'See the findings' })
@@ -44,7 +44,7 @@ describe.skipIf(chromiumPath === undefined)('a return from its first file to its
               if (await refresh.isVisible()) await refresh.click()
               return await findings.isVisible()
             },
-            { timeout: 60_000, interval: 500 },
+            { interval: 500 },
           )
           .toBe(true)
         await findings.click()

@@ -1,6 +1,5 @@
-import { existsSync, readFileSync, statSync } from 'node:fs'
+import { existsSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { parse } from 'csv-parse/sync'
 import { expect, test } from 'vitest'
 import { InstallationHere } from '../support/command-here.ts'
@@ -32,33 +31,6 @@ async function serveRecords(count: number) {
     truth: () => installation.catalogue(),
   }
 }
-
-test('mirror killed at any moment leaves a complete copy, and the next run goes on', async () => {
-  const { installation, url, environment, mirror, copy, truth } = await serveRecords(3000)
-  await mirror()
-  let before = copy()
-  for (let round = 0; round < 6; round++) {
-    installation.write(
-      'next.ndjson',
-      ndjson(Array.from({ length: 2500 }, (_, number) => record(number + round, `Round ${round}`))),
-    )
-    await installation.runJson(['occupations', 'import', 'next.ndjson', '--replace'])
-    const after = await truth()
-
-    const command = installation.start(['mirror', url, 'copy'], { environment })
-    const path = join(installation.folder, 'copy', 'occupations.ndjson.part')
-    // Somewhere between the start of the process and its end, further on in each round.
-    for (let waited = 0; waited < 5000 && !existsSync(path) && command.child.exitCode === null; waited += 5)
-      await sleep(5)
-    await sleep(round * 5)
-    command.kill('SIGKILL')
-    await command.ended
-    expect([before, after]).toContain(copy())
-    before = copy()
-  }
-  expect(await mirror()).toMatchObject({ code: 0 })
-  expect(copy()).toBe(await truth())
-}, 120_000)
 
 test('mirror writes JSON and CSV that hold the same records, and its check agrees', async () => {
   const { installation, mirror, copy } = await serveRecords(250)
@@ -255,16 +227,4 @@ test('a fetch of findings replaces a file as a whole, and a failed one writes no
     code: 1,
     stderr: expect.stringContaining('".." is not a valid token, code or name'),
   })
-})
-
-test('two mirrors in one folder do not mix: the second says who is at work', async () => {
-  const { installation, url, environment } = await serveRecords(2000)
-  const started = [1, 2].map(() => installation.start(['mirror', url, 'copy'], { environment }))
-  const runs = await Promise.all(started.map(({ ended }) => ended))
-  const failed = runs.filter(({ code }) => code !== 0)
-  for (const { stderr } of failed) expect(stderr).toContain('Another process is mirroring into this folder')
-  expect(runs.length - failed.length).toBeGreaterThan(0)
-  expect(
-    readFileSync(join(installation.folder, 'copy', 'occupations.ndjson'), 'utf8').split('\n'),
-  ).toHaveLength(2001)
 })

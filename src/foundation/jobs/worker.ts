@@ -108,6 +108,8 @@ export async function takeOne(
 ): Promise<boolean> {
   // A claimed job without a handler would stay leased.
   const handled = kinds.filter((kind) => handlers[kind] !== undefined)
+  // PostgreSQL refuses an empty list.
+  if (handled.length === 0) return false
   const job = await claim(database, randomBytes(9).toString('base64url'), handled)
   outage.worked()
   const handler = job === undefined ? undefined : handlers[job.kind]

@@ -6,14 +6,14 @@ import { promisify } from 'node:util'
 import { constants, gzipSync } from 'node:zlib'
 import { build } from 'esbuild'
 import { expect, test } from 'vitest'
-import { buildClient } from '../client/build.ts'
-import { Front } from '../client/test/front.ts'
-import { Service } from './support/service.ts'
-import { temporaryFolder } from './support/temporary.ts'
+import { buildClient } from '../../client/build.ts'
+import { Front } from '../../client/test/front.ts'
+import { Service } from '../support/service.ts'
+import { temporaryFolder } from '../support/temporary.ts'
 
 const run = promisify(execFile)
-const CLIENT = fileURLToPath(new URL('../client/', import.meta.url))
-const TSC = fileURLToPath(new URL('../node_modules/typescript/bin/tsc', import.meta.url))
+const CLIENT = fileURLToPath(new URL('../../client/', import.meta.url))
+const TSC = fileURLToPath(new URL('../../node_modules/typescript/bin/tsc', import.meta.url))
 
 const { outputFiles } = await build({
   entryPoints: [`${CLIENT}src/index.ts`],
@@ -185,11 +185,11 @@ createClient({ baseUrl: 'https://example.org', apiKey: 'a', token: 'b' })
     writeFileSync(join(folder, file), `${examples[index]?.[1]}export {}\n`)
   writeFileSync(join(folder, 'around.d.ts'), AROUND_EXAMPLES)
   symlinkSync(
-    fileURLToPath(new URL('../node_modules/@types', import.meta.url)),
+    fileURLToPath(new URL('../../node_modules/@types', import.meta.url)),
     join(folder, 'node_modules', '@types'),
   )
   symlinkSync(
-    fileURLToPath(new URL('../node_modules/undici-types', import.meta.url)),
+    fileURLToPath(new URL('../../node_modules/undici-types', import.meta.url)),
     join(folder, 'node_modules', 'undici-types'),
   )
   const strict = ['--noEmit', '--strict', '--module', 'nodenext', '--exactOptionalPropertyTypes']

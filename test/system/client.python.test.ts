@@ -4,14 +4,14 @@ import { createServer } from 'node:http'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
-import { generateModule } from '../clients/python/generate.ts'
-import { Installation } from './support/command.ts'
-import { InstallationHere } from './support/command-here.ts'
-import { listenOn } from './support/connection.ts'
-import { testWhere } from './support/test-where.ts'
+import { generateModule } from '../../clients/python/generate.ts'
+import { Installation } from '../support/command.ts'
+import { InstallationHere } from '../support/command-here.ts'
+import { listenOn } from '../support/connection.ts'
+import { testWhere } from '../support/test-where.ts'
 
-const CLIENT = fileURLToPath(new URL('../clients/python/', import.meta.url))
-const SAMPLES = fileURLToPath(new URL('../samples/sdr/', import.meta.url))
+const CLIENT = fileURLToPath(new URL('../../clients/python/', import.meta.url))
+const SAMPLES = fileURLToPath(new URL('../../samples/sdr/', import.meta.url))
 const readme = readFileSync(join(CLIENT, 'README.md'), 'utf8')
 const [, submitting = ''] = [...readme.matchAll(/^```python\n(.*?)^```/gms)].map(([, block = '']) => block)
 
@@ -87,7 +87,7 @@ testPython(
 testPython('walks, streams, encodes and refuses as the service does', async () => {
   const mahi = new Installation()
   await mahi.fill(
-    readFileSync(new URL('../samples/occupations.ndjson', import.meta.url), 'utf8')
+    readFileSync(new URL('../../samples/occupations.ndjson', import.meta.url), 'utf8')
       .trim()
       .split('\n')
       .map((line) => JSON.parse(line)),

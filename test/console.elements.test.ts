@@ -1,0 +1,208 @@
+import { globSync, readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { gzipSync } from 'node:zlib'
+import { describe, expect, test } from 'vitest'
+import { html, renderDocument } from '../src/console/html.ts'
+import { renderPage } from '../src/console/layout.ts'
+import { summarise } from '../src/console/rules.ts'
+import { Table } from '../src/console/table.ts'
+import { Until } from '../src/console/time.ts'
+import { writeZoned } from '../src/foundation/text/zoned-time.ts'
+import { ConsoleService } from './support/console.ts'
+
+async function start() {
+  const console = await ConsoleService.start()
+  return { console, service: console.service, cookie: await console.signIn() }
+}
+
+test('a period that ends at midnight is shown with its last day, in its own zone', () => {
+  const show = (at: string, zone?: string) =>
+    renderDocument(html`<${Until} at=${at} zone=${zone} />`).replaceAll(/<.*?>/g, '').trim()
+  expect(show('2026-12-21T00:00:00.000Z')).toBe('20 Dec 2026')
+  expect(show('2026-12-20T11:00:00.000Z', 'Pacific/Auckland')).toBe('20 Dec 2026')
+  expect(show('2027-01-31T17:00:00.000Z')).toBe('31 Jan 2027, 17:00 UTC')
+})
+
+test('the form of a return shows an instant on the clocks of a zone, with the offset of its day', () => {
+  expect(writeZoned(Date.parse('2026-12-31T11:00:00.000Z'), 'Pacific/Auckland')).toBe(
+    '2027-01-01T00:00:00+13:00',
+  )
+  expect(writeZoned(Date.parse('2026-06-30T12:00:00.000Z'), 'Pacific/Auckland')).toBe(
+    '2026-07-01T00:00:00+12:00',
+  )
+  expect(writeZoned(Date.parse('2026-01-31T17:00:00.000Z'), 'America/St_Johns')).toBe(
+    '2026-01-31T13:30:00-03:30',
+  )
+  expect(writeZoned(Date.parse('2026-01-31T17:00:00.000Z'), 'UTC')).toBe('2026-01-31T17:00:00+00:00')
+})
+
+test('a page with an occupation of O*NET attributes its data, and no other does', () => {
+  const show = (code: string) =>
+    renderPage({ title: 'Page', path: '' }, html`<a href=${`/console/occupations/${code}`}>One</a>`)
+  expect(show('11-1011.00')).toContain('CC BY 4.0')
+  expect(show('A0101')).not.toContain('O*NET')
+})
+
+test('the cells of a table of cards have the names of their columns', () => {
+  const columns = ['Code', { name: 'Records', number: true }, { name: 'Open', hidden: true }]
+  const table = renderDocument(html`<${Table} class="cards" label="Codes" columns=${columns}>
+    ${['A', 'B'].map((code) => html`<tr><th>${code}</th>${[1].map((each) => html`<td>${each}</td>`)}<td>go</td></tr>`)}
+  <//>`)
+  expect(table.match(/<tr><th>.*?<\/tr>/g)).toEqual([
+    '<tr><th>A</th><td data-label="Records">1</td><td>go</td></tr>',
+    '<tr><th>B</th><td data-label="Records">1</td><td>go</td></tr>',
+  ])
+})
+
+test('a message without the values of a record keeps the pattern that a value must have', () => {
+  expect(summarise('sourceOfFunding is "{value}", but must have the form [0-9]{2}.')).toBe(
+    'sourceOfFunding is …, but must have the form [0-9]{2}.',
+  )
+})
+
+test('every class that a page names has a style', () => {
+  const folder = fileURLToPath(new URL('../src/console/', import.meta.url))
+  const pages = globSync('**/*.ts', { cwd: folder }).map((name) => readFileSync(join(folder, name), 'utf8'))
+  const named = pages
+    .flatMap((page) => [...page.matchAll(/class="([^"]+)"/g)])
+    .flatMap(([, names = '']) => names.split(' '))
+  const styles = readFileSync(join(folder, 'public/console.css'), 'utf8')
+  const styled = new Set(Array.from(styles.matchAll(/\.([a-z][\w-]*)/g), ([, name]) => name))
+  expect(named.length).toBeGreaterThan(100)
+  expect(named.filter((name) => !styled.has(name))).toEqual([])
+})
+
+test('all scripts together are at most 15 KB, compressed', () => {
+  const folder = new URL('../src/console/public/', import.meta.url)
+  const scripts = readdirSync(folder).filter((name) => name.endsWith('.js'))
+  const sizes = scripts.map((name) => gzipSync(readFileSync(new URL(name, folder))).length)
+  expect(sizes.length).toBeGreaterThan(2)
+  expect(sizes.reduce((sum, size) => sum + size)).toBeLessThanOrEqual(15_000)
+})
+
+describe('what other people have written', () => {
+  const hostile = `<img src=x onerror="document.title='broken'"><script>document.title='broken'</script>"'\u202e\u2066`
+  /** Opens a page, and expects that nothing of what is hostile is an element or a link in it. */
+  async function openPage({ service, cookie }: Awaited<ReturnType<typeof start>>, path: string) {
+    const { statusCode, body } = await service.app.inject({
+      url: `/console${path}`,
+      headers: { cookie, host: 'localhost' },
+    })
+    expect(statusCode, path).toBe(200)
+    expect(body, path).not.toMatch(/<img|<script>|<b>|<i>|href="javascript/)
+    return body
+  }
+
+  test('in a record becomes no element', async () => {
+    const started = await start()
+    const { service, console } = started
+    const list = [hostile]
+    await service.import([
+      {
+        occupationCode: '<b>A1</b>',
+        titleEnglish: hostile,
+        titleMaori: hostile,
+        altJobTitlesEnglish: list,
+        altJobTitlesMaori: list,
+        descriptionEnglish: hostile,
+        descriptionMaori: hostile,
+        kaupapaDescriptionEnglish: hostile,
+        kaupapaDescriptionMaori: hostile,
+        detailedWorkActivitiesEnglish: list,
+        detailedWorkActivitiesMaori: list,
+        trainingDuration: hostile,
+        lifeOnTheJobEnglish: list,
+        lifeOnTheJobMaori: list,
+        entryRequirements: {
+          entrySummaryEnglish: hostile,
+          entrySummaryMaori: hostile,
+          entryInSchoolEnglish: hostile,
+          entryInSchoolMaori: hostile,
+          entryYouNeedEnglish: list,
+          entryYouNeedMaori: list,
+          entryYouMayNeedEnglish: list,
+          entryYouMayNeedMaori: list,
+        },
+        minorGroups: [
+          {
+            minorGroupRelationType: 'Primary',
+            minorGroup: {
+              code: '<i>M</i>',
+              nameEnglish: hostile,
+              majorGroups: [
+                {
+                  majorGroupRelationType: 'Primary',
+                  majorGroup: { code: '<i>G</i>', nameEnglish: hostile },
+                },
+              ],
+            },
+          },
+        ],
+        registrationAuthority: {
+          nameEnglish: hostile,
+          nameMaori: hostile,
+          email: hostile,
+          telephone: hostile,
+          websiteUrl: "javascript:document.title='broken'",
+        },
+      },
+    ])
+    await console.whenSearchable()
+    const code = encodeURIComponent('<b>A1</b>')
+    const words = encodeURIComponent('<img src=x')
+    expect(await openPage(started, `/occupations/${code}`)).toContain('&lt;img src=x')
+    for (const path of [
+      '/occupations',
+      `/occupations?q=${words}`,
+      '/changes/1',
+      `/compare?code=${code},${words}`,
+      `/rules?q=${words}`,
+    ])
+      await openPage(started, path)
+  })
+
+  test('in a finding becomes no element', async () => {
+    const started = await start()
+    const entry = {
+      localId: hostile,
+      errorCode: '<b>E1</b>',
+      errorDescription: hostile,
+      errorType: 'Error',
+      fileType: 'Learner',
+      courseCode: hostile,
+      studentId: hostile,
+      recordText: hostile,
+    }
+    await started.service.publish([entry], { token: 'hostile-submission' })
+    for (const view of ['', '/codes', '/learners', '/records'])
+      await openPage(started, `/submissions/hostile-submission/findings${view}`)
+  })
+})
+
+test('of very many findings, a page shows some, the most frequent codes first, and counts all', async () => {
+  const { service, cookie } = await start()
+  const findings = Array.from({ length: 300 }, (_, index) => ({
+    localId: `L${index}`,
+    errorCode: `E${index % 200}`,
+    errorType: index % 3 === 0 ? 'Warning' : 'Error',
+    fileType: 'Learner',
+    studentId: `S${index % 100}`,
+  }))
+  await service.publish(findings, { token: 'many-findings' })
+  const open = async (path: string) => {
+    const url = `/console/submissions/many-findings/findings${path}`
+    const { body } = await service.app.inject({ url, headers: { cookie, host: 'localhost' } })
+    return { body, text: body.replaceAll(/<[^>]*>/g, ''), rows: body.split('<tr').length - 2 }
+  }
+  expect((await open('')).text).toContain('200 errors')
+  const first = await open('/records')
+  expect(first.rows).toBe(25)
+  expect(first.body).not.toContain('L299')
+  expect((await open('/records?page=12')).body).toContain('L299')
+  const filtered = await open('/records?student=S7')
+  expect([filtered.rows, filtered.text]).toEqual([3, expect.stringMatching(/3 findings with these filters/)])
+  const codes = await open('/codes')
+  expect([codes.rows, codes.text]).toEqual([25, expect.stringContaining('Show 175 more codes')])
+  expect(codes.text).not.toContain('E150')
+})

@@ -1,0 +1,156 @@
+import type { Mutation } from './mutation.ts'
+
+const ENGINE = 'test/search.engine.test.ts'
+const COPY = 'test/mirror.copy.test.ts'
+const LIES = 'test/mirror.lies.test.ts'
+const OCCUPATIONS = 'test/client.occupations.test.ts'
+const RESULTS = 'test/client.results.test.ts'
+const RETRIES = 'test/system/client.retries.test.ts'
+
+export default [
+  // Ranking
+  {
+    fault: 'a title that resembles the query has no advantage over another name',
+    file: 'src/engines/finding/bonuses.ts',
+    text: 'const TITLE_SIMILARITY = 2.2',
+    replacement: 'const TITLE_SIMILARITY = 0',
+    test: ENGINE,
+  },
+  {
+    fault: 'a letter with a macron is another letter',
+    file: 'src/engines/finding/fold.ts',
+    text: "return word.normalize('NFKD').replace(DROPPED, '')",
+    replacement: "return word.normalize('NFC')",
+    test: ENGINE,
+  },
+  {
+    fault: 'a doubled vowel is not a vowel with a macron',
+    file: 'src/engines/finding/fold.ts',
+    text: "return word.replace(/([aeiou])\\1+/g, '$1')",
+    replacement: 'return word',
+    test: ENGINE,
+  },
+  {
+    fault: 'a plural in -ies has no singular',
+    file: 'src/engines/finding/stem.ts',
+    text: "if (word.length > 4 && word.endsWith('ies'))",
+    replacement: "if (word.length > 40 && word.endsWith('ies'))",
+    test: ENGINE,
+  },
+  // Codings
+  {
+    fault: 'a code is given that is more likely wrong than right',
+    file: 'src/engines/finding/coding.ts',
+    text: 'const code = certainty >= CERTAIN ?',
+    replacement: 'const code = certainty >= CERTAIN / 5 ?',
+    test: ENGINE,
+  },
+  {
+    fault: 'a group is given that is less certain than the group above it',
+    file: 'src/engines/finding/coding.ts',
+    text: 'minors.certainty >= CERTAIN) return minors',
+    replacement: 'minors.certainty >= 0) return minors',
+    test: ENGINE,
+  },
+  {
+    fault: 'a confirmed name has no more weight than another name',
+    file: 'src/engines/finding/bonuses.ts',
+    text: 'const CONFIRMED_BONUS = 9',
+    replacement: 'const CONFIRMED_BONUS = 1',
+    test: ENGINE,
+  },
+  {
+    fault: 'a title with an unknown word is as certain as one without',
+    file: 'src/engines/finding/familiarity.ts',
+    text: 'if (unknown.length === 0) return () => 1',
+    replacement: 'if (unknown.length < 9) return () => 1',
+    test: ENGINE,
+  },
+  // The mirror
+  {
+    fault: 'a mirror accepts a snapshot that does not match its digest',
+    file: 'src/remote/mirror.ts',
+    text: '  if (digest !== snapshot.digest)\n',
+    replacement: "  if (digest === '')\n",
+    test: LIES,
+  },
+  {
+    fault: 'a mirror accepts changes that do not match the digest',
+    file: 'src/remote/mirror.ts',
+    text: 'if (copy.digest !== digest) throw wrong()',
+    replacement: "if (digest === '') throw wrong()",
+    test: LIES,
+  },
+  {
+    fault: 'a mirror replaces its copy before it has compared the new one',
+    file: 'src/remote/mirror.ts',
+    text: '  assertDigest(snapshot, staged.digest)\n  const { outputs = {} } = before ?? {}\n  await commitCopy(folder, before, { url, token, revision, ...staged, outputs })\n',
+    replacement:
+      '  const { outputs = {} } = before ?? {}\n  await commitCopy(folder, before, { url, token, revision, ...staged, outputs })\n  assertDigest(snapshot, staged.digest)\n',
+    test: LIES,
+  },
+  {
+    fault: 'a mirror continues from a copy that somebody has changed',
+    file: 'src/remote/mirror.ts',
+    text: 'if ((await digestFile(path)) !== state.digest) throw damaged()',
+    replacement: "if ((await digestFile(path)) === '') throw damaged()",
+    test: COPY,
+  },
+  {
+    fault: 'a mirror keeps a deleted record',
+    file: 'src/remote/differences.ts',
+    text: '      if (text !== undefined) yield { code, text }\n    } else {',
+    replacement: '      yield text === undefined ? line : { code, text }\n    } else {',
+    test: COPY,
+  },
+  // The client
+  {
+    fault: 'a copy in memory keeps a deleted record',
+    file: 'client/src/occupation-changes.ts',
+    text: 'if (record === undefined) changed.delete(occupationCode)',
+    replacement: "if (record === undefined) changed.delete('')",
+    test: 'test/client.changes.test.ts',
+  },
+  {
+    fault: 'a retry does not wait for the seconds of Retry-After',
+    file: 'client/src/retry.ts',
+    text: 'return Number.isNaN(seconds) ? undefined : Math.max(0, seconds)',
+    replacement: 'return Number.isNaN(seconds) ? undefined : Math.min(0, seconds)',
+    test: RETRIES,
+  },
+  {
+    fault: 'a stream that breaks off ends as if it were whole',
+    file: 'client/src/lines.ts',
+    text: "if (count !== totalCount || rest !== '') {",
+    replacement: 'if (count > totalCount) {',
+    test: RESULTS,
+  },
+  {
+    fault: 'a reader of all records stops after the first page',
+    file: 'client/src/occupations.ts',
+    text: '    } while (cursor !== undefined)\n',
+    replacement: '    } while (cursor !== undefined && query?.cursor === cursor)\n',
+    test: OCCUPATIONS,
+  },
+  {
+    fault: 'a page of another run continues the run that is being read',
+    file: 'client/src/validation-results.ts',
+    text: 'if (page > 1 && answeredRun !== run) {',
+    replacement: 'if (page > 1 && answer === undefined) {',
+    test: RESULTS,
+  },
+  {
+    fault: 'a page of changes with fewer changes than it announces is whole',
+    file: 'client/src/page.ts',
+    text: 'if (resultsCount !== changes.length)',
+    replacement: 'if (changes.length > 1e9)',
+    test: 'test/client.changes.test.ts',
+  },
+  {
+    fault: 'an abort does not end what waits for its signal',
+    file: 'client/src/abort.ts',
+    text: 'for (const each of added) each()',
+    replacement: 'for (const each of [...added].slice(1)) each()',
+    test: 'test/client.abort.test.ts',
+  },
+] satisfies Mutation[]
