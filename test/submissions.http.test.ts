@@ -335,20 +335,6 @@ test('If-None-Match stores a file only if there is none yet', async () => {
   expect((await ask('GET', `/submissions/${token}/files/people`)).text).toBe(PEOPLE)
 })
 
-test('a batch that changes nothing leaves a file as it was, and the next batch possible', async () => {
-  const { ask, create, put } = await start()
-  const token = await create()
-  await put(token, 'people', PEOPLE)
-  const remove = (file: string, localId: string) =>
-    ask('DELETE', `/submissions/${token}/records/${file}`, { payload: { content: [{ localId }] } })
-  const unknown = ['No record of this file has this localId.']
-  for (const file of ['people', 'people', 'groups'])
-    expect((await remove(file, '99')).body.content).toEqual([{ localId: '99', errors: unknown }])
-  expect((await ask('GET', `/submissions/${token}/files/people`)).text).toBe(PEOPLE)
-  expect((await ask('GET', `/submissions/${token}/files/groups`)).status).toBe(404)
-  expect((await remove('people', '1')).body.content).toEqual([{ localId: '1', errors: [] }])
-})
-
 test('a caller without the scope, the EID or the token gets a 401 that says so from every operation', async () => {
   const { service, ask, create, put } = await start()
   const COVERED = 'This key covers organisations 1001 and 1002'
@@ -611,24 +597,6 @@ describe('uploads that stall', () => {
   })
 })
 
-test('a batch reads a file as the check does, although its header contains commas', async () => {
-  const { ask, create, put } = await start()
-  const token = await create()
-  await put(token, 'people', 'localId;id;note (a, b, c, d)\nL1;A1;x\nL2;A2;"y, z"\n')
-  const records = `/submissions/${token}/records/people`
-  const deleted = await ask('DELETE', records, { payload: { content: [{ localId: 'L1' }] } })
-  expect(deleted.body.content).toEqual([{ localId: 'L1', errors: [] }])
-  await ask('POST', records, { payload: { content: [{ localId: 'L3', id: 'A3', group: 'G1' }] } })
-  const { text } = await ask('GET', `/submissions/${token}/files/people`)
-  expect(text).toBe('localId;id;note (a, b, c, d);group\nL2;A2;"y, z";\nL3;A3;;G1\n')
-  // The digits of every number stay.
-  const payload = '{"content":[{"localId":"L4","id":9007199254740993,"group":0.12345678901234567891}]}'
-  await ask('POST', records, { payload, headers: { 'content-type': 'application/json' } })
-  expect((await ask('GET', `/submissions/${token}/files/people`)).text).toContain(
-    'L4;9007199254740993;;0.12345678901234567891',
-  )
-})
-
 test('a file that looks like another one is stored as the check reads it, so that batches do too', async () => {
   const { ask, create, put } = await start()
   const token = await create()
@@ -661,38 +629,5 @@ test('JSON that is nested too deeply is a fault of what was sent', async () => {
       const { status, body } = await ask('POST', records, { payload, headers: json })
       expect([status, body.detail]).toEqual([400, 'The body is nested more than 100 levels deep.'])
     }
-  }
-})
-
-test('fields with the names of inherited properties are those of their records only', async () => {
-  const { ask, create, put } = await start()
-  const token = await create()
-  const names = Object.getOwnPropertyNames(Object.prototype)
-  const own = names.map((name) => `${JSON.stringify(name)}:${JSON.stringify(`own ${name}`)}`).join()
-  const path = `/submissions/${token}/files/people`
-  const batch = `{"content":[{"localId":"L1",${own}},{"localId":"L2"}]}`
-  const send = () =>
-    ask('POST', `/submissions/${token}/records/people`, {
-      payload: batch,
-      headers: { 'content-type': 'application/json' },
-    })
-  for (const [content, type] of [
-    ['localId\nL0\n', 'text/csv'],
-    ['{"localId":"L0"}\n', 'application/x-ndjson'],
-    [`localId,${names.join()}\nL0,${names.map(() => '').join()}\n`, 'text/csv'],
-  ] as const) {
-    expect((await put(token, 'people', content, { 'content-type': type })).status).toBe(200)
-    expect((await send()).status).toBe(200)
-    const csv = (await ask('GET', path, { headers: { accept: 'text/csv' } })).text
-    const [header = '', ...rows] = csv.trimEnd().split(/\r?\n/)
-    expect(header.split(',').toSorted()).toEqual(['localId', ...names].toSorted())
-    expect(rows.map((row) => row.replace(/,+$/, ''))).toEqual([
-      'L0',
-      header.replaceAll(/[^,]+/g, (name) => (name === 'localId' ? 'L1' : `own ${name}`)),
-      'L2',
-    ])
-    const ndjson = (await ask('GET', path, { headers: { accept: 'application/x-ndjson' } })).text
-    const records = parseLines(ndjson)
-    expect(records.map((record) => Object.keys(record).length)).toEqual([1, names.length + 1, 1])
   }
 })
