@@ -269,30 +269,15 @@ test('bad uploads and batches are refused with the right problem', async () => {
       { detail: 'The definition has no such file. Its files are …/files/people, …/files/groups.' },
     ],
     [415, () => put(token, 'people', PEOPLE, { 'content-type': 'application/pdf' }), {}],
-    [415, () => put(token, 'people', PEOPLE, { 'content-encoding': 'br' }), {}],
     [400, () => put(token, 'people', `${PEOPLE}4,A4,G1,20\n`, { 'content-digest': digest }), {}],
-    [400, () => put(token, 'people', PEOPLE, { 'content-digest': 'md5=:AAAA:' }), {}],
-    [
-      400,
-      () => put(token, 'people', gzipSync(PEOPLE).subarray(0, 30), { 'content-encoding': 'gzip' }),
-      { errorCode: 'GM1' },
-    ],
     [413, () => put(token, 'people', gzipSync(big), { 'content-encoding': 'gzip' }), {}],
     [413, () => put(token, 'people', big), {}],
-    [412, () => put(token, 'people', PEOPLE, { 'if-match': '"other"' }), {}],
     [400, () => put(token, 'people', PEOPLE, { 'content-range': 'bytes 0-9/100' }), {}],
-    [
-      415,
-      () => put(token, 'people', Buffer.from('%PDF-1.7 and so on')),
-      { detail: 'people: The file is a PDF document, not text.' },
-    ],
     [
       400,
       () => ask('POST', `${at}/records/people`, { payload: { content: [{ id: 'A' }] } }),
       { errorCode: 'CV1' },
     ],
-    [400, () => ask('POST', `${at}/records/people`, { payload: { content: [] } }), { errorCode: 'CV1' }],
-    [400, () => ask('POST', `${at}/records/people`, { payload: { records: [] } }), { errorCode: 'CV1' }],
     [
       400,
       () =>
@@ -301,22 +286,11 @@ test('bad uploads and batches are refused with the right problem', async () => {
         }),
       { errorCode: 'MP1' },
     ],
-    [
-      415,
-      () =>
-        ask('POST', `${at}/records/people`, {
-          payload: 'a=b',
-          headers: { 'content-type': 'application/x-www-form-urlencoded' },
-        }),
-      {},
-    ],
     [404, () => ask('GET', `${at}/files/people`), {}],
     [404, () => ask('GET', `${at}/validation-runs/1`), {}],
     [400, () => ask('GET', `${at}/validation-runs/x`), {}],
     [422, () => ask('POST', '/submissions', { payload: { returnId: '202604', definition: 'none' } }), {}],
     [422, () => ask('POST', '/submissions', { payload: { returnId: 'X' } }), {}],
-    [400, () => ask('POST', '/submissions', { payload: {} }), {}],
-    [400, () => ask('POST', '/submissions', { payload: { returnId: '202604', type: 'Half' } }), {}],
   ]
   for (const [status, asking, members] of cases) {
     const { status: got, body } = await asking()
@@ -555,10 +529,6 @@ test('a run whose findings take too many bytes says everywhere that they are par
     expect([headers['found-count'], headers['total-count']]).toEqual(['1010', String(run.totalCount)])
   }
   expect((await ask('GET', base)).body.totalCount).toBe(run.totalCount)
-  // All findings are stored again: the comparison cannot know which of them are new.
-  await put(token, 'people', 'localId,id,group,age\n1,,,20\n')
-  expect((await validate(token)).partial).toBeUndefined()
-  expect((await ask('GET', `${base}/changes?from=1`)).body).toMatchObject({ partial: true })
 })
 
 describe('uploads that stall', () => {
