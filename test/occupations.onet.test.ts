@@ -1,7 +1,8 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { beforeEach, describe, expect, test } from 'vitest'
-import { type OnetOptions, readOnet } from '../src/catalogue/onet/import.ts'
+import { describeSource, type OnetOptions, readOnet } from '../src/catalogue/onet/import.ts'
+import { readReleaseNumber } from '../src/catalogue/onet/release.ts'
 import { findSingular, isPlural } from '../src/catalogue/onet/titles.ts'
 import type { OccupationRecord } from '../src/catalogue/records/schema.ts'
 import { InputRefused } from '../src/foundation/faults/faults.ts'
@@ -190,6 +191,16 @@ describe('an O*NET release becomes records', () => {
         undefined,
         2,
       ),
+    )
+  })
+
+  test('and the attribution names the release, its source and its licence in one sentence', async () => {
+    await writeRelease()
+    expect(describeSource(await readReleaseNumber(folder))).toContain('from the O*NET Database by')
+    await writeFile(join(folder, 'Read Me.txt'), 'O*NET 31.2 Database\nMay 2031 Release\n')
+    expect(describeSource(await readReleaseNumber(folder))).toBe(
+      'These records include information from the O*NET 31.2 Database by the U.S. Department of Labor, Employment ' +
+        'and Training Administration (USDOL/ETA), used under the CC BY 4.0 license and modified.',
     )
   })
 

@@ -63,6 +63,15 @@ test('every list of findings refuses a page past its last one with PR2', async (
     ])
 })
 
+test('only new findings are those that the earlier run did not have', async () => {
+  const { publish, ask } = await start()
+  await publish([finding(1, { cause: 'one' }), finding(2, { cause: 'one' })])
+  await publish([finding(2, { cause: 'one' }), finding(3, { cause: 'one' }), finding(4, { cause: 'two' })])
+  const fresh = await ask('findings?newSince=1&Filter.Cause=one')
+  expect(fresh.body.results.map(({ line }: PublishedFinding) => line)).toEqual([3])
+  expect((await ask('findings?newSince=9')).status).toBe(404)
+})
+
 test.each([{}, { ENCRYPTION_KEYS: `k1:${Buffer.alloc(32, 1).toString('base64')}` }])(
   'learners are counted, also where they are encrypted: %o',
   async (settings) => {
