@@ -173,6 +173,11 @@ test.each([
     'archive.zip is not a ZIP archive, or is damaged: pack it again.',
   ],
   [
+    'two files of one kind',
+    () => pack({ 'learners.csv': LEARNERS, 'learners.ndjson': '{}' }),
+    /^archive\.zip\/learners\.\w+ is Learners, and so is archive\.zip\/learners\.\w+; name one of them\.$/,
+  ],
+  [
     'a password',
     async () => encrypt(await pack({ 'learners.csv': LEARNERS })),
     'archive.zip/learners.csv is encrypted: unpack it first.',
