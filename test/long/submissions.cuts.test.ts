@@ -16,7 +16,8 @@ import { engine } from '../support/temporary.ts'
 const KILLS = Number(process.env.MAHI_TEST_KILLS ?? '6')
 const SEED = Number(process.env.MAHI_TEST_SEED ?? '1')
 const LONG = { timeout: 120_000 + KILLS * 20_000 }
-if (KILLS < 200) process.stderr.write(`REDUCED: ${KILLS} kills instead of 200: npm run test:long -- cuts makes them all\n`)
+if (KILLS < 200)
+  process.stderr.write(`REDUCED: ${KILLS} kills instead of 200: npm run test:long -- cuts makes them all\n`)
 
 /** Records of a file that is uploaded, and of one that is validated. */
 const UPLOADED = 60_000
