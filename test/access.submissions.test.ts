@@ -1,11 +1,13 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { purgeNow } from '../src/submissions/retention/purge.ts'
-import { marksIn } from './support/organisation-model.ts'
 import { cases } from './support/properties.ts'
 import { Service } from './support/service.ts'
 import { makeSmallDefinition } from './support/small-definition.ts'
 import { startWorker } from './support/submission-worker.ts'
+
+/** Everything in a text that a mark has been put into. */
+const marksIn = (text: string): readonly string[] => text.match(/zq\d+zq/g) ?? []
 
 const EIDS = ['7001', '70011', 'Org-a'] as const
 

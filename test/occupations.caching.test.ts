@@ -1,18 +1,13 @@
-import { execFile } from 'node:child_process'
-import { writeFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { setImmediate as takeTurn } from 'node:timers/promises'
-import { promisify } from 'node:util'
 import { brotliDecompressSync, gunzipSync } from 'node:zlib'
 import type { LightMyRequestResponse } from 'fastify'
 import { expect, test } from 'vitest'
 import { importOccupations } from '../src/catalogue/import/import.ts'
 import type { SourceRecord } from '../src/engines/records/source-record.ts'
-import { ask, askPage, get, type OccupationPage } from './support/catalogue.ts'
+import { ask, get, type OccupationPage } from './support/catalogue.ts'
 import { untilHolds } from './support/command.ts'
 import { assertDescribed } from './support/contract.ts'
 import { Service } from './support/service.ts'
-import { temporaryDatabaseUrl, temporaryFolder } from './support/temporary.ts'
 
 const recordsOf = (...list: readonly string[]) => list.map((occupationCode) => ({ occupationCode }))
 const etagOf = async (service: Service, url: string) => String((await ask(service, url)).headers.etag)
@@ -77,11 +72,6 @@ test('a page has a weak ETag that names its query, however the query is written'
   ]
   const etags = await Promise.all(others.map((query) => etagOf(service, `/v1/occupations${query}`)))
   expect(new Set([etag, ...etags]).size).toBe(others.length + 1)
-})
-
-test('the order and repetition of codes and fields do not change a query', async () => {
-  const service = await Service.start()
-  await service.import(recordsOf('A', 'B', 'C'))
   for (const [one, other] of [
     ['Filter.Codes=A,B', 'Filter.Codes=B,A,B'],
     ['Fields=titleEnglish,titleMaori', 'Fields=titleMaori,titleEnglish,titleMaori'],
@@ -113,18 +103,6 @@ test('the ETag changes only with the catalogue', async () => {
   await service.publish([{ localId: '1' }])
   await service.createKey({})
   expect(await now()).toBe(seen.at(-1))
-})
-
-test('the ETag is the same for every encoding', async () => {
-  const service = await Service.start()
-  await service.import(LONG)
-
-  const etag = await etagOf(service, '/v1/occupations')
-  for (const encoding of ['br', 'gzip', 'identity']) {
-    const response = await get(service, '/v1/occupations', { 'accept-encoding': encoding })
-    expect(response.headers.etag).toBe(etag)
-    expect((await head(service, '/v1/occupations', { 'accept-encoding': encoding })).headers.etag).toBe(etag)
-  }
 })
 
 test('If-None-Match with the ETag of the page, in any form and any list, is answered 304', async () => {
@@ -184,27 +162,6 @@ test('If-None-Match with anything else is answered with the page', async () => {
   }
 })
 
-test('a page that has changed is sent again to a caller with the ETag of before', async () => {
-  const service = await Service.start()
-  await service.import(recordsOf('A'))
-  const before = await etagOf(service, '/v1/occupations')
-  await service.import(recordsOf('B'))
-
-  const response = await get(service, '/v1/occupations', { 'if-none-match': before })
-  expect(response.statusCode).toBe(200)
-  expect(response.json()).toHaveProperty('totalCount', 2)
-})
-
-test('a page is private with a key', async () => {
-  const service = await Service.start()
-
-  for (const url of ['/v1/occupations', '/v1/occupations?Cursor=A']) {
-    const { headers } = await get(service, url)
-    expect(headers['cache-control']).toBe('private, no-cache')
-    expect(headers.vary).toBe('accept-encoding')
-  }
-})
-
 test('a page of a public catalogue can be kept by anyone for a minute', async () => {
   const service = await Service.start({ OCCUPATIONS_ACCESS: 'public' })
   await service.import(recordsOf('A'))
@@ -242,24 +199,15 @@ test('a page is sent in an encoding that the caller accepts, brotli before gzip'
   expect(plain.headers).not.toHaveProperty('content-encoding')
 
   for (const [header, encoding] of [
-    ['br', 'br'],
     ['gzip', 'gzip'],
-    ['gzip, br', 'br'],
     ['gzip, deflate, br, zstd', 'br'],
     ['BR', 'br'],
     ['*', 'br'],
     ['gzip;q=1.0, br;q=0.5', 'gzip'],
-    ['br;q=0, gzip', 'gzip'],
     ['br;q=0.000, *', 'gzip'],
-    ['gzip;q=0, *;q=0.1', 'br'],
-    ['br;q=0, gzip;q=0', undefined],
     ['*;q=0', undefined],
-    ['identity', undefined],
-    ['identity;q=0, *;q=0', undefined],
     ['identity, br;q=0.1', undefined],
-    ['deflate', undefined],
     ['zstd', undefined],
-    ['', undefined],
     ['nonsense;;q', undefined],
   ] as const) {
     const response = await get(service, '/v1/occupations', { 'accept-encoding': header })
@@ -268,23 +216,17 @@ test('a page is sent in an encoding that the caller accepts, brotli before gzip'
     expect(response.headers['content-type']).toBe('application/json; charset=utf-8')
     expect(response.headers.vary).toBe('accept-encoding')
     expect(decode(response), header).toBe(plain.body)
+    expect(response.headers.etag).toBe(plain.headers.etag)
     if (encoding !== undefined) expect(response.rawPayload.length).toBeLessThan(plain.rawPayload.length)
   }
-})
-
-test('a short page is not compressed', async () => {
-  const service = await Service.start()
-  await service.import(recordsOf('A'))
-
-  const response = await get(service, '/v1/occupations', { 'accept-encoding': 'br, gzip' })
-  expect(response.headers).not.toHaveProperty('content-encoding')
-  expect(response.headers.vary).toBe('accept-encoding')
 })
 
 test('a service that keeps no pages compresses them all the same, and answers 304', async () => {
   const service = await Service.start({ PAGE_CACHE_MB: '0' })
   await service.import(LONG)
 
+  const short = await get(service, '/v1/occupations?Limit=1', { 'accept-encoding': 'br, gzip' })
+  expect(short.headers).not.toHaveProperty('content-encoding')
   const response = await get(service, '/v1/occupations', { 'accept-encoding': 'br, gzip' })
   expect(response.headers['content-encoding']).toBe('br')
   expect(JSON.parse(decode(response))).toHaveProperty('totalCount', LONG.length)
@@ -292,34 +234,6 @@ test('a service that keeps no pages compresses them all the same, and answers 30
   expect((await get(service, '/v1/occupations', { 'if-none-match': etag })).statusCode).toBe(304)
   await service.import(recordsOf('Z'))
   expect((await get(service, '/v1/occupations', { 'if-none-match': etag })).statusCode).toBe(200)
-})
-
-test('an import of another process shows without a restart', async () => {
-  const url = temporaryDatabaseUrl()
-  const service = await Service.start({}, url)
-  await service.import(recordsOf('A'))
-  const before = await etagOf(service, '/v1/occupations')
-  const window = '/v1/occupations?Filter.LastUpdatedAfter=2020-01-01T00:00:00Z'
-  expect(await askPage(service, window)).toHaveProperty('totalCount', 1)
-
-  const file = join(temporaryFolder(), 'more.ndjson')
-  writeFileSync(file, '{"occupationCode":"B"}\n{"occupationCode":"C"}\n')
-  const program = new URL('../bin/mahi.js', import.meta.url).pathname
-  const { stdout } = await promisify(execFile)(
-    process.execPath,
-    [program, 'occupations', 'import', file, '--json'],
-    {
-      env: { PATH: process.env.PATH, DATABASE_URL: url },
-    },
-  )
-  expect(JSON.parse(stdout)).toMatchObject({ created: 2 })
-
-  await untilHolds(async () => {
-    const response = await get(service, '/v1/occupations', { 'if-none-match': before })
-    expect(response.statusCode).toBe(200)
-    expect(response.json()).toHaveProperty('totalCount', 3)
-  })
-  expect(await askPage(service, window)).toHaveProperty('totalCount', 3)
 })
 
 test('each page is of one version of the catalogue while imports run', async () => {

@@ -181,19 +181,13 @@ test.each([
     'items[1].occupationCode is "Z9", which the catalogue does not have.',
   ],
   [{ title: 'Truck\ndriver', occupationCode: 'B2' }, 400, 'items[1].title'],
-  [{ title: 'Truck\u0000driver', occupationCode: 'B2' }, 400, 'items[1].title'],
-  [{ title: 'Trucker', occupationCode: ' ' }, 400, 'items[1].occupationCode must not be blank'],
-  [{ title: 'k\ufffdhu', occupationCode: 'B2' }, 400, 'items[1].title has U+FFFD in "k\ufffdhu"'],
   [{ title: 'M?ori teacher', occupationCode: 'B2' }, 400, 'items[1].title has a question mark in "M?ori"'],
   [
     { title: 'kÄ“hu', occupationCode: 'B2' },
     400,
     'it was probably "kēhu". Send it as UTF-8. Nothing was stored.',
   ],
-  [{ title: ' \u00a0', occupationCode: 'B2' }, 400, 'items[1].title'],
   [{ title: 'KINDY  TEACHER', occupationCode: 'B2' }, 400, 'items[1].title is the title of items[0] again'],
-  [{ title: 'x'.repeat(301), occupationCode: 'B2' }, 400, 'items[1].title'],
-  [{ title: 'Trucker', code: 'B2' }, 400, 'items[1] has the unknown field "code"'],
 ])('%j is refused, and nothing of its request is stored', async (item, status, detail) => {
   const { reviewer } = await start()
   const registry = await reviewer('registry')

@@ -1,7 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import type { CountedMajorGroup, CountedMinorGroup } from '../src/catalogue/groups/schema.ts'
-import { primaryGroups } from '../src/foundation/database/migrations/0007-primary-groups.ts'
 import { openDatabase } from '../src/foundation/database/open.ts'
 import { ask, askPage, contents, MAJOR_CODES, MINOR_CODES, type SampleRecord } from './support/catalogue.ts'
 import { cases } from './support/properties.ts'
@@ -34,6 +33,8 @@ const RECORDS = [
 
 test('the groups come with their names, texts, relations and counts', async () => {
   const service = await Service.start()
+  const empty = { majorGroups: [], minorGroups: [] }
+  expect((await service.get('/v1/occupation-groups')).json()).toEqual(empty)
   await service.import(RECORDS)
   const response = await service.get('/v1/occupation-groups')
   const { majorGroups: _, ...texts } = GROUP
@@ -61,22 +62,9 @@ test('the groups come with their names, texts, relations and counts', async () =
     majorGroups: [],
     minorGroups: [minor],
   })
-})
-
-test('a group that no record belongs to is 404 with similar codes', async () => {
-  const service = await Service.start()
-  await service.import(RECORDS)
-  const response = await service.get('/v1/occupation-groups/12')
-  expect(response.statusCode).toBe(404)
-  expect(response.json()).toMatchObject({
-    title: 'No such group',
-    similarCodes: expect.arrayContaining(['11', '1']),
-  })
-})
-
-test('an empty catalogue has no groups', async () => {
-  const service = await Service.start()
-  expect((await service.get('/v1/occupation-groups')).json()).toEqual({ majorGroups: [], minorGroups: [] })
+  const none = await service.get('/v1/occupation-groups/12')
+  expect([none.statusCode, none.json().title]).toEqual([404, 'No such group'])
+  expect(none.json().similarCodes).toEqual(expect.arrayContaining(['11', '1']))
 })
 
 test('more groups than are read at a time all come, in order', async () => {
@@ -146,44 +134,6 @@ test('counts and filters by group equal plain counts, whatever is imported', asy
     }),
     cases(12, 4),
   )
-})
-
-test('a catalogue from before Primary groups were counted is counted by the migration', async () => {
-  const service = await Service.start()
-  const primary = (minorGroup: object) => [{ minorGroupRelationType: 'Primary', minorGroup }]
-  const above = [{ majorGroupRelationType: 'Primary', majorGroup: { code: 'Ā' } }]
-  await service.import([
-    ...RECORDS,
-    { occupationCode: 'D', minorGroups: primary({ code: 'a "b" \\c', majorGroups: above }) },
-    { occupationCode: 'E', minorGroups: primary({ code: 'x' }) },
-    { occupationCode: 'F', minorGroups: primary({ nameEnglish: 'No code', majorGroups: above }) },
-  ])
-  await service.import([{ occupationCode: 'E' }])
-  const before = await service.database.all('select major, minor, total from occupation_filter order by 1, 2')
-  const { database } = service
-  await database.write('catalogue', async (writer) => {
-    const isPrimary = `(substr(major, 1, 1) = '\u0001' or substr(minor, 1, 1) = '\u0001')`
-    for (const table of ['occupation_posting', 'occupation_date']) {
-      const filters = `select id from occupation_filter where ${isPrimary}`
-      await writer.run(`delete from ${table} where filter in (${filters})`)
-    }
-    await writer.run(`delete from occupation_filter where ${isPrimary}`)
-    for (const table of ['occupation', 'occupation_past']) {
-      const rows = await writer.all<{ code: string; filters: string }>(`select code, filters from ${table}`)
-      for (const { code, filters } of rows) {
-        const kept = (JSON.parse(filters) as string[][]).filter((pair) => !pair.join('').includes('\u0001'))
-        await writer.run(`update ${table} set filters = $1 where code = $2`, [JSON.stringify(kept), code])
-      }
-    }
-    for (const statement of primaryGroups.statements(writer.dialect)) await writer.run(statement)
-  })
-  await readState(database)
-  expect(await database.all('select major, minor, total from occupation_filter order by 1, 2')).toEqual(
-    before,
-  )
-  // What the migration wrote into the records is what an import takes away again.
-  await service.import([{ occupationCode: 'A' }], { replace: true })
-  await readState(database)
 })
 
 test('groups are rendered once for a revision, also without a page cache', async () => {

@@ -8,10 +8,7 @@ import {
   readStored,
   removeSource,
   storeSearchNames,
-  weighSource,
 } from '../src/catalogue/names/names.ts'
-import { listForms } from '../src/catalogue/onet/titles.ts'
-import { buildIndex, OccupationSearch } from '../src/engines/finding/index.ts'
 import { InstallationHere } from './support/command-here.ts'
 import { openTemporary } from './support/reused-schemas.ts'
 import { sourceOf } from './support/source.ts'
@@ -37,34 +34,25 @@ async function open() {
   return { database, write }
 }
 
-test('each source is added, listed, weighted, replaced and removed alone', async () => {
+test('each source is added, listed, replaced and removed alone', async () => {
   const { database, write } = await open()
   const store = (source: string, texts: Record<string, string[]>, replaces: 'none' | 'source' = 'none') =>
     write((writer) => storeSearchNames(writer, source, named(texts), replaces))
-  expect(await store('Employers', { A1: ['Kindy Teacher'], B2: ['Trucker'] })).toEqual({
-    added: 2,
-    removed: 0,
-  })
+  const first = { A1: ['Kindy Teacher'], B2: ['Trucker'] }
+  expect(await store('Employers', first)).toEqual({ added: 2, removed: 0 })
   expect(await store('Trade', { B2: ['Trucker', 'Teamster'] })).toEqual({ added: 2, removed: 0 })
-  expect(await store('Employers', { B2: ['Trucker', 'Haulier'] })).toEqual({ added: 1, removed: 0 })
-  const sources = () => database.snapshot(listSources)
-  expect(await sources()).toEqual([
-    { source: 'Employers', weight: 1, names: 3, occupations: 2 },
-    { source: 'Trade', weight: 1, names: 2, occupations: 1 },
+  expect(await database.snapshot(listSources)).toMatchObject([
+    { source: 'Employers', names: 2, occupations: 2 },
+    { source: 'Trade', names: 2, occupations: 1 },
   ])
-  expect(await write((writer) => weighSource(writer, 'Trade', 2.5))).toBe(true)
-  expect(await write((writer) => weighSource(writer, 'Trade', 2.5))).toBe(false)
-  // A name of two sources is indexed once, with the larger weight.
-  const all = () => database.snapshot((reader) => readSearchNames(reader, { after: '', upTo: 'Z' }))
-  expect((await all()).map(({ name, weight }) => [name, weight])).toEqual([
-    ['Kindy Teacher', 1],
-    ['Haulier', 1],
-    ['Teamster', 2.5],
-    ['Trucker', 2.5],
-  ])
-  expect(await store('Employers', { B2: ['Haulier'] }, 'source')).toEqual({ added: 0, removed: 2 })
+  const all = async () => {
+    const names = await database.snapshot((reader) => readSearchNames(reader, { after: '', upTo: 'Z' }))
+    return names.map(({ name }) => name)
+  }
+  expect(await all()).toEqual(['Kindy Teacher', 'Teamster', 'Trucker'])
+  expect(await store('Employers', { B2: ['Haulier'] }, 'source')).toEqual({ added: 1, removed: 2 })
   expect(await write((writer) => removeSource(writer, 'Trade'))).toBe(2)
-  expect((await all()).map(({ name }) => name)).toEqual(['Haulier'])
+  expect(await all()).toEqual(['Haulier'])
   await expect(write((writer) => removeSource(writer, 'Employer'))).rejects.toThrow(
     'There is no source "Employer" (did you mean "Employers"?); the sources are "Employers"',
   )
@@ -142,15 +130,6 @@ test('a name for an unknown code and one with a line end are refused by file, li
   expect(await mahi.runJson(['occupations', 'names', 'list'])).toEqual({ sources: [] })
 })
 
-test('a name for a code that was removed names its successors', async () => {
-  const mahi = await new InstallationHere().fill([...RECORDS, { occupationCode: 'C3' }])
-  await mahi.run(['occupations', 'replace', 'B2', '--by', 'C3'])
-  mahi.write('names.csv', 'occupationCode,name\nB2,Trucker\n')
-  expect((await mahi.run([...NAMES, 'names.csv'])).stderr).toContain(
-    'names.csv:2: occupationCode: is "B2", no longer in the catalogue, replaced by "C3"\n',
-  )
-})
-
 test('codes of a workbook are read as their cells show them, and the import says so', async () => {
   const mahi = await new InstallationHere().fill([{ occupationCode: '0110' }])
   const code = { number: 110, format: '0000' }
@@ -160,38 +139,6 @@ test('codes of a workbook are read as their cells show them, and the import says
   expect(stderr).toBe(
     '2 cells were read as the sheet shows them: A2 as 0110, where the sheet holds 110; A3 as 0110, where the sheet holds 110.\nSearch-only names: 2 added, 0 removed.\n',
   )
-  mahi.write(
-    'done.xlsx',
-    makeXlsx({
-      Done: [
-        ['title', 'decision'],
-        ['rig hand', code],
-      ],
-    }),
-  )
-  expect(await mahi.runJson(['occupations', 'codings', 'confirm', 'done.xlsx'])).toMatchObject({
-    titles: { confirmed: 1 },
-    readAsShown: { count: 1, first: [{ cell: 'B2', stored: '110', shown: '0110' }] },
-  })
-})
-
-test.each([
-  ['of the same code', 'B2,Trucker\n'],
-  ['of another code', 'C3,Carpenter\n'],
-])('the refusal counts exactly what --replace deletes, with a name %s in the file', async (_, row) => {
-  const mahi = await new InstallationHere().fill([...RECORDS, { occupationCode: 'C3' }])
-  mahi.write('imported.csv', 'occupationCode,name\nA1,Kindy\nB2,Trucker\n')
-  mahi.write('trade.csv', 'occupationCode,name\nA1,Preschool Hand\nB2,Teamster\nB2,Haulier\n')
-  mahi.write('one.csv', `occupationCode,name\n${row}`)
-  await mahi.run([...NAMES, 'imported.csv'])
-  await mahi.run([...NAMES, '--source', 'Trade', 'trade.csv'])
-  await mahi.run([...NAMES, '--source', 'Employers', 'imported.csv'])
-  const { code, stdout } = await mahi.run([...NAMES, 'one.csv', '--json'])
-  const { faults } = JSON.parse(stdout) as { faults: { message: string }[] }
-  const [, total] =
-    /to delete (\d+) names: \d of "Employers", \d of "Trade"/.exec(faults[0]?.message ?? '') ?? []
-  expect([code, faults]).toEqual([1, [{ message: expect.stringContaining('3 of "Trade"') }]])
-  expect(await mahi.runJson([...NAMES, '--replace', 'one.csv'])).toMatchObject({ removed: Number(total) })
 })
 
 test('repaired names are counted and listed', async () => {
@@ -234,60 +181,8 @@ test('a name that only loses the macrons of the one that it replaces is refused,
   })
 })
 
-test('O*NET titles with an abbreviation are names in both forms, and so is the short title', () => {
-  expect(listForms({ title: 'Chief Operating Officer (COO)', short: 'COO', sources: 1 })).toEqual([
-    'Chief Operating Officer (COO)',
-    'Chief Operating Officer',
-    'COO',
-    'COO',
-  ])
-  expect(listForms({ title: 'Certified Nurses Aide', short: 'CNA', sources: 1 })).toContain('CNA')
-  expect(listForms({ title: 'Clerk (All Other)', sources: 1 })).toEqual(['Clerk (All Other)'])
-})
-
-test('the weight of a name decides between occupations that share its words', () => {
-  const document = (code: string, weight: number) => ({
-    code,
-    names: [
-      { text: `Person ${code}`, language: 'en' as const, field: 'title' as const },
-      { text: 'Dispatch Hand', language: 'en' as const, field: 'searchOnly' as const, weight },
-    ],
-    texts: [],
-    minorGroups: [],
-    majorGroups: [],
-  })
-  const first = (weights: [number, number]) => {
-    const documents = [document('A', weights[0]), document('B', weights[1])]
-    const index = buildIndex(documents, { revision: 'r' })
-    return new OccupationSearch(index).search({ query: 'dispatch hand work', limit: 2 }).results[0]
-      ?.occupationCode
-  }
-  expect([first([1, 4]), first([4, 1])]).toEqual(['B', 'A'])
-})
-
 test('the sample of synonyms can be imported', () => {
   const text = readFileSync(new URL('../samples/synonyms.txt', import.meta.url), 'utf8')
   const lists = readSynonymLines('synonyms.txt', text)
   expect(lists).toContainEqual(['RN', 'registered nurse'])
-  expect(lists).toContainEqual(['acct mgr', 'account manager'])
-  expect(text).toMatch(/^# English abbreviations and trade words/)
-  const search = new OccupationSearch(
-    buildIndex(
-      ['Registered Nurse', 'Account Manager', 'Human Resources Adviser', 'Carpenter'].map((title, at) => ({
-        code: `C${at}`,
-        names: [{ text: title, language: 'en', field: 'title' }],
-        texts: [],
-        minorGroups: [],
-        majorGroups: [],
-      })),
-      { revision: 'r', synonyms: lists },
-    ),
-  )
-  const find = (query: string) => search.search({ query, limit: 1 }).results[0]?.titleEnglish
-  expect(['RN', 'acct mgr', 'HR adviser', 'chippy'].map(find)).toEqual([
-    'Registered Nurse',
-    'Account Manager',
-    'Human Resources Adviser',
-    'Carpenter',
-  ])
 })

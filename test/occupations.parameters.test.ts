@@ -1,21 +1,6 @@
-import fc from 'fast-check'
 import type { LightMyRequestResponse } from 'fastify'
 import { expect, test } from 'vitest'
-import {
-  ask,
-  codes,
-  contents,
-  type Filters,
-  get,
-  listMatches,
-  MAJOR_CODES,
-  MINOR_CODES,
-  type OccupationPage,
-  pageOf,
-  type SampleRecord,
-  writtenBound,
-} from './support/catalogue.ts'
-import { cases, sample } from './support/properties.ts'
+import { ask, get, type OccupationPage } from './support/catalogue.ts'
 import { Service } from './support/service.ts'
 
 const NAMES = [
@@ -65,20 +50,8 @@ test('a Limit that is not a whole number from 1 to 100 is refused, never coerced
   const service = await Service.start()
 
   for (const written of [
-    ...['1e2', '0x10', '0b1', '%2B5', '+5', '%205%20', '5+', '5.0', '5.', '.5', '1,0', '1_0', '5%00', '5%0A'],
-    '0',
-    '-0',
-    '-1',
-    '101',
-    '1000',
-    '256',
-    '65537',
-    '2147483647',
-    '2147483648',
-    '4294967301',
-    '1'.repeat(40),
-    ...['NaN', 'Infinity', '-Infinity', 'null', 'true', 'twenty', '%20', '%D9%A5', '%EF%BC%95', '5;', '5%26'],
-    ...['[5]', '{}', '"5"', '5n', '9007199254740993'],
+    ...['1e2', '0x10', '%2B5', '+5', '%205%20', '5.0', '1_0', '5%00', '5%0A', '0', '-1', '101', '1000'],
+    ...['4294967301', '1'.repeat(40), 'NaN', 'null', 'twenty', '%20', '%D9%A5', '[5]', '"5"'],
   ]) {
     const detail = await refuse(service, `Limit=${written}`)
     expect(detail).toMatch(/^Limit must be a whole number from 1 to 100, not ".+"\.$/s)
@@ -109,15 +82,8 @@ test('an unknown parameter is refused, and the nearest name is suggested', async
 
   for (const [given, name] of [
     ['Limt', 'Limit'],
-    ['limits', 'Limit'],
-    ['cursr', 'Cursor'],
-    ['Filter.MajorGroupCodes', 'Filter.MajorGroupCode'],
     ['Filter_MajorGroupCode', 'Filter.MajorGroupCode'],
-    ['Filter.MinorGroup', 'Filter.MinorGroupCode'],
-    ['filter.majourgroupcode', 'Filter.MajorGroupCode'],
-    ['Filter.LastUpdateAfter', 'Filter.LastUpdatedAfter'],
     ['LastUpdatedBefore', 'Filter.LastUpdatedBefore'],
-    ['Limit%20', 'Limit'],
     ['%EF%BB%BFLimit', 'Limit'],
   ] as const) {
     for (const value of ['', '=', '=5']) {
@@ -218,6 +184,7 @@ test('names match without regard to case, in any order, with empty pairs between
 
   for (const query of [
     'Limit=1&Cursor=B',
+    'Limit=1&Cursor=B&Filter.MajorGroupCode=&Filter.LastUpdatedAfter=',
     'limit=1&cursor=B',
     'CURSOR=B&LIMIT=1',
     '&&lImIt=1&&cUrSoR=B&',
@@ -226,136 +193,4 @@ test('names match without regard to case, in any order, with empty pairs between
     const page = (await ask(service, `/v1/occupations?${query}`)).json<OccupationPage>()
     expect(page).toMatchObject({ currentCursor: 'B', nextCursor: 'C', resultsCount: 1 })
   }
-})
-
-interface Choice {
-  readonly text: string
-  /** What the parameter then asks for; `undefined` where it is wrong. */
-  readonly asks: (Filters & { limit?: number; cursor?: string }) | undefined
-}
-
-const wrong = (...texts: readonly string[]): fc.Arbitrary<Choice> =>
-  fc.constantFrom(...texts).map((text) => ({ text, asks: undefined }))
-const right = <T>(
-  values: fc.Arbitrary<T>,
-  asks: (value: T) => Choice['asks'],
-  write = String as (value: T) => string,
-) =>
-  fc.oneof(
-    { weight: 6, arbitrary: values.map((value): Choice => ({ text: write(value), asks: asks(value) })) },
-    { weight: 1, arbitrary: fc.constant<Choice>({ text: '', asks: {} }) },
-  )
-const mostly = (fine: fc.Arbitrary<Choice>, bad: fc.Arbitrary<Choice>) =>
-  fc.oneof({ weight: 8, arbitrary: fine }, { weight: 1, arbitrary: bad })
-
-const DATES = Array.from({ length: 5 }, (_, index) => Date.parse('2024-05-01T00:00:00Z') + index)
-const badCode = wrong('\u0000', 'a\u0085', 'ā'.repeat(65))
-const badTime = wrong('now', '2024-05-01', '2024-02-30T00:00:00Z', '2024-05-01T00:00:00Z+', ' ')
-const times = writtenBound(fc.constantFrom(...DATES))
-
-/** For each parameter, values that are right or wrong, and what each of them means. */
-const choices: Record<(typeof NAMES)[number], fc.Arbitrary<Choice>> = {
-  Limit: mostly(
-    right(fc.integer({ min: 1, max: 100 }), (limit) => ({ limit })),
-    wrong('0', '101', '1e1', '+5', '5 ', '٥'),
-  ),
-  Cursor: mostly(
-    right(codes, (cursor) => ({ cursor })),
-    badCode,
-  ),
-  'Filter.MajorGroupCode': mostly(
-    right(fc.constantFrom(...MAJOR_CODES), (major) => ({ major })),
-    badCode,
-  ),
-  'Filter.MinorGroupCode': mostly(
-    right(fc.constantFrom(...MINOR_CODES), (minor) => ({ minor })),
-    badCode,
-  ),
-  'Filter.LastUpdatedAfter': mostly(
-    right(
-      times,
-      (after) => ({ after }),
-      ({ text }) => text,
-    ),
-    badTime,
-  ),
-  'Filter.LastUpdatedBefore': mostly(
-    right(
-      times,
-      (before) => ({ before }),
-      ({ text }) => text,
-    ),
-    badTime,
-  ),
-}
-
-const given = fc
-  .subarray([...NAMES])
-  .chain((names) => fc.shuffledSubarray(names, { minLength: names.length }))
-  .chain((names) =>
-    fc.tuple(
-      ...names.map((name) =>
-        fc.record({ name: fc.constant(name), choice: choices[name], noise: fc.infiniteStream(fc.nat(3)) }),
-      ),
-    ),
-  )
-
-/** One of the many ways to write a text in a query; the + of an offset may go unencoded. */
-function encode(text: string, noise: Iterator<number>, isTime = false): string {
-  return [...text]
-    .map((letter) => {
-      const way = noise.next().value
-      if (letter === ' ') return way === 0 ? '+' : '%20'
-      if (letter === '+' && isTime && way === 0) return '+'
-      if (/[A-Za-z0-9.:_~-]/.test(letter) && way !== 0) return letter
-      const bytes = [...Buffer.from(letter)].map((byte) => `%${byte.toString(16).padStart(2, '0')}`)
-      return way === 1 ? bytes.join('').toUpperCase() : bytes.join('')
-    })
-    .join('')
-}
-
-function changeCase(name: string, noise: Iterator<number>): string {
-  return [...name]
-    .map((letter) => (noise.next().value === 0 ? letter.toUpperCase() : letter.toLowerCase()))
-    .join('')
-}
-
-function makeCatalogue(): SampleRecord[] {
-  return sample(fc.tuple(codes, contents), 40)
-    .filter(([code], index, all) => all.findIndex(([other]) => other === code) === index)
-    .map(([occupationCode, content], index) => ({
-      occupationCode,
-      ...content,
-      lastUpdatedDate: new Date(DATES[index % DATES.length] ?? 0).toISOString(),
-    }))
-}
-
-test('any query of known parameters, however it is written, gets its page or a description of its faults', async () => {
-  const service = await Service.start()
-  const records = makeCatalogue()
-  await service.import(records, { keepDates: true })
-  await fc.assert(
-    fc.asyncProperty(given, async (parameters) => {
-      const query = parameters
-        .map(({ name, choice, noise }) => {
-          const isTime = name.startsWith('Filter.LastUpdated')
-          return `${encode(changeCase(name, noise), noise)}=${encode(choice.text, noise, isTime)}`
-        })
-        .join('&')
-      const response = await ask(service, `/v1/occupations?${query}`)
-      const faulty = parameters.filter(({ choice }) => choice.asks === undefined).map(({ name }) => name)
-      if (faulty.length > 0) {
-        const detail = readRefusal(response, query)
-        expect(NAMES.filter((name) => detail.includes(`${name} `)).sort()).toEqual(faulty.sort())
-        return
-      }
-      const asked: NonNullable<Choice['asks']> = Object.assign(
-        {},
-        ...parameters.map(({ choice }) => choice.asks),
-      )
-      expect(response.statusCode, response.body).toBe(200)
-      expect(response.json()).toEqual(pageOf(listMatches(records, asked), asked.limit ?? 20, asked.cursor))
-    }),
-    cases(300),
-  )
 })

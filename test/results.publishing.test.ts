@@ -192,19 +192,9 @@ test('a submission stays with its organisation and its return', async () => {
 
 test('without a token each publish creates a separate submission with an unguessable token', async () => {
   const service = await Service.start()
-  const tokens = new Set<string>()
-  const names = new Set<string>()
-  for (let index = 0; index < 5; index++) {
-    const { submissionToken } = await service.publish(run(`run${index}`, 1))
-    expect(submissionToken).toMatch(/^[A-Za-z0-9_-]{32}$/)
-    tokens.add(submissionToken)
-    const url = `/v1/submissions/${submissionToken}/validation-results`
-    const response = await service.get(url, { eid: '1001' })
-    expect(response.json().results).toEqual(run(`run${index}`, 1))
-    names.add(runOf(String(response.headers.etag)))
-  }
-  // The ETags of different submissions name different runs.
-  expect([tokens.size, names.size]).toEqual([5, 5])
+  const [one, other] = [await service.publish(run('one', 1)), await service.publish(run('other', 1))]
+  for (const { submissionToken } of [one, other]) expect(submissionToken).toMatch(/^[A-Za-z0-9_-]{32}$/)
+  expect(one.submissionToken).not.toBe(other.submissionToken)
 })
 
 test('concurrent publishes of one submission run in sequence: the last one applies completely', async () => {

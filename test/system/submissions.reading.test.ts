@@ -1,5 +1,3 @@
-import { readFileSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
@@ -17,15 +15,9 @@ interface Found {
   readonly line: number
 }
 
-/** A service whose submissions are checked against the small definition, with files in an encoding. */
-async function start(encoding?: string) {
+/** A service whose submissions are checked against the small definition. */
+async function start() {
   const definition = makeSmallDefinition()
-  if (encoding !== undefined) {
-    const descriptor = join(definition, 'datapackage.json')
-    const given = JSON.parse(readFileSync(descriptor, 'utf8'))
-    for (const resource of given.resources) resource.encoding = encoding
-    writeFileSync(descriptor, JSON.stringify(given))
-  }
   const service = await Service.start({ RATE_LIMIT_SUBMISSIONS: 'off', DEFINITIONS: definition })
   const { key } = await service.createKey({ scopes: ALL, eids: ['1001'] })
   const ask = (
@@ -79,21 +71,12 @@ function swap(bytes: Buffer): Buffer {
   return Buffer.from(bytes).swap16()
 }
 
-/** Each character in four bytes. */
-function toUtf32(text: string): Buffer {
-  const codes = [...`\ufeff${text}`].map((each) => each.codePointAt(0) ?? 0)
-  const bytes = Buffer.alloc(codes.length * 4)
-  for (const [index, code] of codes.entries()) bytes.writeUInt32LE(code, index * 4)
-  return bytes
-}
-
 const ENCODINGS: Readonly<Record<string, (text: string) => Buffer>> = {
   'UTF-8': (text) => Buffer.from(text),
   'UTF-8 with a mark': (text) => Buffer.from(`\ufeff${text}`),
   'UTF-16LE': (text) => Buffer.from(`\ufeff${text}`, 'utf16le'),
   'UTF-16BE': (text) => swap(Buffer.from(`\ufeff${text}`, 'utf16le')),
   'UTF-16LE without a mark': (text) => Buffer.from(text, 'utf16le'),
-  'UTF-32': toUtf32,
   'Windows-1252': (text) => Buffer.from(text, 'latin1'),
   'a mixture': (text) => Buffer.concat([Buffer.from(text), Buffer.from('9,caf\xe9,G1,20\n', 'latin1')]),
 }
@@ -178,30 +161,6 @@ test('the response to an upload notes what was guessed, and the file is stored a
   expect(await stored()).toBe(text)
 })
 
-test('an upload is read in the encoding that its definition states, unless its bytes show another', async () => {
-  const { definition, ask, create, put } = await start('shift_jis')
-  const token = await create()
-  const text = 'localId,id,group,age\n1,\u3042,G1,20\n'
-  const bytes = Buffer.from(text.replace('\u3042', '\x82\xa0'), 'latin1')
-  const noted = async (content: Buffer) => (await put(token, content)).json().notes as string[] | undefined
-  const stored = async () => (await ask('GET', `/${token}/files/people`)).body
-  expect(await noted(bytes)).toEqual(['The file was read as shift_jis, as its definition says.'])
-  expect(await stored()).toBe(text)
-  expect(await checkPeople(definition, bytes)).toEqual(await checkPeople(definition, Buffer.from(text)))
-  expect(await noted(Buffer.from(text))).toBeUndefined()
-  expect(await stored()).toBe(text)
-  expect(await noted(Buffer.from(`\ufeff${text}`, 'utf16le'))).toEqual([
-    'The file was read as UTF-16, because it is not UTF-8.',
-  ])
-  expect(await stored()).toBe(text)
-  // The file ends within a character.
-  expect(await noted(bytes.subarray(0, bytes.indexOf(0xa0)))).toEqual([
-    'The file was read as shift_jis, as its definition says.',
-    'Some bytes are no characters in shift_jis; they were replaced by \ufffd. Save the file in this encoding, or in UTF-8, and send it again.',
-  ])
-  expect(await stored()).toBe('localId,id,group,age\n1,\ufffd')
-})
-
 test('the response to an upload says if its first line is not the header of this file', async () => {
   const { create, put } = await start()
   const token = await create()
@@ -221,23 +180,9 @@ test('the response to an upload says if its first line is not the header of this
   expect(await noted('localId,id,group,age\n')).toBe('The file has no records.')
 })
 
-test('batches and conversions know columns in another spelling', async () => {
-  const { ask, create, put } = await start()
-  const token = await create()
-  await put(token, Buffer.from('LOCAL_ID;ID;GROUP;AGE\n1;A1;G1;20\n2;A2;G1;21\n'))
-  const batch = { content: [{ localId: '2', id: 'A9', age: '30' }] }
-  const response = await ask('POST', `/${token}/records/people`, {}, batch)
-  expect(response.json().content).toEqual([{ localId: '2', errors: [] }])
-  expect((await ask('GET', `/${token}/files/people`)).body).toBe(
-    'LOCAL_ID;ID;GROUP;AGE\n1;A1;G1;20\n2;A9;;30\n',
-  )
-  const json = await ask('GET', `/${token}/files/people`, { accept: 'application/x-ndjson' })
-  expect(json.body.split('\n')[0]).toBe('{"localId":"1","id":"A1","group":"G1","age":"20"}')
-})
-
 const LONG = `{"localId":"3","id":"${'x'.repeat(300_000)}"}`
 
-test('faulty lines of NDJSON are stored, and found by each run, also after batches', async () => {
+test('faulty lines of NDJSON are stored, and found by each run', async () => {
   const { service, definition, ask, create, put, validate } = await start()
   await startWorker(service.database, [definition])
   const token = await create()
@@ -262,32 +207,6 @@ test('faulty lines of NDJSON are stored, and found by each run, also after batch
   expect(found.filter(({ errorCode }) => errorCode.endsWith('-record')).map(({ line }) => line)).toEqual([
     2, 4, 5, 6, 7,
   ])
-  await ask('POST', `/${token}/records/people`, {}, { content: [{ localId: '1', id: 'A9', group: 'G1' }] })
-  const after = await validate(token)
-  const records = (each: readonly Found[]) => each.filter(({ errorCode }) => errorCode.endsWith('-record'))
-  const describe = (each: Found) => (each as Found & { errorDescription: string }).errorDescription
-  expect(records(after).map(describe)).toEqual(records(found).map(describe))
-})
-
-test('a batch keeps the bytes of every other record, also if they are not UTF-8', async () => {
-  const { ask, create, put } = await start()
-  const token = await create()
-  const stray = Buffer.from('1,caf\xe9,G1,20\n', 'latin1')
-  const header = Buffer.from('localId,id,group,age\n')
-  const [one, last] = [Buffer.from('2,Māori,G1,20\n'), Buffer.from('3,A3,G1,20\n')]
-  await put(token, Buffer.concat([header, stray, one, last]))
-  const payload = { content: [{ localId: '3', id: 'A4', group: 'G1', age: '21' }] }
-  await ask('POST', `/${token}/records/people`, {}, payload)
-  const { rawPayload } = await ask('GET', `/${token}/files/people`)
-  expect(rawPayload).toEqual(Buffer.concat([header, stray, one, Buffer.from('3,A4,G1,21\n')]))
-
-  const lines = [
-    Buffer.from('{"localId":"1","id":"caf\xe9"}\n', 'latin1'),
-    Buffer.from('{"localId":"2","id":"ā"}\n'),
-  ]
-  await put(token, Buffer.concat(lines), { 'content-type': 'application/x-ndjson' })
-  await ask('DELETE', `/${token}/records/people`, {}, { content: [{ localId: '2' }] })
-  expect((await ask('GET', `/${token}/files/people`)).rawPayload).toEqual(lines[0])
 })
 
 test('a record that cannot be read is not converted to an empty one', async () => {

@@ -2,9 +2,8 @@ import { readdirSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { unzip } from '@cj-tech-master/excelts/archive'
 import { expect, test } from 'vitest'
-import { DiskFull } from '../../src/engines/checking/index.ts'
 import { readWorkbook } from '../../src/engines/records/index.ts'
-import { DatabaseFull, DatabaseUnavailable } from '../../src/foundation/database/database.ts'
+import { DatabaseFull } from '../../src/foundation/database/database.ts'
 import { DecryptionFailed } from '../../src/foundation/database/seal.ts'
 import { Service } from '../support/service.ts'
 import { makeSmallDefinition } from '../support/small-definition.ts'
@@ -102,20 +101,12 @@ test('without files, after a cancellation and with an unknown format there is no
 
 test.each([
   {
-    failure: new DatabaseUnavailable('the database at db.internal:5432 does not respond'),
-    expected: [503, 'The database does not respond.'],
-  },
-  {
     failure: new DatabaseFull('/srv/mahi.db has no room left'),
     expected: [503, 'The service has no disk space left. Nothing was changed.'],
   },
   {
     failure: new DecryptionFailed('the data is encrypted with the key k9'),
     expected: [500, 'The service failed. The log has the cause under this ID.'],
-  },
-  {
-    failure: new DiskFull(),
-    expected: [503, 'The service has no disk space left for this work. Try again later.'],
   },
 ])('$failure.name is a failure of the service, not of the files', async ({ failure, expected }) => {
   const { service, ask, token, upload } = await start()

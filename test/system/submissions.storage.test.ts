@@ -1,22 +1,17 @@
 import { createHash } from 'node:crypto'
-import { readFileSync, statSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { readFileSync, statSync } from 'node:fs'
 import { gzipSync } from 'node:zlib'
-import fc from 'fast-check'
 import { expect, onTestFinished, test } from 'vitest'
-import { checkFiles } from '../../src/engines/checking/check-files.ts'
 import { createChangesBudget } from '../../src/foundation/budget/budgets.ts'
 import type { Database } from '../../src/foundation/database/database.ts'
 import { openDatabase } from '../../src/foundation/database/open.ts'
 import { Sealer } from '../../src/foundation/database/seal.ts'
 import { claim, type Job, schedule } from '../../src/foundation/jobs/queue.ts'
-import { reencrypt } from '../../src/submissions/encryption/reencrypt.ts'
 import { submit } from '../../src/submissions/explanations/submit.ts'
 import { applyBatch } from '../../src/submissions/files/batch.ts'
 import { readCurrentFile } from '../../src/submissions/files/current-file.ts'
 import type { Upload } from '../../src/submissions/files/receive.ts'
 import { storeFile } from '../../src/submissions/files/upload.ts'
-import { readDetails } from '../../src/submissions/findings/read-findings.ts'
 import { readRun } from '../../src/submissions/findings/runs.ts'
 import { cancelSubmission } from '../../src/submissions/retention/ending.ts'
 import { countOrphans, sweepOrphans } from '../../src/submissions/retention/orphans.ts'
@@ -25,11 +20,10 @@ import { sweep } from '../../src/submissions/retention/retention.ts'
 import { Definitions } from '../../src/submissions/rules/definitions.ts'
 import { cancelRun, requestRun } from '../../src/submissions/runs/validation.ts'
 import { createSubmission, findOwn, listFiles, readState } from '../../src/submissions/submission.ts'
-import { cases } from '../support/properties.ts'
 import { makeSmallDefinition } from '../support/small-definition.ts'
 import { countStored } from '../support/stored-findings.ts'
 import { startWorker } from '../support/submission-worker.ts'
-import { engine, temporaryDatabaseUrl, temporaryFolder } from '../support/temporary.ts'
+import { engine, temporaryDatabaseUrl } from '../support/temporary.ts'
 
 const EID = '1001'
 const KEY = { id: 'k1', key: new Uint8Array(32).fill(7) }
@@ -294,87 +288,6 @@ test('a run reads the files as they were when it was requested, and the submissi
   expect(await store.database.all('select version from file_version')).toHaveLength(2)
 })
 
-const record = fc.record({
-  id: fc.constantFrom('A1', 'A2', 'A3', 'TOO-LONG', '', 'é"x'),
-  group: fc.constantFrom('G1', 'G2', 'G,3', ''),
-  age: fc.constantFrom('20', '12', 'x', ''),
-})
-const localId = fc.constantFrom('1', '2', '3', '4')
-const rows = fc.array(fc.tuple(localId, record), { maxLength: 6 })
-const step = fc.oneof(
-  fc.record({ do: fc.constant('csv' as const), rows, broken: fc.boolean() }),
-  fc.record({ do: fc.constant('ndjson' as const), rows }),
-  fc.record({
-    do: fc.constant('batch' as const),
-    rows: fc.array(fc.tuple(localId, record), { minLength: 1, maxLength: 4 }),
-  }),
-  fc.record({ do: fc.constant('delete' as const), ids: fc.uniqueArray(localId, { minLength: 1 }) }),
-)
-const returnIdOf = (number: number) => String(202_500 + number)
-const quoteCell = (cell: string) => (/[",\n]/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell)
-
-test('after any uploads, batches and deletions a run finds what a check of the resulting files finds', async () => {
-  const store = await Store.open(new Sealer([KEY]))
-  await store.startWorker()
-  let number = 0
-  const property = async (steps: (typeof step extends fc.Arbitrary<infer T> ? T : never)[]) => {
-    const token = await store.create(returnIdOf(++number))
-    await store.put(token, 'groups', 'localId,code,title\n1,G1,One\n2,G2,A title too long\n')
-    for (const each of steps) {
-      if (each.do === 'csv') {
-        const lines = each.rows.map(([id, values]) =>
-          [id, values.id, values.group, values.age].map(quoteCell).join(),
-        )
-        const broken = each.broken ? '\n9,"open,G1,3\n8,a"b,G1,20,7' : ''
-        await store.put(token, 'people', `localId,id,group,age\n${lines.join('\n')}${broken}`)
-      } else if (each.do === 'ndjson') {
-        const lines = each.rows.map(([id, values]) => JSON.stringify({ localId: id, ...values }))
-        await store.put(token, 'people', `${lines.join('\n')}\n\n`, { format: 'ndjson' })
-      } else if (each.do === 'batch') {
-        const operations = each.rows.map(([id, values]) => ({
-          localId: id,
-          record: { localId: id, ...values },
-        }))
-        await store.batch(token, 'people', operations)
-      } else {
-        await store.batch(
-          token,
-          'people',
-          each.ids.map((id) => ({ localId: id })),
-        )
-      }
-    }
-    const run = await store.validate(token)
-    expect(run).toMatchObject({ status: 'Processed', reason: null })
-    const folder = temporaryFolder()
-    const inputs = [...(await store.files(token))].map(([name, content]) => {
-      const path = join(folder, name)
-      writeFileSync(path, content)
-      return { resource: name.split('.')[0] ?? '', name, path }
-    })
-    const counted = (await listFiles(store.database, token)).find(({ resource }) => resource === 'people')
-    if (counted !== undefined) {
-      const content = (await store.files(token)).get(`people.${counted.format}`)?.toString() ?? ''
-      const lines = content.split('\n').filter((line) => line.trim() !== '').length
-      expect(counted.records).toBe(lines - (counted.format === 'csv' ? 1 : 0))
-    }
-    const definition = store.definitions.get('small').folder
-    const result = await checkFiles({
-      definition,
-      files: inputs,
-      complete: true,
-      returnId: returnIdOf(number),
-    })
-    const expected: unknown[] = []
-    for await (const finding of result.findings()) expected.push(finding)
-    await result.dispose()
-    const reference = { run: run.run, totalCount: run.total, sealed: run.sealed }
-    const ordinals = Array.from({ length: run.total }, (_, index) => index)
-    expect(await readDetails(store.database, reference, ordinals, store.sealer)).toEqual(expected)
-  }
-  await fc.assert(fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 5 }), property), cases(4, 2))
-})
-
 test('a cancelled submission leaves nothing of its records in any table, nor in the file of the database', async () => {
   const store = await Store.open()
   const secrets = ['Kererū-7391', 'QXZ-unmistakable']
@@ -439,173 +352,44 @@ test('a sweep deletes and counts what belongs to no submission, and nothing else
   const store = await Store.open()
   const token = await store.create()
   await store.put(token, 'people', PEOPLE)
-  await store.batch(token, 'people', [{ localId: '1', record: { localId: '1' } }])
   const worker = await store.startWorker()
   await store.validate(token)
   await worker.stop()
-  const tables = ['file_version', 'submission_file', 'submission_run', 'file_chunk', 'file_record']
-  const findings = ['result_block', 'result_entry', 'result_posting']
   const read = async () => {
-    const rows = [...tables, ...findings].map(async (table) =>
-      (await store.database.all(`select * from ${table}`)).map((row) => JSON.stringify(row)).sort(),
-    )
-    return await Promise.all(rows)
+    const tables = ['file_version', 'file_chunk', 'result_block', 'result_posting']
+    return await Promise.all(tables.map(async (table) => store.database.all(`select * from ${table}`)))
   }
   const before = await read()
-  // What an upload beside a deletion left, and parts of files and runs that have no row any more.
   await store.database.write('schema', async (writer) => {
     await writer.run(
-      `insert into submission (token, eid, return_id, run, total, published, created, ended, ended_at, purged)
-       values ('purged-token', $1, '202512', 0, 0, 0, 1, 'Cancelled', 1, 1)`,
-      [EID],
+      `insert into file_version (version, token, resource, format, chunks, records, size, digest, batches, received, stored)
+       values ('lost', 'no-submission', 'people', 'csv', 0, 0, 0, '', 0, 1, 1)`,
     )
-    for (const [owner, version] of [
-      ['purged-token', 'left'],
-      ['no-submission', 'lost'],
+    const content = Buffer.from('0')
+    for (let ordinal = 0; ordinal < 40; ordinal++)
+      await writer.run(
+        `insert into file_chunk (version, ordinal, kind, data) values ('nowhere', $1, 'file', $2)`,
+        [ordinal, content],
+      )
+    await writer.run('insert into result_block (run, part, block, content) values (1001, 1, 0, $1)', [
+      content,
     ])
-      await writer.run(
-        `insert into file_version (version, token, resource, format, chunks, records, size, digest, batches, received, stored)
-         values ($2, $1, 'people', 'csv', 0, 0, 0, '', 0, 1, 1)`,
-        [owner ?? '', version ?? ''],
-      )
     await writer.run(
-      `insert into submission_file (token, resource, version) values ('purged-token', 'people', 'left')`,
+      `insert into result_posting (run, field, value, block, total, ordinals) values (1001, 'key', '', 0, 1, $1)`,
+      [content],
     )
-    for (const version of ['left', 'nowhere']) {
-      await writer.run(`insert into file_record (version, local_id, copies) values ($1, 'A', 1)`, [version])
-      for (let ordinal = 0; ordinal < 40; ordinal++)
-        await writer.run(
-          `insert into file_chunk (version, ordinal, kind, data) values ($1, $2, 'file', $3)`,
-          [version, ordinal, Buffer.from('0')],
-        )
-    }
-    await writer.run(
-      `insert into submission_run (run, token, number, eid, status, received, completed, revision, total, errors, warnings, files)
-       values (1000, 'purged-token', 1, $1, 'Processed', 1, 1, 1, 1, 1, 0, '[]')`,
-      [EID],
-    )
-    for (const run of [1000, 1001]) {
-      await writer.run(`insert into result_entry (run, ordinal, document) values ($1, 0, '{}')`, [run])
-      await writer.run(`insert into result_block (run, part, block, content) values ($1, 1, 0, $2)`, [
-        run,
-        Buffer.from('0'),
-      ])
-      await writer.run(
-        `insert into result_posting (run, field, value, block, total, ordinals) values ($1, 'key', '', 0, 1, $2)`,
-        [run, Buffer.from('0')],
-      )
-    }
   })
   const found: object[] = []
   const job: Job = {
-    id: 0,
-    kind: 'retention',
-    subject: 'orphans',
-    eid: '',
-    queued: 0,
-    attempts: 1,
-    worker: 'test',
-    request: null,
+    ...{ id: 0, kind: 'retention', subject: 'orphans', eid: '', queued: 0, attempts: 1 },
+    ...{ worker: 'test', request: null },
   }
   const sweeping = () => sweepOrphans(store.database, job, (each) => void found.push(each))
   await sweeping()
   expect(await read()).toEqual(before)
-  expect(found).toEqual([
-    { file_version: 2, file_chunk: 1, file_record: 1, result_block: 1, result_entry: 1, result_posting: 1 },
-  ])
-  expect(await countOrphans(store.database)).toEqual({
-    file_version: 2,
-    submission_file: 0,
-    submission_run: 0,
-    file_chunk: 1,
-    file_record: 1,
-    result_block: 1,
-    result_entry: 1,
-    result_posting: 1,
-  })
+  const counts = { file_version: 1, file_chunk: 1, result_block: 1, result_posting: 1 }
+  expect(found).toEqual([counts])
+  expect(await countOrphans(store.database)).toMatchObject(counts)
   await sweeping()
   expect(found).toHaveLength(1)
-})
-
-/** A file of which 12,000 records have 7,000 ids, and a batch that deletes some of them. */
-async function storeMany(store: Store) {
-  const token = await store.create()
-  const rows = Array.from({ length: 12_000 }, (_, index) => `${index % 7_000},P${index},G1,20`)
-  await store.put(token, 'people', `localId,id,group,age\n${rows.join('\n')}\n`)
-  const batch = (...ids: string[]) => ({
-    token,
-    eid: EID,
-    resource: 'people',
-    maxRecords: 10,
-    form: store.definitions.formOf('small', 'people'),
-    operations: ids.map((localId) => ({ localId })),
-  })
-  const count = async () => (await listFiles(store.database, token))[0]?.records
-  return { token, batch, count }
-}
-
-/** A database whose transactions a test observes or prevents. */
-function observing(database: Database, before: (count: number) => Promise<void>): Database {
-  let count = 0
-  return new Proxy(database, {
-    get(target, name) {
-      if (name === 'write')
-        return async (...parameters: Parameters<Database['write']>) => {
-          await before(++count)
-          return await target.write(...parameters)
-        }
-      const value = Reflect.get(target, name)
-      return typeof value === 'function' ? value.bind(target) : value
-    },
-  })
-}
-
-test('an index that a crash left half built is continued, also by several batches at once', async () => {
-  const store = await Store.open()
-  const { token, batch, count } = await storeMany(store)
-  const failing = observing(store.database, async (transaction) => {
-    if (transaction === 4) throw new Error('the process was killed')
-  })
-  await expect(applyBatch(failing, store.sealer, batch('0'))).rejects.toThrow('killed')
-  expect((await listFiles(store.database, token))[0]?.indexed).toBe(2)
-  const ids = ['0', '4999', '6999', '7000']
-  const results = await Promise.all(ids.map((id) => applyBatch(store.database, store.sealer, batch(id))))
-  expect(results.flat().map(({ errors }) => errors.length)).toEqual([0, 0, 0, 1])
-  expect(await count()).toBe(12_000 - 5)
-})
-
-test('files are encrypted again while batches index and change them', async () => {
-  const store = await Store.open(new Sealer([KEY]))
-  const { token, batch, count } = await storeMany(store)
-  const sealer = new Sealer([{ id: 'k2', key: new Uint8Array(32).fill(8) }, KEY])
-  let again: Promise<unknown> | undefined
-  const observed = observing(store.database, async (transaction) => {
-    if (transaction === 3) again = reencrypt(store.database, sealer)
-  })
-  const ids = ['0', '4999', '6999', '7000', '3']
-  for (const id of ids) await applyBatch(observed, sealer, batch(id))
-  await again
-  expect(await reencrypt(store.database, sealer)).toMatchObject({ key: 'k2', left: 0 })
-  expect(await count()).toBe(12_000 - 7)
-  const [file] = await listFiles(store.database, token)
-  expect(file).toMatchObject({ sealed: 'k2' })
-  // Batches after it know the same records.
-  const after = await applyBatch(store.database, sealer, batch('0', '1', '3'))
-  expect(after.map(({ errors }) => errors.length)).toEqual([1, 0, 1])
-})
-
-test('batches that give a record more fields than a table can have are refused when the file is read', async () => {
-  const store = await Store.open()
-  const form = store.definitions.formOf('small', 'people')
-  const wide = await store.create('202511')
-  await store.put(wide, 'people', PEOPLE)
-  const record = Object.fromEntries(Array.from({ length: 2_001 }, (_, index) => [`field${index}`, 'x']))
-  const batch = { eid: EID, resource: 'people', maxRecords: 20_000, form }
-  const operations = [{ localId: '1', record }]
-  await applyBatch(store.database, store.sealer, { ...batch, token: wide, operations })
-
-  const [file] = await listFiles(store.database, wide)
-  if (file === undefined) throw new Error('the submission has no file')
-  const reading = readCurrentFile(store.database, store.sealer, file, form, takeMemory).next()
-  await expect(reading).rejects.toThrow('more than 2,000 fields')
 })

@@ -193,15 +193,6 @@ export const reopen: Atom = (state) => {
   return respond(reopened, `200 ${showState(reopened)}`)
 }
 
-/** No run has warnings. */
-export const explain: Atom = (state) => {
-  const refused = refuseEnded(state)
-  if (refused !== undefined) return respond(state, refused)
-  return respond(state, state.current === undefined ? '409' : '404')
-}
-
-export const withdraw: Atom = (state) => respond(state, refuseEnded(state) ?? '404')
-
 export const cancel: Atom = (state) => {
   const active = activeRun(state)
   const stopped = active === undefined ? state : changeRun(state, active.number, { status: 'Cancelled' })

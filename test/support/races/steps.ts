@@ -1,14 +1,9 @@
-import { Readable } from 'node:stream'
 import type { checkFiles } from '../../../src/engines/checking/check-files.ts'
-import { Sealer } from '../../../src/foundation/database/seal.ts'
+import type { Sealer } from '../../../src/foundation/database/seal.ts'
 import type { Job } from '../../../src/foundation/jobs/queue.ts'
 import { JobLost } from '../../../src/foundation/jobs/worker.ts'
-import { toProblem } from '../../../src/submissions/authorize.ts'
 import { cancelRunsOf } from '../../../src/submissions/by-organisation.ts'
-import { reencrypt } from '../../../src/submissions/encryption/reencrypt.ts'
-import { storeFiles } from '../../../src/submissions/files/upload.ts'
 import { publishResults } from '../../../src/submissions/findings/publish.ts'
-import { Refusal } from '../../../src/submissions/refusal.ts'
 import { sweepOrphans } from '../../../src/submissions/retention/orphans.ts'
 import { enqueuePurge, purgeNow } from '../../../src/submissions/retention/purge.ts'
 import { sweep } from '../../../src/submissions/retention/retention.ts'
@@ -143,44 +138,6 @@ const putMatching = put(
   ({ etag }) => ({ headers: { 'if-match': etag ?? '"absent"' } }),
   ({ records, tag }) => (records === undefined ? 'absent' : tag),
 )
-const putNew = put(
-  () => ({ headers: { 'if-none-match': '*' } }),
-  () => 'none',
-)
-
-/** Stores the files of an archive, without the process that opens it first: that does not know the database. */
-const putFiles =
-  (value: string): MakeStep =>
-  (_, name) => {
-    const records = new Map([
-      ['A', `${value}${name}`],
-      ['B', `ok${name}`],
-    ])
-    return {
-      atoms: [model.put(records, name, undefined)],
-      changesFile: true,
-      async run({ database, sealer }, { token, eid, definition }) {
-        const upload = {
-          token,
-          eid,
-          resource: 'people',
-          format: 'csv' as const,
-          form: new Definitions([definition]).formOf('small', 'people'),
-          gzip: false,
-          content: Readable.from([Buffer.from(renderFile(records))]),
-          maxBytes: 2 ** 20,
-        }
-        try {
-          const [file] = await storeFiles(database, sealer, [upload])
-          return `200 ${file?.records}`
-        } catch (error) {
-          if (!(error instanceof Refusal)) throw error
-          return error.errorCode === DS1 ? DS1 : String(toProblem(error).status)
-        }
-      },
-    }
-  }
-
 const batch =
   (method: 'POST' | 'DELETE', change: (id: string, value: string) => model.Atom) =>
   (id: string, value: string): MakeStep =>
@@ -225,19 +182,6 @@ const reopen: MakeStep = () => ({
       showSubmission,
     ),
 })
-
-const explain =
-  (method: 'PUT' | 'DELETE', atom: model.Atom): MakeStep =>
-  () => ({
-    atoms: [atom],
-    run: async (replica, subject) =>
-      read(
-        await ask(replica, subject, method, `/${subject.token}/explanations/NONE`, {
-          ...(method === 'PUT' && { payload: { reason: 'Verified' } }),
-        }),
-        () => 'explained',
-      ),
-  })
 
 const create: MakeStep = () => ({
   atoms: [model.create],
@@ -381,16 +325,7 @@ const publish =
     },
   })
 
-export const OTHER_KEY = { id: 'second', key: new Uint8Array(32).fill(2) }
 export const KEY = { id: 'first', key: new Uint8Array(32).fill(1) }
-
-const encryptAgain: MakeStep = () => ({
-  atoms: [],
-  async run({ database }) {
-    await reencrypt(database, new Sealer([OTHER_KEY, KEY]))
-    return undefined
-  },
-})
 
 /** Everything that changes a submission, by the operation that callers declare or by what workers and commands do. */
 export const STEPS = {
@@ -398,8 +333,6 @@ export const STEPS = {
   putSubmissionFile: putAny('ok'),
   'putSubmissionFile, faulty': putAny(model.BAD),
   'putSubmissionFile, If-Match': putMatching('ok'),
-  'putSubmissionFile, If-None-Match': putNew('ok'),
-  putSubmissionFiles: putFiles('ok'),
   addSubmissionRecords: add('C', 'ok'),
   'addSubmissionRecords, faulty': add('A', model.BAD),
   deleteSubmissionRecords: remove('A', ''),
@@ -408,8 +341,6 @@ export const STEPS = {
   cancelValidationRun: plain('DELETE', '/validation-runs/1', model.cancelRun(1), showRun),
   submitSubmission: plain('POST', '/submit', model.submit, showSubmission),
   reopenSubmission: reopen,
-  putExplanation: explain('PUT', model.explain),
-  deleteExplanation: explain('DELETE', model.withdraw),
   deleteSubmission: plain('DELETE', '', model.cancel, showSubmission),
   suspendOrganisation: suspend,
   'job run': run,
@@ -417,7 +348,6 @@ export const STEPS = {
   'job retention': retention,
   'results publish': publish(2),
   'results publish, none': publish(0),
-  'submissions reencrypt': encryptAgain,
 } as const satisfies Record<string, MakeStep>
 
 export type StepName = keyof typeof STEPS
