@@ -65,6 +65,7 @@ test('a page has a weak ETag that names its query, however the query is written'
     '?Cursor=B&Filter.LastUpdatedBefore=2020-01-01T00:00:00Z',
     '?Filter.MajorGroupCode=B',
     '?Filter.MinorGroupCode=B',
+    '?Filter.MajorGroupCode=B&Filter.GroupRelation=Primary',
     '?Cursor=B&Fields=titleEnglish',
     '?Cursor=B&Fields=titleEnglish,titleMaori',
     '?Filter.Codes=A,B',

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { renderTypes } from '../client/render-types.ts'
+import { findClientFaults, findGuideFaults } from './support/described.ts'
 import { Service } from './support/service.ts'
 import { generateOpenApi } from './support/write-openapi.ts'
 
@@ -43,6 +44,25 @@ test('only the problems of one submission have an errorCode, in the specified op
   for (const { fields } of responsesOf('/v1/occupations', 'get')) expect(fields).toEqual(problem)
   for (const { status, fields } of responsesOf('/v1/submissions/{submissionToken}/validation-results', 'get'))
     expect(fields).toEqual(status === '400' ? [...problem, ...own] : problem)
+})
+
+test('an operation without a guide or a method of the client is reported by name', async () => {
+  const published = JSON.parse(read('openapi.json'))
+  expect([findGuideFaults(published), await findClientFaults(published)]).toEqual([[], []])
+
+  const paths = {
+    ...published.paths,
+    '/v1/things': { post: { operationId: 'countThings', summary: 'Count' } },
+  }
+  expect([...findGuideFaults({ paths }), ...(await findClientFaults({ paths }))]).toEqual([
+    'countThings: the table of operations in docs/api.md lacks `POST /v1/things` | Count | any',
+    'countThings: the client has no method for POST /v1/things; test/support/described.ts lists them',
+  ])
+
+  const moved = { '/v1/places': { get: published.paths['/v1/me'].get } }
+  expect(await findClientFaults({ paths: moved })).toEqual([
+    'getCaller: its method of the client sends GET /v1/me instead of GET /v1/places',
+  ])
 })
 
 interface Document {

@@ -127,6 +127,48 @@ export default [
     replacement: '',
     test: CACHING,
   },
+  {
+    fault: 'two pages of different limits have one ETag',
+    file: 'src/catalogue/records/list-query.ts',
+    text: "  'Limit',\n",
+    replacement: '',
+    test: CACHING,
+  },
+  {
+    fault: 'two pages of different major groups have one ETag',
+    file: 'src/catalogue/records/list-query.ts',
+    text: "  'Filter.MajorGroupCode',\n",
+    replacement: '',
+    test: CACHING,
+  },
+  {
+    fault: 'two pages of different minor groups have one ETag',
+    file: 'src/catalogue/records/list-query.ts',
+    text: "  'Filter.MinorGroupCode',\n",
+    replacement: '',
+    test: CACHING,
+  },
+  {
+    fault: 'two pages of different relations to a group have one ETag',
+    file: 'src/catalogue/records/list-query.ts',
+    text: "  'Filter.GroupRelation',\n",
+    replacement: '',
+    test: CACHING,
+  },
+  {
+    fault: 'two pages of different codes have one ETag',
+    file: 'src/catalogue/records/list-query.ts',
+    text: "  'Filter.Codes',\n",
+    replacement: '',
+    test: CACHING,
+  },
+  {
+    fault: 'two pages of windows with different ends have one ETag',
+    file: 'src/catalogue/records/list-query.ts',
+    text: "  'Filter.LastUpdatedBefore',\n",
+    replacement: '',
+    test: CACHING,
+  },
   // Parameters
   {
     fault: 'a relation without a group gives the whole list',
