@@ -168,17 +168,17 @@ describe('keys list', () => {
   })
 })
 
-test('a key works on a running server within a second of its making, and no longer once it is revoked', async () => {
+test('a key works on a running server once it is made, and no longer once it is revoked', async () => {
   const mahi = new InstallationHere()
   const { command, url } = await mahi.serve()
   const { id, key } = await create(mahi)
   const status = async () => (await ask(`${url}/v1/occupations`, { 'x-api-key': key })).status
-  await expect.poll(status, { timeout: 5_000 }).toBe(200)
+  await expect.poll(status).toBe(200)
 
   // Whoever pastes the whole key means its id.
   const { code, stderr } = await mahi.run(['keys', 'revoke', key])
   expect([code, stderr]).toEqual([0, expect.stringContaining(`Key ${id} is revoked.\n`)])
-  await expect.poll(status, { timeout: 5_000 }).toBe(401)
+  await expect.poll(status).toBe(401)
   expect(await mahi.runJson(['keys', 'revoke', id])).toEqual({ id, revoked: true })
   expect(command.stdout + command.stderr).not.toContain(key.slice(id.length))
 })

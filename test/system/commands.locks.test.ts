@@ -72,7 +72,7 @@ test('a server starts and serves the old catalogue during an import, and the new
 
   first.finish()
   expect((await first.command.ended).code).toBe(0)
-  await expect.poll(codes, { timeout: 5_000 }).toEqual(['HELD', 'OLD'])
+  await expect.poll(codes).toEqual(['HELD', 'OLD'])
   command.kill('SIGTERM')
   const outcome = await command.ended
   expect(outcome.code).toBe(0)

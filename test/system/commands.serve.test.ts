@@ -187,7 +187,7 @@ test('two servers on one database both serve what is imported', async () => {
       const page = (await (await ask(`${url}/v1/occupations`)).json()) as { totalCount: number }
       return page.totalCount
     }
-    await expect.poll(count, { timeout: 5_000 }).toBe(1)
+    await expect.poll(count).toBe(1)
   }
   for (const { command } of servers) {
     command.kill('SIGTERM')
