@@ -2,9 +2,9 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { constants, deflateRawSync } from 'node:zlib'
 import { describe, expect, test } from 'vitest'
-import { type Installation, toLines } from '../support/command.ts'
-import { InstallationHere } from '../support/command-here.ts'
-import { makeXlsx } from '../support/xlsx.ts'
+import { type Installation, toLines } from './support/command.ts'
+import { InstallationHere } from './support/command-here.ts'
+import { makeXlsx } from './support/xlsx.ts'
 
 const IMPORT = ['occupations', 'import']
 
@@ -263,10 +263,7 @@ describe('occupations schema', () => {
   })
 })
 
-const ONET = join(
-  process.env.MAHI_TEST_DATA ?? join(import.meta.dirname, '../../../shared/data'),
-  'onet-27.0',
-)
+const ONET = join(process.env.MAHI_TEST_DATA ?? join(import.meta.dirname, '../shared/data'), 'onet-27.0')
 
 test.skipIf(!existsSync(ONET))(
   'the occupations of O*NET can be imported as an unfamiliar spreadsheet',
