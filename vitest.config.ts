@@ -16,9 +16,9 @@ const onPostgres = [
   'test/http.{deliveries,health,min-revision}.test.ts',
   'test/mirror.copy.test.ts',
   'test/search.{http,index}.test.ts',
-  'test/{budgets,database.transactions,metrics}.test.ts',
+  'test/{budgets,database.transactions}.test.ts',
   'test/system/{commands,submissions}.*.test.ts',
-  'test/system/{faults.disk,faults.processes,http.streams}.test.ts',
+  'test/system/{faults.disk,faults.processes,http.streams,metrics}.test.ts',
   'test/long/*.test.ts',
 ]
 

@@ -48,23 +48,3 @@ test('a restore never deletes the backup that it is given, and replaces data onl
   await mahi.runJson(['restore', '--replace', 'good.backup'])
   expect((await mahi.catalogue()).trim().split('\n')).toHaveLength(1)
 })
-
-test('submissions alone, and keys alone, are data that a restore does not replace', async () => {
-  const backup = new InstallationHere()
-  await backup.migrate()
-  await backup.runJson(['backup', 'empty.backup'])
-  const file = `${backup.folder}/empty.backup`
-  const withKey = new InstallationHere()
-  await withKey.createKey({ client: 'only' })
-  const withSubmission = new InstallationHere()
-  withSubmission.write('run.ndjson', '{"localId":"1"}\n')
-  await withSubmission.runJson(['results', 'publish', '--eid', '1001', '--return', 'R1', 'run.ndjson'])
-  for (const mahi of [withKey, withSubmission]) {
-    const before = await mahi.runJson(['status'])
-    expect(await mahi.run(['restore', file])).toMatchObject({
-      code: 1,
-      stderr: expect.stringContaining('holds data: give --replace'),
-    })
-    expect(await mahi.runJson(['status'])).toMatchObject({ keys: (before as { keys: object }).keys })
-  }
-})

@@ -56,6 +56,19 @@ test('a job is held by one worker at a time, and by another once its lease has e
   expect(await claim(database, 'w5', ['run'])).toMatchObject({ attempts: 2 })
 })
 
+test('a job waits until it is due', async () => {
+  const database = await openTemporary()
+  const later = { kind: 'run', subject: 'later', eid: 'a', due: Date.now() + 3_600_000 } as const
+  await database.write('schema', async (writer) => {
+    await enqueue(writer, later)
+    await enqueue(writer, { kind: 'run', subject: 'now', eid: 'a' })
+  })
+  expect(await claim(database, 'w1', ['run'])).toMatchObject({ subject: 'now' })
+  expect(await claim(database, 'w2', ['run'])).toBeUndefined()
+  await database.write('schema', (writer) => writer.run('update job set due = 1'))
+  expect(await claim(database, 'w3', ['run'])).toMatchObject({ subject: 'later' })
+})
+
 test('a worker without its queue says so once, and once more when it is back', async () => {
   const database = await openTemporary()
   const said: string[] = []

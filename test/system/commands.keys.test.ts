@@ -1,6 +1,8 @@
 import { describe, expect, test } from 'vitest'
+import { createKey } from '../../src/api/access/keys.ts'
 import { ask, type Installation } from '../support/command.ts'
 import { InstallationHere } from '../support/command-here.ts'
+import { withDatabase } from '../support/opened.ts'
 
 interface NewKey {
   id: string
@@ -135,9 +137,19 @@ describe('keys list', () => {
       '',
     ])
   })
+
+  test('shows an expired key as such', async () => {
+    const mahi = await new InstallationHere().migrate()
+    await withDatabase(mahi.databaseUrl, (database) =>
+      createKey(database, { client: 'old', expires: Date.now() - 1 }),
+    )
+    expect(await mahi.runJson(['keys', 'list'])).toMatchObject({
+      keys: [{ clientId: 'old', state: 'expired' }],
+    })
+  })
 })
 
-test('a key works on a running server within a second of its making, and no longer once it is revoked', async () => {
+test('a key works on a running server once it is made, and no longer once it is revoked', async () => {
   const mahi = new InstallationHere()
   const { command, url } = await mahi.serve()
   const { id, key } = await create(mahi)

@@ -1,8 +1,8 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import { planLaunch } from '../src/foundation/command-line/memory.ts'
-import { Installation } from './support/command.ts'
-import { testWhere } from './support/test-where.ts'
+import { planLaunch } from '../../src/foundation/command-line/memory.ts'
+import { Installation } from '../support/command.ts'
+import { testWhere } from '../support/test-where.ts'
 
 test('a process gets a heap within its memory, and keeps what it was given', () => {
   expect(planLaunch({ MEMORY_MB: '512' }).flags).toEqual([

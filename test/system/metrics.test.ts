@@ -1,11 +1,11 @@
 import { spawnSync } from 'node:child_process'
 import { expect, test } from 'vitest'
-import { createKey } from '../src/api/access/keys.ts'
-import { claim, enqueue } from '../src/foundation/jobs/queue.ts'
-import { Installation } from './support/command.ts'
-import { InstallationHere } from './support/command-here.ts'
-import { fillDatabase, withDatabase } from './support/filled-database.ts'
-import { testWhere } from './support/test-where.ts'
+import { createKey } from '../../src/api/access/keys.ts'
+import { claim, enqueue } from '../../src/foundation/jobs/queue.ts'
+import { Installation } from '../support/command.ts'
+import { InstallationHere } from '../support/command-here.ts'
+import { fillDatabase, withDatabase } from '../support/filled-database.ts'
+import { testWhere } from '../support/test-where.ts'
 
 const testPromtool = testWhere(
   spawnSync('promtool', ['--version']).status === 0,

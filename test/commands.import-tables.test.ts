@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import { type Installation, toLines } from '../support/command.ts'
-import { InstallationHere } from '../support/command-here.ts'
-import { makeXlsx } from '../support/xlsx.ts'
+import { type Installation, toLines } from './support/command.ts'
+import { InstallationHere } from './support/command-here.ts'
+import { makeXlsx } from './support/xlsx.ts'
 
 const IMPORT = ['occupations', 'import']
 
