@@ -78,7 +78,8 @@ test('a worker without its queue says so once, and once more when it is back', a
   )
   await database.write('schema', (writer) => writer.run('alter table job rename to hidden'))
   const failed = vi.spyOn(outage, 'failed')
-  const worker = new Worker({ database, handlers: {}, runs: 2, onError: () => undefined, outage })
+  const run = { run: async () => undefined, fail: async () => undefined }
+  const worker = new Worker({ database, handlers: { run }, runs: 2, onError: () => undefined, outage })
   try {
     await until(() => (failed.mock.calls.length > 6 ? true : undefined))
     expect(said).toEqual(['began'])
@@ -88,14 +89,4 @@ test('a worker without its queue says so once, and once more when it is back', a
   } finally {
     await worker.stop()
   }
-})
-
-test('a job that is due later waits, and another kind is not claimed in its place', async () => {
-  const database = await openTemporary()
-  const due = Date.now() + 3_600_000
-  await database.write('schema', (writer) => enqueue(writer, { kind: 'purge', subject: '1', eid: 'a', due }))
-  await database.write('schema', (writer) => enqueue(writer, { kind: 'run', subject: '1', eid: 'a' }))
-  expect(await claim(database, 'w1', ['purge'])).toBeUndefined()
-  await database.write('schema', (writer) => writer.run("update job set due = 1 where kind = 'purge'"))
-  expect(await claim(database, 'w2', ['purge'])).toMatchObject({ kind: 'purge', worker: 'w2' })
 })
