@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { Audit, type Refusal } from '../src/api/access/audit.ts'
-import { until } from './support/command.ts'
-import { InstallationHere } from './support/command-here.ts'
+import { Installation, until } from './support/command.ts'
 import { Issuer } from './support/jwks.ts'
 import { Service } from './support/service.ts'
 
@@ -98,7 +97,7 @@ describe('a flood of refusals does not flood the log', () => {
 
 describe('creating or revoking a key is logged', () => {
   test('on the standard error of the command, and in the log of every service that runs', async () => {
-    const mahi = new InstallationHere()
+    const mahi = new Installation()
     const services = [await Service.start({}, mahi.databaseUrl), await Service.start({}, mahi.databaseUrl)]
     const made = await mahi.run(['keys', 'create', '--client', 'vendor', '--eid', '1001', '--json'])
     const { id, key, expires } = JSON.parse(made.stdout) as Record<'id' | 'key' | 'expires', string>
@@ -126,7 +125,7 @@ describe('creating or revoking a key is logged', () => {
   })
 
   test('and there is none for keys that were there before the service', async () => {
-    const mahi = new InstallationHere()
+    const mahi = new Installation()
     const { id } = (await mahi.runJson(['keys', 'create', '--client', 'early'])) as { id: string }
     const service = await Service.start({}, mahi.databaseUrl)
     await mahi.runJson(['keys', 'revoke', id])

@@ -7,7 +7,7 @@ import { claim, enqueue } from '../src/foundation/jobs/queue.ts'
 import { takeOne } from '../src/foundation/jobs/worker.ts'
 import { Outage } from '../src/foundation/outage.ts'
 import { readSettings } from '../src/settings.ts'
-import { InstallationHere } from './support/command-here.ts'
+import { Installation } from './support/command.ts'
 import { Issuer } from './support/jwks.ts'
 import { openTemporary } from './support/reused-schemas.ts'
 import { Service } from './support/service.ts'
@@ -94,7 +94,7 @@ test('a token that expires later than any date is refused', async () => {
 })
 
 test('a folder or a log that cannot be written stops the start, and names its setting', async () => {
-  const mahi = new InstallationHere()
+  const mahi = new Installation()
   const wrong = mahi.write('file', '')
   for (const name of ['CHECK_FOLDER', 'ERASURE_LOG', 'SNAPSHOT_FOLDER']) {
     const path = `${mahi.folder}/${wrong}/${name}`

@@ -3,7 +3,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { rotateKey } from '../src/api/access/key-changes.ts'
 import { listKeys } from '../src/api/access/keys.ts'
-import { InstallationHere } from './support/command-here.ts'
+import { Installation } from './support/command.ts'
 import { Service } from './support/service.ts'
 import { engine } from './support/temporary.ts'
 
@@ -27,7 +27,7 @@ async function dump({ database }: Service): Promise<string> {
 }
 
 test('a key that another process revokes stops working, even if it was just used', async () => {
-  const installation = new InstallationHere()
+  const installation = new Installation()
   const service = await Service.start({}, installation.databaseUrl)
   const { id, key } = await service.createKey({ client: 'vendor' })
   const other = await service.createKey({ client: 'vendor' })
@@ -105,7 +105,7 @@ test('the database contains the hash of a key, and nothing that could be used in
 })
 
 test('the list names keys by their public part, and says which are valid', async () => {
-  const installation = new InstallationHere()
+  const installation = new Installation()
   const service = await Service.start({}, installation.databaseUrl)
   const valid = await service.createKey({ client: 'valid' })
   const expired = await service.createKey({ client: 'expired', expires: Date.now() - 1 })

@@ -1,8 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { SCOPES } from '../src/api/access/principal.ts'
 import { storeSuspension } from '../src/api/access/suspensions.ts'
-import { until } from './support/command.ts'
-import { InstallationHere } from './support/command-here.ts'
+import { Installation, until } from './support/command.ts'
 import { ConsoleService, describeForm } from './support/console.ts'
 import { withDatabase } from './support/filled-database.ts'
 import { Service } from './support/service.ts'
@@ -219,7 +218,7 @@ describe('an operator', () => {
   })
 
   test('does the same with commands', async () => {
-    const mahi = await new InstallationHere().migrate()
+    const mahi = await new Installation().migrate()
     await mahi.runJson(['keys', 'create', '--client', 'docs', '--eid', '1001'])
     for (const refused of [
       ['suspend', '9'],

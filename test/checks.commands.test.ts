@@ -1,7 +1,7 @@
 import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { InstallationHere } from './support/command-here.ts'
+import { Installation } from './support/command.ts'
 import { LIBRARY, LONG_LOAN, writeDefinition } from './support/definition.ts'
 import { writeFiles } from './support/temporary.ts'
 
@@ -13,7 +13,7 @@ const SAMPLES = join(import.meta.dirname, '../samples/sdr')
 
 /** Checks against the definition of a library, unless the parameters name another one. */
 async function runCheck(...parameters: string[]) {
-  return await new InstallationHere().run(['check', '--definition', writeDefinition(), ...parameters])
+  return await new Installation().run(['check', '--definition', writeDefinition(), ...parameters])
 }
 
 async function checkFolder(files: Readonly<Record<string, string>>, ...options: string[]) {
@@ -70,7 +70,7 @@ test.each([
 ])(
   '%s exits 2 and is explained, and nothing listens to signals afterwards',
   async (_case, parameters, message) => {
-    const mahi = new InstallationHere()
+    const mahi = new Installation()
     const before = process.listenerCount('SIGINT')
     mahi.write('members.csv', MEMBERS)
     const command = ['check', ...parameters, '--definition', writeDefinition()]
@@ -122,7 +122,7 @@ test('named files are checked alone; what needs the others is listed as not run'
 test('NDJSON is the findings, which a publish and a later check accept', async () => {
   const { stdout, stderr, code } = await checkFolder(FILES, '--format', 'ndjson')
   expect([code, stderr]).toEqual([1, '2 errors and 1 warning in the 2 files that were checked.\n'])
-  const mahi = new InstallationHere()
+  const mahi = new Installation()
   const published = await mahi.run(
     ['results', 'publish', '--eid', '1001', '--return', '202512', '--token', 'submission-1', '-'],
     { input: stdout },
@@ -200,7 +200,7 @@ test('a code is explained, also by the official number', async () => {
 })
 
 test('the sample files are as a spreadsheet program left them or, with --all, have faults of every kind', async () => {
-  const mahi = new InstallationHere()
+  const mahi = new Installation()
   const { stdout, code } = await mahi.run(['check', '--sample', 'mine'])
   expect([code, stdout]).toEqual([0, 'mahi check mine\n'])
   const names = readdirSync(join(SAMPLES, 'as-exported'))
@@ -219,7 +219,7 @@ test('the sample files are as a spreadsheet program left them or, with --all, ha
 
 test('the README shows what a check of the sample files prints, on one screen, and docs/checks.md parts of it', async () => {
   const root = join(import.meta.dirname, '..')
-  const { stdout } = await new InstallationHere().run(['check', join(SAMPLES, 'as-exported')])
+  const { stdout } = await new Installation().run(['check', join(SAMPLES, 'as-exported')])
   const readme = readFileSync(join(root, 'README.md'), 'utf8')
   expect(readme).toContain(`mahi check my-files\n\`\`\`\n\n\`\`\`text\n${stdout}\`\`\`\n`)
   const printed = stdout.split('\n')

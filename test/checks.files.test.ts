@@ -7,7 +7,7 @@ import { describeVerdict, listGaps } from '../src/engines/checking/report/report
 import { selectFiles } from '../src/engines/checking/select-files.ts'
 import { Containers } from '../src/engines/checking/unpack.ts'
 import { checkInputs, places } from './support/checking.ts'
-import { InstallationHere } from './support/command-here.ts'
+import { Installation } from './support/command.ts'
 import { LIBRARY, writeDefinition } from './support/definition.ts'
 import { pack } from './support/pack.ts'
 import { temporaryFolder, writeFiles } from './support/temporary.ts'
@@ -238,7 +238,7 @@ test('a package is checked by its folder or its descriptor, and a resource that 
   const obstacle =
     'The resource places is in places.geojson, which is not CSV, NDJSON or XLSX, so it is not checked. Export it as CSV.'
   for (const path of [folder, join(folder, 'datapackage.json')]) {
-    const { code, stdout, stderr } = await new InstallationHere().run(['check', path])
+    const { code, stdout, stderr } = await new Installation().run(['check', path])
     expect([code, stderr]).toEqual([1, `Note: ${obstacle}\n`])
     expect(stdout).toContain('id is wrong in the only record')
   }

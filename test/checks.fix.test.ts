@@ -20,7 +20,7 @@ import { CHANGES } from '../src/engines/checking/repair/changes-name.ts'
 import { ColumnEvidence, compileTester } from '../src/engines/checking/repair/column-evidence.ts'
 import { chooseFixFolder, fixFiles } from '../src/engines/checking/repair/fix.ts'
 import { splitRecord } from '../src/engines/records/index.ts'
-import { InstallationHere } from './support/command-here.ts'
+import { Installation } from './support/command.ts'
 import { type Cell, corrupt, makeReturn, renderTable, type Table } from './support/corruptions.ts'
 import { writeDefinition } from './support/definition.ts'
 import { cases } from './support/properties.ts'
@@ -115,7 +115,7 @@ async function fix(files: Readonly<Record<string, string | Uint8Array>>, ...opti
   const folder = writeFiles(files)
   const to = join(folder, 'fixed')
   const command = ['check', folder, '--definition', writeDefinition(), '--fix', to, ...options]
-  return { ...(await new InstallationHere().run(command)), folder, to }
+  return { ...(await new Installation().run(command)), folder, to }
 }
 
 /** Corrects files, without the check. */

@@ -10,7 +10,7 @@ import { propose } from '../src/engines/checking/proposal/propose.ts'
 import { Containers } from '../src/engines/checking/unpack.ts'
 import { renderRecord } from '../src/engines/records/index.ts'
 import { checkInputs } from './support/checking.ts'
-import { InstallationHere } from './support/command-here.ts'
+import { Installation } from './support/command.ts'
 import { cases } from './support/properties.ts'
 import { makeTables, writeReturn } from './support/sdr/small.ts'
 import { temporaryFolder, writeFiles } from './support/temporary.ts'
@@ -217,7 +217,7 @@ test.each([
 
 test('the command says what it wrote, and what is left', async () => {
   const folder = writeFiles({ 'a.csv': 'id,name\n1,a\n2,b,c\n', 'b.csv': '' })
-  const { code, stdout } = await new InstallationHere().run(['definitions', 'init', folder, '--json'])
+  const { code, stdout } = await new Installation().run(['definitions', 'init', folder, '--json'])
   expect([code, JSON.parse(stdout)]).toEqual([
     0,
     {
@@ -230,5 +230,5 @@ test('the command says what it wrote, and what is left', async () => {
   ])
   // It may repeat values of records.
   if (process.platform !== 'win32') expect(statSync(join(folder, DESCRIPTOR)).mode & 0o777).toBe(0o600)
-  expect((await new InstallationHere().run(['definitions', 'init', folder])).code).toBe(1)
+  expect((await new Installation().run(['definitions', 'init', folder])).code).toBe(1)
 })

@@ -11,7 +11,7 @@ import { testRules } from '../src/engines/checking/definition/test-rules.ts'
 import { describeCheck, describeKind } from '../src/engines/checking/explain.ts'
 import { resolveParameters } from '../src/engines/checking/parameters.ts'
 import { checkFolder, places, readFaults } from './support/checking.ts'
-import { InstallationHere } from './support/command-here.ts'
+import { Installation } from './support/command.ts'
 import { pageOf, renderRulesPage } from './support/rules-page.ts'
 import { renderSamples } from './support/sdr/samples.ts'
 import { makeTables, writeReturn } from './support/sdr/small.ts'
@@ -136,7 +136,7 @@ describe('the return as exported', () => {
 
   test('has five that --fix repairs, as samples/README.md says', async () => {
     const folder = join(SAMPLES, 'sdr/as-exported')
-    const { stdout } = await new InstallationHere().run(['check', folder, '--fix', 'fixed', '--json'])
+    const { stdout } = await new Installation().run(['check', folder, '--fix', 'fixed', '--json'])
     const { causes, fixed } = JSON.parse(stdout) as {
       causes: { file: string; findings: number }[]
       fixed: { groups: { file: string; count: number }[] }

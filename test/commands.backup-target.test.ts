@@ -1,10 +1,10 @@
 import { existsSync, linkSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { InstallationHere } from './support/command-here.ts'
+import { Installation } from './support/command.ts'
 
 test('a backup never takes the place of the database, by whichever name it is given', async () => {
-  const mahi = new InstallationHere()
+  const mahi = new Installation()
   await mahi.fill([{ occupationCode: '1', titleEnglish: 'One' }])
   const database = mahi.databaseUrl.replace('sqlite:', '')
   symlinkSync(database, join(mahi.folder, 'symbolic'))
@@ -29,7 +29,7 @@ test('a backup never takes the place of the database, by whichever name it is gi
 })
 
 test('a restore never deletes the backup that it is given, and replaces data only if it is told to', async () => {
-  const mahi = await new InstallationHere().migrate()
+  const mahi = await new Installation().migrate()
   await mahi.fill([{ occupationCode: '1', titleEnglish: 'One' }])
   const own = `${mahi.databaseUrl.replace('sqlite:', '')}.restore`
   await mahi.runJson(['backup', own])

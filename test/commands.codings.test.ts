@@ -1,13 +1,13 @@
 import { expect, test } from 'vitest'
-import { InstallationHere } from './support/command-here.ts'
+import { Installation } from './support/command.ts'
 
 const RECORDS = [
   { occupationCode: 'A1', titleEnglish: 'Early Childhood Teacher' },
   { occupationCode: 'B2', titleEnglish: 'Truck Driver' },
 ]
 
-async function start(): Promise<InstallationHere> {
-  return await new InstallationHere().fill(RECORDS)
+async function start(): Promise<Installation> {
+  return await new Installation().fill(RECORDS)
 }
 
 const LIST = ['occupations', 'codings', 'list']

@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readdirSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { InstallationHere } from './support/command-here.ts'
+import { Installation } from './support/command.ts'
 import { temporaryFolder } from './support/temporary.ts'
 
 describe('a command that needs a database which is in use', () => {
@@ -24,7 +24,7 @@ describe('a command that needs a database which is in use', () => {
   ])('%j fails at a wrong path, and creates nothing', async (parameters) => {
     const folder = temporaryFolder()
     const path = join(folder, 'absent', 'mahi.db')
-    const { code, stdout, stderr } = await new InstallationHere().run(parameters, {
+    const { code, stdout, stderr } = await new Installation().run(parameters, {
       environment: { DATABASE_URL: `sqlite:${path}` },
     })
     expect([code, stdout]).toEqual([1, ''])
@@ -35,7 +35,7 @@ describe('a command that needs a database which is in use', () => {
   test('fails on a database without tables', async () => {
     const folder = temporaryFolder()
     const path = join(folder, 'empty.db')
-    const mahi = new InstallationHere()
+    const mahi = new Installation()
     const environment = { DATABASE_URL: `sqlite:${path}` }
     const { openSqlite } = await import('../src/foundation/database/sqlite.ts')
     await (await openSqlite(path)).close()
@@ -51,7 +51,7 @@ test('only their owner may read a SQLite database and the files beside it', asyn
   const folder = join(temporaryFolder(), 'data')
   mkdirSync(folder)
   const environment = { DATABASE_URL: `sqlite:${join(folder, 'mahi.db')}` }
-  const mahi = new InstallationHere()
+  const mahi = new Installation()
   await mahi.serve(environment)
   await mahi.run(['keys', 'create', '--client', 'sms'], { environment })
   const modes = readdirSync(folder).map((name) => [name, statSync(join(folder, name)).mode & 0o777])

@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { type Installation, toLines } from './support/command.ts'
-import { InstallationHere } from './support/command-here.ts'
+import { Installation, toLines } from './support/command.ts'
 import { makeXlsx } from './support/xlsx.ts'
 
 const IMPORT = ['occupations', 'import']
@@ -65,7 +64,7 @@ const MAPPED = [
 
 describe('--map', () => {
   test('makes records of an unfamiliar table', async () => {
-    const mahi = new InstallationHere()
+    const mahi = new Installation()
     mahi.write('map.yaml', MAPPING)
     const file = mahi.write('jobs.txt', TABLE)
     await mahi.runJson([...IMPORT, '--map', 'map.yaml', file])
@@ -73,7 +72,7 @@ describe('--map', () => {
   })
 
   test('names unknown fields, columns and keys, each with the nearest that exists', async () => {
-    const mahi = new InstallationHere()
+    const mahi = new Installation()
     mahi.write(
       'map.json',
       JSON.stringify({
@@ -94,7 +93,7 @@ describe('--map', () => {
   })
 
   test('must name every column of the table, and only those', async () => {
-    const mahi = new InstallationHere()
+    const mahi = new Installation()
     mahi.write('map.yaml', 'columns: { Code: occupationCode, Titel: titleEnglish }\n')
     mahi.write('jobs.csv', 'Code,Title,Notes\nA,a,n\n')
     expect(await complain(mahi, '--map', 'map.yaml', 'jobs.csv')).toEqual([
@@ -118,7 +117,7 @@ describe('--map', () => {
 })
 
 test('--ignore-unknown ignores unknown columns and fields, and names them', async () => {
-  const mahi = new InstallationHere()
+  const mahi = new Installation()
   const csv = mahi.write('a.csv', 'occupationCode,Notes\nA,n\n')
   const ndjson = mahi.write(
     'b.ndjson',
@@ -135,7 +134,7 @@ test('--ignore-unknown ignores unknown columns and fields, and names them', asyn
 describe('a spreadsheet', () => {
   const header = ['occupationCode', 'titleEnglish', 'renumeration.payLowerBound', 'lastUpdatedDate']
   const run = async (sheets: Parameters<typeof makeXlsx>[0], merged: string[] = [], ...more: string[]) => {
-    const mahi = new InstallationHere()
+    const mahi = new Installation()
     const file = mahi.write('jobs.xlsx', makeXlsx(sheets, merged))
     const outcome = await mahi.run([...IMPORT, ...more, file])
     return { mahi, ...outcome, lines: outcome.stderr.trimEnd().split('\n') }
@@ -177,7 +176,7 @@ describe('a spreadsheet', () => {
 })
 
 test('flat CSV has a column for each item of each list, and comes back without a change', async () => {
-  const mahi = new InstallationHere()
+  const mahi = new Installation()
   const group = (code: string) => ({ minorGroup: { code, tasks: [`${code}, "one"`, 'two\nlines'] } })
   const records = [
     { occupationCode: 'A', altJobTitlesEnglish: ['x', '["y"]', 'z'], minorGroups: [group('1'), group('2')] },
@@ -196,7 +195,7 @@ test('flat CSV has a column for each item of each list, and comes back without a
 
 describe('occupations schema', () => {
   test('prints the JSON Schema of a record', async () => {
-    const { stdout } = await new InstallationHere().run(['occupations', 'schema'])
+    const { stdout } = await new Installation().run(['occupations', 'schema'])
     expect(JSON.parse(stdout)).toMatchObject({
       $schema: 'https://json-schema.org/draft/2020-12/schema',
       required: ['occupationCode'],

@@ -4,7 +4,7 @@ import { createKey } from '../src/api/access/keys.ts'
 import { importOccupations } from '../src/catalogue/import/import.ts'
 import type { Database } from '../src/foundation/database/database.ts'
 import { publishResults } from '../src/submissions/findings/publish.ts'
-import { InstallationHere } from './support/command-here.ts'
+import { Installation } from './support/command.ts'
 import { withDatabase } from './support/opened.ts'
 import { sourceOf } from './support/service.ts'
 
@@ -17,7 +17,7 @@ const HOLDS: Record<string, (database: Database) => Promise<unknown>> = {
 
 describe('a restore replaces a database that holds data only with --replace', () => {
   test.each(Object.entries(HOLDS))('%s', async (table, fill) => {
-    const mahi = new InstallationHere()
+    const mahi = new Installation()
     const file = join(mahi.folder, 'mahi.backup')
     await mahi.runJson(['migrate'])
     await mahi.runJson(['backup', file])
@@ -36,7 +36,7 @@ describe('a restore replaces a database that holds data only with --replace', ()
 })
 
 test('a file that is no backup, or is not there, changes nothing', async () => {
-  const mahi = await new InstallationHere().fill([{ occupationCode: 'A1' }])
+  const mahi = await new Installation().fill([{ occupationCode: 'A1' }])
   const before = await mahi.run(['occupations', 'export'])
   for (const file of [mahi.write('text.backup', 'not a backup\n'), join(mahi.folder, 'none.backup')])
     expect(await mahi.run(['restore', file, '--replace'])).toMatchObject({

@@ -2,7 +2,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { makeCollectionDefinition } from './support/collection.ts'
-import { InstallationHere } from './support/command-here.ts'
+import { Installation } from './support/command.ts'
 import { temporaryDatabaseUrl } from './support/temporary.ts'
 
 /** No setting of the database in the environment, as in the shell of an operator. */
@@ -10,7 +10,7 @@ const SHELL = { DATABASE_URL: '' }
 
 /** What `mahi init` writes, with the database of the service, and a shell that finds it. */
 async function install(url: string) {
-  const mahi = new InstallationHere()
+  const mahi = new Installation()
   await mahi.runJson(['init'])
   const file = join(mahi.folder, 'mahi.env')
   const settings = readFileSync(file, 'utf8')

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { readServiceUrl } from '../src/foundation/command-line/service-url.ts'
 import { askService, openClient } from '../src/remote/service.ts'
-import { InstallationHere } from './support/command-here.ts'
+import { Installation } from './support/command.ts'
 import { listen, listenOn } from './support/connection.ts'
 import { pack } from './support/pack.ts'
 import { Service } from './support/service.ts'
@@ -41,7 +41,7 @@ test('a refusal says what is wrong with the key, or with the rest', async () => 
 })
 
 test('a URL that is not one is named as the user wrote it, by every command', async () => {
-  const mahi = new InstallationHere()
+  const mahi = new Installation()
   const message =
     '--url: must be a URL such as https://careers.example, not "127.0.0.1:8080". Is it http://127.0.0.1:8080?\n'
   mahi.write('learners.csv', 'localId\n1\n')
@@ -100,7 +100,7 @@ test('a server that closes its connections is named at the first failure, and tr
   })
   const port = await listenOn(server)
   const url = `http://127.0.0.1:${port}`
-  const mahi = new InstallationHere()
+  const mahi = new Installation()
   mahi.write('learners.csv', 'localId\n1\n')
   const { code, stderr } = await mahi.run(
     ['submit', 'learners.csv', '--url', url, '--eid', '1001', '--return', '202512'],
@@ -129,7 +129,7 @@ test('an upload that breaks off says which files were received, and what to do',
   })
   const port = await listenOn(server)
   const url = `http://127.0.0.1:${port}`
-  const mahi = new InstallationHere()
+  const mahi = new Installation()
   mahi.write('learners.csv', 'localId\n1\n')
   mahi.write('courses.csv', 'localId\n1\n')
   const submit = [
@@ -160,7 +160,7 @@ test('archives and workbooks are sent as the files that mahi check reads in them
     scopes: ['submissions:write', 'validation-results:read'],
     eids: ['1001'],
   })
-  const mahi = new InstallationHere()
+  const mahi = new Installation()
   const workbook = makeXlsx({ Courses: COURSES, Notes: [['Made on Monday']] })
   const inner = makeXlsx({ Sheet1: COURSES })
   writeFileSync(join(mahi.folder, 'return.xlsx'), workbook)

@@ -7,7 +7,7 @@ import { TOKEN_FIELD } from '../src/console/form-token.ts'
 import { IDLE, LINK_LIFETIME, LONGEST, Sessions } from '../src/console/sessions.ts'
 import { openDatabase } from '../src/foundation/database/open.ts'
 import { enqueue } from '../src/foundation/jobs/queue.ts'
-import { InstallationHere } from './support/command-here.ts'
+import { Installation } from './support/command.ts'
 import { tokenOf } from './support/console.ts'
 import { fillDatabase } from './support/filled-database.ts'
 import { findFreePort } from './support/free-port.ts'
@@ -120,7 +120,7 @@ describe('a session', () => {
   })
 
   test('begins with the link of mahi console, which opens the page that is named', async () => {
-    const mahi = new InstallationHere()
+    const mahi = new Installation()
     await fillDatabase(mahi.databaseUrl)
     const { url } = await mahi.serve({ CONSOLE: 'on' })
     const open = async (...page: string[]) => {
@@ -154,7 +154,7 @@ describe('a session', () => {
   })
 
   test('begins with the key of an earlier call for the same organisations', async () => {
-    const mahi = new InstallationHere()
+    const mahi = new Installation()
     await fillDatabase(mahi.databaseUrl)
     const keyOf = async (...given: string[]) =>
       ((await mahi.runJson(['console', ...given])) as { key: string }).key
@@ -180,7 +180,7 @@ describe('a session', () => {
   })
 
   test('ends with all others at the command of the operator', async () => {
-    const mahi = new InstallationHere()
+    const mahi = new Installation()
     const { headers } = await fillDatabase(mahi.databaseUrl)
     const { stdout: link } = await mahi.run(['console', '--json'])
     const { stdout } = await mahi.run(['console', '--end-sessions', '--json'])
@@ -447,7 +447,7 @@ test('a page that does not exist says so, and a failure of the API is shown in i
 })
 
 test('a session continues at another replica when the replica that served it is killed', async () => {
-  const mahi = new InstallationHere()
+  const mahi = new Installation()
   const { headers } = await fillDatabase(mahi.databaseUrl)
   const settings = { CONSOLE: 'on' }
   const [one, other] = [await mahi.serve(settings), await mahi.serve(settings)]

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { DCLinter } from 'dclint'
 import { describe, expect, test } from 'vitest'
 import { readSettings } from '../src/settings.ts'
-import { InstallationHere } from './support/command-here.ts'
+import { Installation } from './support/command.ts'
 import {
   isSetting,
   ROOT,
@@ -28,7 +28,7 @@ function settingsOf(environment: Record<string, string | number> = {}): Record<s
 }
 
 async function expectCommand(words: readonly string[]) {
-  const { stdout } = await new InstallationHere().run([...words, '--help'])
+  const { stdout } = await new Installation().run([...words, '--help'])
   expect(stdout).toMatch(words[0] === '--help' ? /^Usage: mahi / : `Usage: mahi ${words[0]} `)
 }
 

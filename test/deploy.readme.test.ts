@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { InstallationHere } from './support/command-here.ts'
+import { Installation } from './support/command.ts'
 import { ROOT, readRepositoryFile, readYaml } from './support/deploy.ts'
 
 const readme = readRepositoryFile('deploy/README.md')
@@ -30,7 +30,7 @@ test('every command of Mahi that the guide shows exists', async () => {
   const shown = commands.flatMap((line) => MAHI.exec(line)?.[1]?.trim() ?? [])
   expect(shown.length).toBeGreaterThan(4)
   for (const words of new Set(shown)) {
-    const { stdout } = await new InstallationHere().run([...words.split(' '), '--help'])
+    const { stdout } = await new Installation().run([...words.split(' '), '--help'])
     const name = words.split(' ').filter((word) => /^[a-z]+$/.test(word))
     expect(stdout).toMatch(`Usage: mahi ${name.join(' ')} `)
   }

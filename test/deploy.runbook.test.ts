@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { createKey } from '../src/api/access/keys.ts'
-import { InstallationHere } from './support/command-here.ts'
+import { Installation } from './support/command.ts'
 import { alerts } from './support/deploy.ts'
 import { fillDatabase, withDatabase } from './support/filled-database.ts'
 import { commandsIn, LASTING, procedures, runbook } from './support/runbook.ts'
@@ -19,7 +19,7 @@ test('each alert links to its procedure, whose steps are numbered, and no proced
 const REMOTE = ['mahi submit']
 
 test('every command of the procedures exists, and works', async () => {
-  const mahi = new InstallationHere()
+  const mahi = new Installation()
   const { token } = await fillDatabase(mahi.databaseUrl)
   const created = await withDatabase(mahi.databaseUrl, (database) =>
     createKey(database, { client: 'soon', expires: Date.now() + 86_400_000 }),

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { MahiError } from '../client/src/errors.ts'
 import { checkMirror } from '../src/remote/mirror.ts'
 import { createSource } from '../src/remote/source.ts'
-import { InstallationHere } from './support/command-here.ts'
+import { Installation } from './support/command.ts'
 import { GOOD, makeCopy, sendSnapshot, serveHostile } from './support/hostile-service.ts'
 
 const PAGE = { delta: 'x', totalCount: 2, revision: 1, changes: [], resultsCount: 0 }
@@ -88,7 +88,7 @@ test('a redirect is not followed, and what a service says of itself does nothing
 test('names that every object has are mirrored as they are, and refused by an import', async () => {
   const text = '{"occupationCode":"A","__proto__":{"titleEnglish":"polluted"},"constructor":1}\n'
   const url = await serveHostile((response) => sendSnapshot(response, text))
-  const mahi = new InstallationHere()
+  const mahi = new Installation()
   expect(await mahi.run(['mirror', url, 'copy', '--format', 'csv'])).toMatchObject({ code: 0 })
   expect(mahi.read('copy/occupations.ndjson')).toBe(text)
   expect(mahi.read('copy/occupations.csv')).not.toContain('polluted')
@@ -130,6 +130,6 @@ test.each([
     response.setHeader('etag', 'W/"1-x"').end(JSON.stringify(body)),
   )
   const command = ['results', 'fetch', url, 'a-token', '--eid', '1001', '--format', 'ndjson']
-  const outcome = await new InstallationHere().run(command, { environment: { MAHI_API_KEY: 'key' } })
+  const outcome = await new Installation().run(command, { environment: { MAHI_API_KEY: 'key' } })
   expect(outcome).toMatchObject({ code: 1, stderr: `${url}: ${message}\n` })
 })

@@ -9,7 +9,7 @@ import {
   removeSource,
   storeSearchNames,
 } from '../src/catalogue/names/names.ts'
-import { InstallationHere } from './support/command-here.ts'
+import { Installation } from './support/command.ts'
 import { openTemporary } from './support/reused-schemas.ts'
 import { sourceOf } from './support/source.ts'
 import { makeXlsx } from './support/xlsx.ts'
@@ -90,7 +90,7 @@ test('the names of an import replace those of their source only', async () => {
 })
 
 test('import-names adds with --add, keeps other sources, and asks for --replace', async () => {
-  const mahi = await new InstallationHere().fill(RECORDS)
+  const mahi = await new Installation().fill(RECORDS)
   mahi.write('one.csv', 'occupationCode,name\nB2,Trucker\n')
   mahi.write('two.csv', 'occupationCode,name\nB2,Teamster\n')
   const add = [...NAMES, '--add', '--source', 'Employers']
@@ -118,7 +118,7 @@ test('import-names adds with --add, keeps other sources, and asks for --replace'
 })
 
 test('a name for an unknown code and one with a line end are refused by file, line and column', async () => {
-  const mahi = await new InstallationHere().fill(RECORDS)
+  const mahi = await new Installation().fill(RECORDS)
   mahi.write('names.csv', 'occupationCode,name\nB2,Trucker\nX9,Wizard\n')
   const unknown = await mahi.run([...NAMES, 'names.csv'])
   expect(unknown.stderr).toBe(
@@ -131,7 +131,7 @@ test('a name for an unknown code and one with a line end are refused by file, li
 })
 
 test('codes of a workbook are read as their cells show them, and the import says so', async () => {
-  const mahi = await new InstallationHere().fill([{ occupationCode: '0110' }])
+  const mahi = await new Installation().fill([{ occupationCode: '0110' }])
   const code = { number: 110, format: '0000' }
   const rows = ['Sister', 'Matron'].map((name) => [code, name])
   mahi.write('names.xlsx', makeXlsx({ Names: [['occupationCode', 'name'], ...rows] }))
@@ -142,7 +142,7 @@ test('codes of a workbook are read as their cells show them, and the import says
 })
 
 test('repaired names are counted and listed', async () => {
-  const mahi = await new InstallationHere().fill(RECORDS)
+  const mahi = await new Installation().fill(RECORDS)
   mahi.write('names.csv', 'occupationCode,name,language\nB2,Trucker,en\nA1,NÄ“hi kÅ«kÅ«,mi\n')
   const { code, stderr } = await mahi.run([...NAMES, 'names.csv'])
   expect([code, stderr]).toEqual([
@@ -160,7 +160,7 @@ test('repaired names are counted and listed', async () => {
 })
 
 test('a name that only loses the macrons of the one that it replaces is refused, unless that is accepted', async () => {
-  const mahi = await new InstallationHere().fill(RECORDS)
+  const mahi = await new Installation().fill(RECORDS)
   const importNames = [...NAMES, '--source', 'Mac']
   mahi.write('good.csv', 'occupationCode,name\nA1,Kaiako pēpi\n')
   mahi.write('lost.csv', 'occupationCode,name\nB2,Trucker\nA1,Kaiako pepi\n')

@@ -7,7 +7,7 @@ import { findSingular, isPlural } from '../src/catalogue/onet/titles.ts'
 import type { OccupationRecord } from '../src/catalogue/records/schema.ts'
 import { InputRefused } from '../src/foundation/faults/faults.ts'
 import type { Fault } from '../src/foundation/faults/user-error.ts'
-import { InstallationHere } from './support/command-here.ts'
+import { Installation } from './support/command.ts'
 import { temporaryFolder } from './support/temporary.ts'
 
 /**
@@ -237,7 +237,7 @@ describe('import-onet', () => {
 
   test('refuses to import without wages unless requested', async () => {
     await writeRelease()
-    const mahi = new InstallationHere()
+    const mahi = new Installation()
     const { code, stderr } = await mahi.run([...command, folder])
     expect(code).toBe(1)
     expect(stderr).toMatch(/^--wages: is required. .*--without-wages/)

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { check } from './support/checking.ts'
-import { InstallationHere } from './support/command-here.ts'
+import { Installation } from './support/command.ts'
 import { tokenOf } from './support/console.ts'
 import { writeDefinition } from './support/definition.ts'
 import { Service } from './support/service.ts'
@@ -12,7 +12,7 @@ const NAMES = Object.getOwnPropertyNames(Object.prototype)
 const CLEAN = join(import.meta.dirname, '../samples/sdr/clean')
 
 test('as a cell of any column, each is a value like others', async () => {
-  const mahi = new InstallationHere()
+  const mahi = new Installation()
   for (const file of readdirSync(CLEAN).filter((each) => each.endsWith('.csv'))) {
     const [header = '', ...rows] = readFileSync(join(CLEAN, file), 'utf8').split('\n')
     const columns = header.split(',').length
@@ -57,7 +57,7 @@ test('as a header, a resource, a field or a property of a definition, each is on
       },
       { [`${name}.csv`]: `${name},date,text\n${name},${name},${name}\n` },
     )
-    const { code, stderr, stdout } = await new InstallationHere().run(['check', folder, '--format', 'ndjson'])
+    const { code, stderr, stdout } = await new Installation().run(['check', folder, '--format', 'ndjson'])
     expect({ name, code, said: `${stderr}${stdout}` }).toMatchObject({
       code: expect.toBeOneOf([1, 2]),
       said: expect.stringContaining(name),
@@ -67,7 +67,7 @@ test('as a header, a resource, a field or a property of a definition, each is on
 })
 
 test('as a column, a group or a code of an import, each is text', async () => {
-  const mahi = new InstallationHere()
+  const mahi = new Installation()
   const records = NAMES.map((name) => ({
     occupationCode: name,
     titleEnglish: name,

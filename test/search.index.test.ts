@@ -11,8 +11,7 @@ import { openDatabase } from '../src/foundation/database/open.ts'
 import { readRevisions } from '../src/foundation/database/revisions.ts'
 import { MOST_ATTEMPTS } from '../src/foundation/jobs/queue.ts'
 import { Worker } from '../src/foundation/jobs/worker.ts'
-import { until } from './support/command.ts'
-import { InstallationHere } from './support/command-here.ts'
+import { Installation, until } from './support/command.ts'
 import { withDatabase } from './support/filled-database.ts'
 import { Service } from './support/service.ts'
 import { sourceOf } from './support/source.ts'
@@ -200,7 +199,7 @@ test('a damaged stored index is removed, reported once and built again', async (
 })
 
 test('a command that finds a damaged index builds it again, and says so', async () => {
-  const mahi = await new InstallationHere().migrate()
+  const mahi = await new Installation().migrate()
   mahi.write('records.ndjson', JSON.stringify(nurse))
   await mahi.run(['occupations', 'import', 'records.ndjson'])
   await withDatabase(mahi.databaseUrl, async (database) => {

@@ -8,7 +8,7 @@ import { exportReturn } from '../src/submissions/returns/export-return.ts'
 import { storeReturns } from '../src/submissions/returns/returns.ts'
 import { Definitions } from '../src/submissions/rules/definitions.ts'
 import { COURSES, makeLearners, startCollection } from './support/collection.ts'
-import { InstallationHere } from './support/command-here.ts'
+import { Installation } from './support/command.ts'
 import { temporaryFolder } from './support/temporary.ts'
 
 const DAY = 86_400_000
@@ -180,7 +180,7 @@ test('the export has what all organisations submitted, by digest, while another 
 })
 
 test('mahi returns export writes what was submitted, and leaves no folder behind otherwise', async () => {
-  const mahi = new InstallationHere()
+  const mahi = new Installation()
   const { provider, definition } = await startCollection({}, { url: mahi.databaseUrl })
   const run = (returnId: string, ...more: string[]) =>
     mahi.run(['returns', 'export', returnId, '--output', 'december', ...more], {

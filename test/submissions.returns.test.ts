@@ -12,7 +12,7 @@ import { type CollectedReturn, listReturns, storeReturns } from '../src/submissi
 import { Definitions } from '../src/submissions/rules/definitions.ts'
 import { createSubmission } from '../src/submissions/submission.ts'
 import { COURSES, makeCollectionDefinition, makeLearners, startCollection } from './support/collection.ts'
-import { InstallationHere } from './support/command-here.ts'
+import { Installation } from './support/command.ts'
 import { openTemporary } from './support/reused-schemas.ts'
 
 const DAY = 86_400_000
@@ -303,7 +303,7 @@ returns:
 `
 
 test('returns are imported from YAML, listed, and changed by another import', async () => {
-  const installation = new InstallationHere()
+  const installation = new Installation()
   const file = join(installation.folder, 'returns.yml')
   writeFileSync(file, FILE)
   const environment = { DEFINITIONS: makeCollectionDefinition(), TIME_ZONE: 'Pacific/Auckland' }

@@ -13,7 +13,10 @@ test('a proposal for a large file needs little memory', async () => {
   )
   writeFileSync(join(folder, 'large.csv'), `code,group,number,day,text\n${lines.join('')}`)
   const environment = { NODE_OPTIONS: '--max-old-space-size=80' }
-  const { code, stderr } = await new Installation().run(['definitions', 'init', folder], { environment })
+  const { code, stderr } = await new Installation({ inProcesses: true }).run(
+    ['definitions', 'init', folder],
+    { environment },
+  )
   expect([code, stderr]).toEqual([0, expect.stringContaining('No findings in the file that was checked.')])
   const { resources } = parse(readFileSync(join(folder, 'datapackage.yml'), 'utf8')) as {
     resources: { schema: { primaryKey: string } }[]

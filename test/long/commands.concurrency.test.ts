@@ -173,7 +173,7 @@ async function walkResults(reader: Reader, eid: string, runs: Runs, counts: Coun
 test.each([1, 2])(
   'readers page without pause while commands replace what they read: %i of `mahi serve`',
   async (replicas) => {
-    const mahi = new Installation()
+    const mahi = new Installation({ inProcesses: true })
     const versions = new Versions()
     const runs = new Map(EIDS.map((eid) => [eid, new Runs()]))
     const runsOf = (eid: string) => runs.get(eid) ?? new Runs()

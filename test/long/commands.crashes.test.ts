@@ -38,7 +38,7 @@ async function startHalf(
 
 describe.each(['SIGKILL', 'SIGINT', 'SIGTERM'] as const)('%s in the middle', (signal) => {
   test('of an import leaves the old catalogue whole, and the next one is not in its way', async () => {
-    const mahi = await new Installation().fill(OLD)
+    const mahi = await new Installation({ inProcesses: true }).fill(OLD)
     const before = await mahi.catalogue()
     const command = await startHalf(mahi, IMPORT, NEW)
     await mahi.untilLocked()
@@ -54,7 +54,7 @@ describe.each(['SIGKILL', 'SIGINT', 'SIGTERM'] as const)('%s in the middle', (si
 })
 
 test('SIGKILL in the middle of a publish leaves the old run whole, and the next one is not in its way', async () => {
-  const mahi = new Installation()
+  const mahi = new Installation({ inProcesses: true })
   const old = [{ localId: 'OLD' }]
   const lines = toLines(Array.from({ length: 20_000 }, (_, index) => ({ localId: `N${index}` })))
   await mahi.runJson(PUBLISH, { input: toLines(old) })
@@ -67,7 +67,7 @@ test('SIGKILL in the middle of a publish leaves the old run whole, and the next 
 })
 
 testSqlite('SIGKILL while changes are being written leaves the old catalogue or the new one', async () => {
-  const mahi = await new Installation().fill(OLD)
+  const mahi = await new Installation({ inProcesses: true }).fill(OLD)
   const log = `${mahi.databaseUrl.slice('sqlite:'.length)}-wal`
   const old = await mahi.catalogue()
   const input = toLines(
@@ -98,7 +98,7 @@ const hasLimit = spawnSync('bash', ['--norc', '-c', 'ulimit -f 1000']).status ==
 testWhere(engine === 'sqlite' && hasLimit, 'a full disk: there is no bash with ulimit to try it with')(
   'an import for which the disk has no room says so, and leaves the old catalogue whole',
   async () => {
-    const mahi = await new Installation().fill(OLD)
+    const mahi = await new Installation({ inProcesses: true }).fill(OLD)
     const before = await mahi.catalogue()
     const file = mahi.write('new.ndjson', NEW)
     const script = `ulimit -f 1000; exec "${process.execPath}" "$0" occupations import --replace ${file}`
@@ -124,7 +124,7 @@ describe('on a terminal', () => {
     })
 
   testTerminal('an import shows a bar, and in a pipe none', async () => {
-    const mahi = new Installation()
+    const mahi = new Installation({ inProcesses: true })
     const file = mahi.write('new.ndjson', NEW)
     const { code, stdout } = await onTerminal(mahi, `occupations import ${file}`).ended
     expect(code).toBe(0)
@@ -135,7 +135,7 @@ describe('on a terminal', () => {
   })
 
   testTerminal('Ctrl+C ends an import at once, and leaves the old catalogue', async () => {
-    const mahi = await new Installation().fill(OLD)
+    const mahi = await new Installation({ inProcesses: true }).fill(OLD)
     const before = await mahi.catalogue()
     const pipe = `${mahi.folder}/slow.ndjson`
     expect(spawnSync('mkfifo', [pipe]).status).toBe(0)

@@ -52,7 +52,7 @@ const record = (title: string) => (index: number) => ({
 test(`an import of ${RECORDS} records of 4 KB, and of as many changes, takes less than 300 MB`, {
   timeout: 600_000,
 }, async () => {
-  const mahi = new Installation()
+  const mahi = new Installation({ inProcesses: true })
   expect(JSON.stringify(record('Old')(1)).length).toBeGreaterThan(4000)
   const first = await measure(mahi, ['occupations', 'import'], generate(RECORDS, record('Old')))
   expect(first.summary).toMatchObject({ created: RECORDS })
@@ -63,7 +63,7 @@ test(`an import of ${RECORDS} records of 4 KB, and of as many changes, takes les
 })
 
 test(`a publish of ${ENTRIES} entries takes less than 300 MB`, { timeout: 600_000 }, async () => {
-  const mahi = new Installation()
+  const mahi = new Installation({ inProcesses: true })
   const entry = (index: number) => ({
     localId: `L${index}`,
     errorCode: `E${index % 10}`,

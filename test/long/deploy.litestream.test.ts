@@ -31,7 +31,7 @@ testLitestream('Litestream brings a lost SQLite database back, and goes back to 
   const { headers } = await fillDatabase(environment.DATABASE_URL)
   const replicate = spawn('litestream', ['replicate', '-config', configuration], { stdio: 'ignore' })
   onTestFinished(() => void replicate.kill('SIGKILL'))
-  const mahi = new Installation()
+  const mahi = new Installation({ inProcesses: true })
   const server = await mahi.serve(environment)
   const write = (occupationCode: string) =>
     withDatabase(environment.DATABASE_URL, (database) =>

@@ -25,7 +25,7 @@ describe.skipIf(!hasCaddy || !hasCluster)(
     /** The home of one organisation: a database with one submission, and a server of it. */
     async function startHome(cluster: Cluster, eid: string) {
       const DATABASE_URL = await cluster.createDatabase('home')
-      const mahi = new Installation()
+      const mahi = new Installation({ inProcesses: true })
       const { url } = await mahi.serve({ ...UNLIMITED, LOG_LEVEL: 'info', DATABASE_URL, PAGE_CACHE_MB: '0' })
       return await withDatabase(DATABASE_URL, async (database) => {
         const entries = sourceOf([{ localId: `of ${eid}` }])

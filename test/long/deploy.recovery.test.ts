@@ -81,7 +81,7 @@ test.skipIf(!canRecover)('a mistake is undone by going back to the moment before
   const { cluster, pgbackrest, restart, archive, repository } = await startArchived()
   const url = await cluster.createDatabase('mahi')
   const { headers, token } = await fillDatabase(url)
-  const mahi = new Installation()
+  const mahi = new Installation({ inProcesses: true })
   const environment = { DATABASE_URL: url, ERASURE_LOG: join(mahi.folder, 'erased.ndjson') }
   const exported = async () => (await mahi.run(['occupations', 'export'], { environment })).stdout
   const before = await exported()

@@ -8,7 +8,7 @@ import { Load, type Question } from '../support/load.ts'
 test.skipIf(!hasCaddy)(
   'three replicas behind the proxy are restarted in turn, and no request is lost',
   async () => {
-    const mahi = new Installation()
+    const mahi = new Installation({ inProcesses: true })
     const { headers, questions } = await fillDatabase(mahi.databaseUrl)
     const settings = { ...UNLIMITED, TRUST_PROXY: '127.0.0.1', DRAIN_SECONDS: '3' }
     const serve = (port: number) => mahi.serve({ ...settings, PORT: `${port}` })

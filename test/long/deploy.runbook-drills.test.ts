@@ -18,7 +18,7 @@ const DAY = 86_400_000
 
 /** A service in trouble, and an operator who follows a procedure. */
 async function startService(environment: Readonly<Record<string, string>> = {}) {
-  const mahi = new Installation()
+  const mahi = new Installation({ inProcesses: true })
   const filled = await fillDatabase(environment.DATABASE_URL ?? mahi.databaseUrl)
   const served = await serveWithMetrics(mahi, { ...UNLIMITED, ...environment })
   const change = (sql: string) =>
@@ -56,7 +56,7 @@ describe('procedures for a process', () => {
     expect((await operator.run('MahiDown', 'curl', address(url))).code).not.toBe(0)
     expect((await operator.run('MahiDown', 'mahi doctor')).code).toBe(0)
     // The port of its metrics is that of another process.
-    const other = await serveWithMetrics(new Installation())
+    const other = await serveWithMetrics(new Installation({ inProcesses: true }))
     const again = await mahi.serve({ METRICS_PORT: other.settings.METRICS_PORT })
     expect((await operator.run('MahiDown', 'curl', address(again.url))).code).toBe(0)
     await again.command.output(/METRICS_PORT/)

@@ -49,7 +49,7 @@ afterAll(async () => {
 
 /** One database that is cut again and again, the commands that change it, and a server over it. */
 class World {
-  readonly mahi = new Installation()
+  readonly mahi = new Installation({ inProcesses: true })
   readonly random = new Random(SEED)
   readonly attempts = new Attempts(this.mahi.folder, this.random, SIZES)
   readonly tally = new Tally(`${engine}, seed ${SEED}`)

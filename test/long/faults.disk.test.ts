@@ -29,7 +29,7 @@ describe('a full disk', () => {
     'for the database: a server starts after a crash, and after a stop reports what is missing',
     async () => {
       const disk = SmallDisk.create(32)
-      const mahi = new Installation()
+      const mahi = new Installation({ inProcesses: true })
       const environment = { DATABASE_URL: await placeDatabase(disk) }
       await fillDatabase(environment.DATABASE_URL)
       const first = await mahi.serve(environment)
@@ -58,7 +58,7 @@ describe('a full disk', () => {
 
   testSqlite('for temporary files: an import says so, and changes nothing', async () => {
     const disk = SmallDisk.create(8)
-    const mahi = new Installation()
+    const mahi = new Installation({ inProcesses: true })
     const long = 'A sentence. '.repeat(1000).trim()
     // More than is kept in memory before it goes to a temporary file.
     const records = Array.from({ length: 4000 }, (_, index) => ({
@@ -77,7 +77,7 @@ describe('a full disk', () => {
 
   testSqlite('for an export or a mirror: the old file stays, and no other file is left', async () => {
     const disk = SmallDisk.create(8)
-    const mahi = await new Installation().fill([{ occupationCode: 'OLD' }])
+    const mahi = await new Installation({ inProcesses: true }).fill([{ occupationCode: 'OLD' }])
     const { url } = await mahi.serve({ OCCUPATIONS_ACCESS: 'public', ...UNLIMITED })
     const exported = join(disk.folder, 'catalogue.ndjson')
     const copy = join(disk.folder, 'copy')
@@ -129,7 +129,7 @@ describe('a full disk for submissions', () => {
   async function start(given: Record<string, string> = {}) {
     const disk = SmallDisk.create(64)
     const url = given.CHECK_FOLDER === undefined ? await placeDatabase(disk) : undefined
-    const mahi = new Installation()
+    const mahi = new Installation({ inProcesses: true })
     const environment = {
       DEFINITIONS: makeSmallDefinition(),
       RATE_LIMIT_SUBMISSIONS: 'off',
@@ -268,14 +268,16 @@ testSqlite(
   'a read-only disk: every write reports it, and works once the disk is writable again',
   async () => {
     const disk = SmallDisk.create(32)
-    const mahi = new Installation()
+    const mahi = new Installation({ inProcesses: true })
     const environment = { DATABASE_URL: `sqlite:${disk.folder}/mahi.db` }
     await fillDatabase(environment.DATABASE_URL)
     const before = await withDatabase(environment.DATABASE_URL, readState)
-    const { url } = await (await new Installation().fill([{ occupationCode: 'A' }])).serve({
+    const { url } = await (
+      await new Installation({ inProcesses: true }).fill([{ occupationCode: 'A' }])
+    ).serve({
       OCCUPATIONS_ACCESS: 'public',
     })
-    const other = { DATABASE_URL: (await new Installation().migrate()).databaseUrl }
+    const other = { DATABASE_URL: (await new Installation({ inProcesses: true }).migrate()).databaseUrl }
     const create = ['keys', 'create', '--client', 'a']
     disk.setReadOnly(true)
     for (const [command, file, given] of [

@@ -24,7 +24,7 @@ async function startStandby(primary: Cluster): Promise<Cluster> {
 async function serve(primary: Cluster, environment: (name: string) => Record<string, string>) {
   const name = 'mahi'
   const filled = await fillDatabase(await primary.createDatabase(name))
-  const mahi = new Installation()
+  const mahi = new Installation({ inProcesses: true })
   const { url, command, readMetrics } = await mahi.serveWithMetrics({
     ...UNLIMITED,
     LOG_LEVEL: 'info',
@@ -76,7 +76,7 @@ describe.skipIf(!hasCluster)('where the primary goes', () => {
   test('when no more connections are allowed, changes are still followed over the open ones', async () => {
     const primary = await startCluster()
     await fillDatabase(await primary.createDatabase('mahi'))
-    const mahi = new Installation()
+    const mahi = new Installation({ inProcesses: true })
     await primary.query('create role limited login')
     await primary.query('grant all on all tables in schema public to limited', 'mahi')
     const DATABASE_URL = primary.url('mahi').replace('mahi@', 'limited@')

@@ -17,7 +17,7 @@ function memoryOf({ child }: RunningCommand): number {
 
 /** A filled database and a server of it. */
 async function serve(environment: Record<string, string>) {
-  const mahi = new Installation()
+  const mahi = new Installation({ inProcesses: true })
   const filled = await fillDatabase(mahi.databaseUrl, 500)
   const { url, command } = await mahi.serve({ ...UNLIMITED, LOG_LEVEL: 'info', ...environment })
   return { ...filled, url, command, databaseUrl: mahi.databaseUrl }

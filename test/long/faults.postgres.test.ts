@@ -5,7 +5,6 @@ import { RevisionWatch } from '../../src/foundation/database/revision-watch.ts'
 import { bumpRevision } from '../../src/foundation/database/revisions.ts'
 import { Cluster, hasCluster } from '../support/cluster.ts'
 import { Installation, toLines, until } from '../support/command.ts'
-import { InstallationHere } from '../support/command-here.ts'
 import { checkPage, fillDatabase, UNLIMITED, withDatabase } from '../support/filled-database.ts'
 import { ask, Load } from '../support/load.ts'
 import { PausableProxy } from '../support/pausable-proxy.ts'
@@ -23,7 +22,7 @@ describe.skipIf(!hasCluster)('with a PostgreSQL of its own', () => {
   })
 
   test('an unreachable server is reported at once after the first requests, and used again when it is back', async () => {
-    const mahi = new Installation()
+    const mahi = new Installation({ inProcesses: true })
     const DATABASE_URL = await cluster.createDatabase('cut_off')
     const { questions, headers } = await fillDatabase(DATABASE_URL)
     const proxy = await PausableProxy.start(cluster.port)
@@ -67,7 +66,7 @@ describe.skipIf(!hasCluster)('with a PostgreSQL of its own', () => {
   })
 
   test('requests use a limited number of connections, and those that would wait in vain are rejected', async () => {
-    const mahi = new Installation()
+    const mahi = new Installation({ inProcesses: true })
     const DATABASE_URL = await cluster.createDatabase('busy')
     const { questions, headers } = await fillDatabase(DATABASE_URL)
     const { url } = await mahi.serve({ ...UNCACHED, DATABASE_URL, DATABASE_POOL_SIZE: '3' })
@@ -104,7 +103,7 @@ describe.skipIf(!hasCluster)('with a PostgreSQL of its own', () => {
   })
 
   test('a slow read is aborted, but a slower import is not', async () => {
-    const mahi = new Installation()
+    const mahi = new Installation({ inProcesses: true })
     const DATABASE_URL = await cluster.createDatabase('slow')
     const { questions, headers } = await fillDatabase(DATABASE_URL)
     const { url } = await mahi.serve({ ...UNCACHED, DATABASE_URL })
@@ -193,7 +192,7 @@ describe.skipIf(!hasCluster)('with a PostgreSQL of its own', () => {
 
   test('a command reports what is wrong with the server in one line', async () => {
     const complain = async (DATABASE_URL: string) => {
-      const outcome = await new InstallationHere().run(['migrate'], { environment: { DATABASE_URL } })
+      const outcome = await new Installation().run(['migrate'], { environment: { DATABASE_URL } })
       expect([outcome.code, outcome.stdout]).toEqual([1, ''])
       return outcome.stderr
     }

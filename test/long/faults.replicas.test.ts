@@ -18,7 +18,7 @@ describe.skipIf(!hasCluster)('with a PostgreSQL of its own', () => {
   async function startReplicas(name: string, count: number, environment: Record<string, string> = {}) {
     const DATABASE_URL = await cluster.createDatabase(name)
     const filled = await fillDatabase(DATABASE_URL)
-    const mahi = new Installation()
+    const mahi = new Installation({ inProcesses: true })
     const start = () => mahi.serve({ ...UNLIMITED, LOG_LEVEL: 'info', DATABASE_URL, ...environment })
     return { ...filled, start, replicas: await Promise.all(Array.from({ length: count }, start)) }
   }
@@ -80,7 +80,7 @@ describe.skipIf(!hasCluster)('with a PostgreSQL of its own', () => {
   test('a replica that stops while its database is unreachable still exits with 0', async () => {
     const { start, headers } = await startReplicas('stopped_cut_off', 0)
     const proxy = await PausableProxy.start(cluster.port)
-    const mahi = new Installation()
+    const mahi = new Installation({ inProcesses: true })
     const { url, command } = await mahi.serve({
       ...UNLIMITED,
       LOG_LEVEL: 'info',

@@ -14,7 +14,7 @@ test.skipIf(!hasCluster)(
     const environment = { DATABASE_URL: await primary.createDatabase('mahi') }
     const { headers, questions } = await fillDatabase(environment.DATABASE_URL)
     await standby.catchUp(primary)
-    const mahi = new Installation()
+    const mahi = new Installation({ inProcesses: true })
     const settings = { ...UNLIMITED, LOG_LEVEL: 'info', PAGE_CACHE_MB: '0', DATABASE_READ_MAX_LAG: '3600' }
     const { url, command } = await mahi.serve({
       ...settings,

@@ -107,7 +107,7 @@ testTorn(
   `${CUTS} torn copies of a database that is written to are each the old state or the new one, whole`,
   LONG,
   async () => {
-    const mahi = new Installation()
+    const mahi = new Installation({ inProcesses: true })
     const random = new Random(SEED)
     const attempts = new Attempts(mahi.folder, random, SIZES)
     const folder = temporaryFolder()

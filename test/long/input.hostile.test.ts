@@ -4,7 +4,7 @@ import type { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { expect, test } from 'vitest'
 import { formatNumber } from '../../src/foundation/text/format-number.ts'
-import { InstallationHere } from '../support/command-here.ts'
+import { Installation } from '../support/command.ts'
 import { withDatabase } from '../support/filled-database.ts'
 import { packed, repeated, streamOf } from '../support/hostile.ts'
 import { runMeasured } from '../support/measured.ts'
@@ -24,7 +24,7 @@ const PUBLISH = ['results', 'publish', '--eid', '1001', '--return', 'R1', '--tok
 
 /** Runs a command over an installation that holds something: its first message, if it has stored nothing. */
 async function refuse(parameters: readonly string[], input: Readable | string): Promise<string> {
-  const mahi = await new InstallationHere().fill([{ occupationCode: 'OLD', titleEnglish: 'Old' }])
+  const mahi = await new Installation().fill([{ occupationCode: 'OLD', titleEnglish: 'Old' }])
   await mahi.run([...PUBLISH, '-'], { input: '{"localId":"OLD"}\n' })
   const read = async () => {
     const { revisions, ...state } = await withDatabase(mahi.databaseUrl, readState)
@@ -129,7 +129,7 @@ test('lines with the same code, and a record in too many groups, are refused', a
 })
 
 test(`${LINES} lines of one byte are as many entries, also from a file`, async () => {
-  const mahi = new InstallationHere()
+  const mahi = new Installation()
   await pipeline(
     streamOf(repeated('1\n', 2 * LINES, 'localId\n')),
     createWriteStream(join(mahi.folder, 'a.csv')),

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, test } from 'vitest'
-import { InstallationHere } from '../support/command-here.ts'
+import { Installation } from '../support/command.ts'
 
 const record = (number: number, titleEnglish: string) => ({
   occupationCode: `O${String(number).padStart(5, '0')}`,
@@ -11,7 +11,7 @@ const record = (number: number, titleEnglish: string) => ({
 const ndjson = (values: readonly object[]) => values.map((value) => `${JSON.stringify(value)}\n`).join('')
 
 test('mirror killed at any moment leaves a complete copy, and the next run goes on', async () => {
-  const installation = new InstallationHere()
+  const installation = new Installation()
   installation.write(
     'next.ndjson',
     ndjson(Array.from({ length: 3000 }, (_, number) => record(number, 'A title'))),

@@ -89,7 +89,7 @@ const DATA = findRealData('the memory of a server with O*NET')
 
 describe.skipIf(DATA === undefined)('with O*NET', () => {
   test('a server at rest takes at most 250 MB', { timeout: 120_000 }, async () => {
-    const mahi = new Installation()
+    const mahi = new Installation({ inProcesses: true })
     const wages = join(DATA ?? '', 'oews-2023/national_M2023.csv')
     const release = join(DATA ?? '', 'onet-27.0')
     const { code } = await mahi.run(['occupations', 'import-onet', release, '--wages', wages])

@@ -31,7 +31,7 @@ const LATEST = 1.1
 
 /** A service and its worker, which are killed again and again. */
 class Place {
-  readonly mahi = new Installation()
+  readonly mahi = new Installation({ inProcesses: true })
   readonly random = new Random(SEED)
   readonly tally = new Tally(`submissions on ${engine}, seed ${SEED}`)
   readonly #environment: Record<string, string>
@@ -65,7 +65,7 @@ class Place {
   }
 
   static async create(): Promise<Place> {
-    const mahi = new Installation()
+    const mahi = new Installation({ inProcesses: true })
     mkdirSync(join(mahi.folder, 'checks'))
     const scopes = ['occupations:read', 'validation-results:read', 'submissions:write'] as const
     const key = await mahi.createKey({ client: 'cuts', scopes, eids: ['1001'] })

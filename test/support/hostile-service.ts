@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
 import { mirrorOccupations } from '../../src/remote/mirror.ts'
 import { createSource } from '../../src/remote/source.ts'
-import { InstallationHere } from './command-here.ts'
+import { Installation } from './command.ts'
 
 type Answer = (response: ServerResponse, path: string) => void
 
@@ -50,7 +50,7 @@ export const GOOD = `${line('A')}\n${line('B')}\n`
 
 /** A folder with a copy of a good service, which then becomes another. */
 export async function makeCopy() {
-  const mahi = new InstallationHere()
+  const mahi = new Installation()
   let answer: Answer = (response) => sendSnapshot(response, GOOD)
   const url = await serveHostile((response, path) => answer(response, path))
   const folder = join(mahi.folder, 'copy')

@@ -62,7 +62,7 @@ type Served = Awaited<ReturnType<Installation['serve']>>
 
 /** Starts processes that serve one database, and a way to ask them with one key. */
 async function serve(count: number, settings: Record<string, string>) {
-  const mahi = new Installation()
+  const mahi = new Installation({ inProcesses: true })
   const { key } = await withDatabase(mahi.databaseUrl, (database) =>
     createKey(database, { client: 'tests', expires: Date.now() + 3_600_000 }),
   )

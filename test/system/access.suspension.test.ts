@@ -1,13 +1,12 @@
 import { expect, test } from 'vitest'
-import { until } from '../support/command.ts'
-import { InstallationHere } from '../support/command-here.ts'
+import { Installation, until } from '../support/command.ts'
 import { withDatabase } from '../support/filled-database.ts'
 import { makePeople, makeSmallDefinition } from '../support/small-definition.ts'
 
 const GROUPS = 'localId,code,title\n1,G1,One\n'
 
 test('a suspended organisation loses a run that a worker has begun, which stores nothing, and a restart keeps the suspension', async () => {
-  const mahi = new InstallationHere()
+  const mahi = new Installation()
   await mahi.migrate()
   const definition = makeSmallDefinition()
   const scopes = ['--scope', 'submissions:write', 'validation-results:read']

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { InstallationHere } from '../support/command-here.ts'
+import { Installation } from '../support/command.ts'
 import { pack } from '../support/pack.ts'
 import { makeXlsx } from '../support/xlsx.ts'
 
@@ -13,14 +13,14 @@ interface Report {
   causes: { sentence: string; findings: number; example: { file: string; line: number; value?: string } }[]
 }
 
-async function check(mahi: InstallationHere, ...args: string[]): Promise<Report> {
+async function check(mahi: Installation, ...args: string[]): Promise<Report> {
   const { stdout, stderr, code } = await mahi.run(['check', ...args, '--json'])
   expect(code, stderr).toBeLessThan(2)
   return JSON.parse(stdout) as Report
 }
 
 test('a return in a ZIP archive has the causes of its files, whose names show the archive', async () => {
-  const mahi = new InstallationHere()
+  const mahi = new Installation()
   const files = readdirSync(join(SAMPLES, 'as-exported')).map((name) => [name, read('as-exported', name)])
   writeFileSync(join(mahi.folder, 'return.zip'), await pack(Object.fromEntries(files)))
   const packed = await check(mahi, 'return.zip')
@@ -33,7 +33,7 @@ test('a return in a ZIP archive has the causes of its files, whose names show th
 })
 
 test('--fix and --mark write the sheets of a workbook as CSV, named like the files, and keep the workbook', async () => {
-  const mahi = new InstallationHere()
+  const mahi = new Installation()
   const toRows = (name: string) =>
     read('clean', `${name}.csv`)
       .toString('utf8')
@@ -53,7 +53,7 @@ test('--fix and --mark write the sheets of a workbook as CSV, named like the fil
 })
 
 test('a marked workbook can be corrected and checked again', async () => {
-  const mahi = new InstallationHere()
+  const mahi = new Installation()
   await mahi.run(['check', join(SAMPLES, 'clean'), '--mark', 'marked', '--format', 'xlsx'])
   const { stdout, code } = await mahi.run(['check', 'marked/marked.xlsx'])
   expect([code, stdout.trim().split('\n').at(-1)]).toEqual([
@@ -63,7 +63,7 @@ test('a marked workbook can be corrected and checked again', async () => {
 })
 
 test('a workbook with too many cells is refused in a sentence', async () => {
-  const mahi = new InstallationHere()
+  const mahi = new Installation()
   const cells = '<c r="A1"><v>1</v></c>'.repeat(5_100_000)
   writeFileSync(join(mahi.folder, 'return.xlsx'), await pack({ 'xl/worksheets/sheet1.xml': cells }))
   const { code, stderr } = await mahi.run(['check', 'return.xlsx'])

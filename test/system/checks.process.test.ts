@@ -136,7 +136,7 @@ test.skipIf(!canFill)('a full disk leaves nothing behind', async () => {
 })
 
 test('a file that this user may not read exits 2 with what to do', async () => {
-  const mahi = new Installation()
+  const mahi = new Installation({ inProcesses: true })
   const definition = writeDefinition()
   const folder = writeFiles({ 'members.csv': MEMBERS })
   for (const path of [mahi.folder, definition, folder]) chmodSync(path, 0o755)
@@ -156,7 +156,7 @@ test('a file that this user may not read exits 2 with what to do', async () => {
 })
 
 test('a killed --fix leaves no copy that is not complete', async () => {
-  const mahi = new Installation()
+  const mahi = new Installation({ inProcesses: true })
   const from = writeFiles({
     'members.csv': MEMBERS,
     'book-loans.csv': LOANS + 'L9,M1,,,1.00 \n'.repeat(20_000),

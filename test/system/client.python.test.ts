@@ -6,7 +6,6 @@ import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
 import { generateModule } from '../../clients/python/generate.ts'
 import { Installation } from '../support/command.ts'
-import { InstallationHere } from '../support/command-here.ts'
 import { listenOn } from '../support/connection.ts'
 import { testWhere } from '../support/test-where.ts'
 
@@ -48,14 +47,16 @@ names |= {node.module for node in ast.walk(tree) if isinstance(node, ast.ImportF
 import mahi
 used = {name.split('.')[0] for name in names}
 print(sorted(used - set(getattr(sys, 'stdlib_module_names', used))))`
-  const { stdout, stderr } = await python(new Installation(), program, [join(CLIENT, 'mahi.py')])
+  const { stdout, stderr } = await python(new Installation({ inProcesses: true }), program, [
+    join(CLIENT, 'mahi.py'),
+  ])
   expect([stdout, stderr]).toEqual(['[]\n', ''])
 })
 
 testPython(
   'the program of the README submits a clean return, and prints the findings of a faulty one',
   async () => {
-    const mahi = new InstallationHere()
+    const mahi = new Installation()
     const { key } = (await mahi.runJson(
       'keys create --client python --eid 9999 --scope submissions:write --scope validation-results:read'.split(
         ' ',
@@ -85,7 +86,7 @@ testPython(
 )
 
 testPython('walks, streams, encodes and refuses as the service does', async () => {
-  const mahi = new Installation()
+  const mahi = new Installation({ inProcesses: true })
   await mahi.fill(
     readFileSync(new URL('../../samples/occupations.ndjson', import.meta.url), 'utf8')
       .trim()
@@ -148,7 +149,7 @@ testPython(
     })
     const port = await listenOn(server)
     const outcome = await python(
-      new Installation(),
+      new Installation({ inProcesses: true }),
       `
 from mahi import Client, MahiError
 client = Client("http://127.0.0.1:${port}", api_key="k")

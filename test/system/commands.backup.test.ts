@@ -10,7 +10,6 @@ import { pipePrograms } from '../../src/operate/postgres-programs.ts'
 import { restore } from '../../src/operate/restore.ts'
 import { publishResults } from '../../src/submissions/findings/publish.ts'
 import { Installation, until } from '../support/command.ts'
-import { InstallationHere } from '../support/command-here.ts'
 import { fillDatabase, UNLIMITED, withDatabase } from '../support/filled-database.ts'
 import { ask, Load } from '../support/load.ts'
 import { sourceOf } from '../support/service.ts'
@@ -56,7 +55,7 @@ class Writing {
 
 describe('backup and restore, while the service runs', () => {
   test('readers see the state before a restore or the one after it while others write, and one that fails changes nothing', async () => {
-    const mahi = new Installation()
+    const mahi = new Installation({ inProcesses: true })
     const { headers, token } = await fillDatabase(mahi.databaseUrl)
     const writer = await withDatabase(mahi.databaseUrl, (database) =>
       createKey(database, {
@@ -117,7 +116,7 @@ describe('backup and restore, while the service runs', () => {
   })
 
   test('a restored database is what it was, and the service shows it at once', async () => {
-    const mahi = new InstallationHere()
+    const mahi = new Installation()
     const { headers, keyId } = await fillDatabase(mahi.databaseUrl)
     const { url } = await mahi.serve()
     const count = async () =>
@@ -143,7 +142,7 @@ describe('backup and restore, while the service runs', () => {
   })
 
   test('a file that is not a backup is refused, and changes nothing', async () => {
-    const mahi = new InstallationHere()
+    const mahi = new Installation()
     await fillDatabase(mahi.databaseUrl)
     const before = await describeTables(mahi.databaseUrl, NOT_RESTORED)
     const file = join(temporaryFolder(), 'other')
@@ -173,7 +172,7 @@ describe('backup and restore, while the service runs', () => {
 
 describe('a restore', () => {
   async function makeBackup() {
-    const mahi = new InstallationHere()
+    const mahi = new Installation()
     await fillDatabase(mahi.databaseUrl)
     const file = join(temporaryFolder(), 'mahi.backup')
     await backUp(mahi.databaseUrl, file)
@@ -283,7 +282,7 @@ describe('a restore', () => {
 })
 
 test.skipIf(engine === 'sqlite')('no command line of a backup or a restore has the password', async () => {
-  const mahi = new InstallationHere()
+  const mahi = new Installation()
   await fillDatabase(mahi.databaseUrl)
   const address = new URL(mahi.databaseUrl)
   // A server that trusts its users asks for none.
@@ -310,7 +309,7 @@ test.skipIf(engine === 'sqlite')('no command line of a backup or a restore has t
 
 describe('backup --keep', () => {
   test('keeps the newest of a series, and touches no other file', async () => {
-    const mahi = await new InstallationHere().migrate()
+    const mahi = await new Installation().migrate()
     const folder = join(temporaryFolder(), 'backups')
     const first = await backUpSeries(mahi.databaseUrl, folder, 2, new Date('2026-01-01T02:30:00.123Z'))
     expect(first).toMatchObject({ file: join(folder, 'mahi-20260101T023000Z.backup'), removed: [] })
@@ -336,7 +335,7 @@ describe('what was erased after a backup', () => {
     ).submissionToken
 
   test('stays erased after a restore, also when the database was lost', { timeout: 300_000 }, async () => {
-    const mahi = new InstallationHere()
+    const mahi = new Installation()
     const [kept, known, logged] = [
       await publish(mahi, 'a'),
       await publish(mahi, 'b'),
@@ -378,7 +377,7 @@ describe('what was erased after a backup', () => {
   })
 
   test('is not acknowledged unless it is recorded', async () => {
-    const mahi = new InstallationHere()
+    const mahi = new Installation()
     const token = await publish(mahi, 'a')
     const environment = { ERASURE_LOG: join(temporaryFolder(), 'absent', 'erased.ndjson') }
     const { code, stderr } = await mahi.run(['submissions', 'delete', token], { environment })
@@ -390,7 +389,7 @@ describe('what was erased after a backup', () => {
 })
 
 test('a file that cannot be read is reported in one sentence', async () => {
-  const { code, stderr } = await new InstallationHere().run(['restore', temporaryFolder()])
+  const { code, stderr } = await new Installation().run(['restore', temporaryFolder()])
   expect([code, stderr]).toEqual([
     1,
     expect.stringMatching(

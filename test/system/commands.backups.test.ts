@@ -6,8 +6,7 @@ import { importOccupations } from '../../src/catalogue/import/import.ts'
 import type { Database } from '../../src/foundation/database/database.ts'
 import { openDatabase } from '../../src/foundation/database/open.ts'
 import { restore } from '../../src/operate/restore.ts'
-import { until } from '../support/command.ts'
-import { InstallationHere } from '../support/command-here.ts'
+import { Installation, until } from '../support/command.ts'
 import { canPlaceDatabase, placeDatabase } from '../support/database-on-disk.ts'
 import { alerts } from '../support/deploy.ts'
 import { fillDatabase, withDatabase } from '../support/filled-database.ts'
@@ -28,7 +27,7 @@ function limitOf(alert: string): number {
 
 describe('the age of the newest backup', () => {
   test('is a metric, from the creation of the database on, and mahi status shows it', async () => {
-    const mahi = await new InstallationHere().migrate()
+    const mahi = await new Installation().migrate()
     const { read } = await serveWithMetrics(mahi)
     const unprotected = await read('mahi_backup_age_seconds')
     expect(unprotected).toBeGreaterThanOrEqual(0)
@@ -60,7 +59,7 @@ describe('the age of the newest backup', () => {
 
 /** A backup in a folder, of a database that was changed since. */
 async function makeBackup(environment: Record<string, string> = {}) {
-  const mahi = new InstallationHere()
+  const mahi = new Installation()
   const { headers } = await fillDatabase(mahi.databaseUrl)
   const folder = temporaryFolder()
   const file = join(folder, 'mahi.backup')
@@ -110,7 +109,7 @@ describe('a backup that cannot be restored ends in a sentence, and the service i
 
   test('because a newer version made it', async () => {
     const made = await makeBackup()
-    const newer = new InstallationHere()
+    const newer = new Installation()
     await newer.migrate()
     await withDatabase(newer.databaseUrl, (database) =>
       database.write('schema', (writer) =>
@@ -205,7 +204,7 @@ test.each(['cut off', 'another one'])(
 
 /** A database that is larger than SQLite's cache for a file, and a backup of it that was made before a change. */
 async function makeLargeBackup(url: string) {
-  const mahi = new InstallationHere()
+  const mahi = new Installation()
   const environment = { DATABASE_URL: url }
   const records = Array.from({ length: 6000 }, (_, index) => ({
     occupationCode: `X${index}`,
@@ -259,7 +258,7 @@ testDisk(
   'an archive without room: no backup is written, earlier ones stay, and a restore changes nothing',
   async () => {
     const disk = SmallDisk.create(48)
-    const mahi = new InstallationHere()
+    const mahi = new Installation()
     const environment = { DATABASE_URL: await placeDatabase(disk) }
     const records = Array.from({ length: 3000 }, (_, index) => ({
       occupationCode: `X${index}`,

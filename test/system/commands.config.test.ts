@@ -3,13 +3,12 @@ import { existsSync, readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { SETTINGS } from '../../src/settings.ts'
 import { Installation, MAHI } from '../support/command.ts'
-import { InstallationHere } from '../support/command-here.ts'
 import { testWhere } from '../support/test-where.ts'
 
 describe('config', () => {
   test('lists every setting, one a line, with its value, where that comes from and what it means', async () => {
     const environment = { LOG_LEVEL: 'warn', DATABASE_URL: 'postgres://mahi:secret@db/mahi' }
-    const { code, stdout, stderr } = await new InstallationHere().run(['config'], { environment })
+    const { code, stdout, stderr } = await new Installation().run(['config'], { environment })
     expect([code, stderr]).toEqual([0, ''])
     const lines = stdout.trimEnd().split('\n')
     expect(lines.map((line) => line.split(' ')[0])).toEqual(Object.keys(SETTINGS))
@@ -20,7 +19,7 @@ describe('config', () => {
   })
 
   test('with --json is one object', async () => {
-    const { settings } = (await new InstallationHere().runJson(['config'])) as {
+    const { settings } = (await new Installation().runJson(['config'])) as {
       settings: { name: string }[]
     }
     expect(settings.map(({ name }) => name)).toEqual(Object.keys(SETTINGS))
@@ -42,18 +41,20 @@ describe('config', () => {
   ]
 
   test('lists faulty settings as well, and then names every fault', async () => {
-    const { code, stdout, stderr } = await new InstallationHere().run(['config'], { environment })
+    const { code, stdout, stderr } = await new Installation().run(['config'], { environment })
     expect(code).toBe(1)
     expect(stdout.trimEnd().split('\n')).toHaveLength(Object.keys(SETTINGS).length)
     expect(stderr.trimEnd().split('\n')).toEqual(faults)
 
-    const json = await new InstallationHere().run(['config', '--json'], { environment })
+    const json = await new Installation().run(['config', '--json'], { environment })
     expect([json.code, json.stderr]).toEqual([1, ''])
     expect(JSON.parse(json.stdout)).toMatchObject({ faults: faults.map((message) => ({ message })) })
   })
 
   test.each(['serve', 'demo', 'keys list'])('%s names every fault, and does nothing', async (line) => {
-    const { code, stdout, stderr } = await new Installation().run(line.split(' '), { environment })
+    const { code, stdout, stderr } = await new Installation({ inProcesses: true }).run(line.split(' '), {
+      environment,
+    })
     expect([code, stdout]).toEqual([1, ''])
     expect(stderr.trimEnd().split('\n')).toEqual(faults)
   })
@@ -85,7 +86,7 @@ describe('the command line', () => {
     ],
     [['migrate', 'now'], "error: too many arguments for 'migrate'", describes('migrate')],
   ])('%j is refused with what would be right', async (parameters, message, help) => {
-    const { code, stdout, stderr } = await new InstallationHere().run(parameters)
+    const { code, stdout, stderr } = await new Installation().run(parameters)
     expect([code, stdout]).toEqual([1, ''])
     expect(stderr).toContain(message)
     expect(stderr).toContain(help)
@@ -98,7 +99,7 @@ describe('the command line', () => {
     ['help', 'keys', 'nope'],
     ['keys', 'nope', '--help'],
   ])('%s %s %s is refused like the command that it asks about', async (...parameters) => {
-    const { code, stdout, stderr } = await new InstallationHere().run(parameters)
+    const { code, stdout, stderr } = await new Installation().run(parameters)
     const [group] = parameters.filter((each) => each !== 'help')
     const help = `(mahi ${group} --help lists the commands)`
     expect([code, stdout]).toEqual([1, ''])
@@ -108,7 +109,10 @@ describe('the command line', () => {
 
   test('--version is that of the package', async () => {
     const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'))
-    expect(await new Installation().run(['--version'])).toMatchObject({ code: 0, stdout: `${version}\n` })
+    expect(await new Installation({ inProcesses: true }).run(['--version'])).toMatchObject({
+      code: 0,
+      stdout: `${version}\n`,
+    })
   })
 })
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { copyDatabase, count } from '../../src/operate/copy.ts'
 import { listTables } from '../../src/operate/tables.ts'
-import { InstallationHere } from '../support/command-here.ts'
+import { Installation } from '../support/command.ts'
 import { fillDatabase, withDatabase } from '../support/filled-database.ts'
 import { ask } from '../support/load.ts'
 import { describeTables } from '../support/state.ts'
@@ -12,7 +12,7 @@ describe('copy', () => {
     const from = `sqlite:${temporaryFolder()}/from.db`
     const to = temporaryDatabaseUrl()
     const { questions, keyId } = await fillDatabase(from)
-    const mahi = new InstallationHere()
+    const mahi = new Installation()
     const { tables, rows } = (await mahi.runJson(['copy', '--from', from, '--to', to])) as {
       tables: { name: string }[]
       rows: number
@@ -67,7 +67,7 @@ describe('copy', () => {
     await fillDatabase(from)
     await fillDatabase(to)
     const before = await describeTables(to)
-    const mahi = new InstallationHere()
+    const mahi = new Installation()
     const full = await mahi.run(['copy', '--from', from, '--to', to])
     expect([full.code, full.stderr]).toEqual([1, expect.stringContaining('is not empty')])
     expect(await describeTables(to)).toEqual(before)

@@ -26,7 +26,7 @@ async function stop(demo: RunningCommand): Promise<void> {
 const hasCurl = spawnSync('bash', ['--norc', '-c', 'curl --version']).status === 0
 const testCurl = testWhere(hasCurl, 'the commands that the demo prints: there is no bash or no curl')
 testCurl('the demo prints commands that can be pasted as they are', async () => {
-  const mahi = new Installation()
+  const mahi = new Installation({ inProcesses: true })
   const { demo, commands } = await startDemo(mahi)
   expect(commands).toHaveLength(3)
   const answers = []
@@ -47,7 +47,7 @@ testCurl('the demo prints commands that can be pasted as they are', async () => 
 })
 
 test('a second start keeps the data and the key', async () => {
-  const mahi = new Installation()
+  const mahi = new Installation({ inProcesses: true })
   const first = await startDemo(mahi)
   const input = toLines([{ occupationCode: 'OWN', titleEnglish: 'My own' }])
   // While it runs: the commands work on its database like on any other.
@@ -67,7 +67,7 @@ test('a second start keeps the data and the key', async () => {
 })
 
 test('a key that was revoked is replaced by a new one; only its owner can read it', async () => {
-  const mahi = new Installation()
+  const mahi = new Installation({ inProcesses: true })
   const first = await startDemo(mahi)
   await stop(first.demo)
   expect(existsSync(mahi.databaseUrl.slice('sqlite:'.length)), 'the database of the settings').toBe(false)

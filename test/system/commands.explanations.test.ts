@@ -13,7 +13,7 @@ test('warnings are explained, and a submission is submitted, at the command line
   await provider.put(token, 'learners', makeLearners({ notes: 3, remarks: 2 }))
   await provider.check(token)
 
-  const mahi = new Installation()
+  const mahi = new Installation({ inProcesses: true })
   const run = async (command: string, ...more: string[]) => {
     const given = ['submissions', command, token, ...more, '--url', url, '--eid', '1001']
     return await mahi.run(given, { environment: { MAHI_API_KEY: provider.key } })
@@ -74,7 +74,7 @@ test('warnings are explained, and a submission is submitted, at the command line
 })
 
 test('a command that lacks its key names the scope that the key needs', async () => {
-  const mahi = new Installation()
+  const mahi = new Installation({ inProcesses: true })
   const given = ['TOKEN', '--url', 'http://127.0.0.1:1', '--eid', '1001']
   const read = await mahi.run(['submissions', 'explanations', ...given])
   expect(read.stderr).toContain(

@@ -1,8 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { gzipSync } from 'node:zlib'
 import { describe, expect, test } from 'vitest'
-import { MAHI, toLines } from '../support/command.ts'
-import { InstallationHere } from '../support/command-here.ts'
+import { Installation, MAHI, toLines } from '../support/command.ts'
 import { testWhere } from '../support/test-where.ts'
 
 const SAMPLE = readFileSync(new URL('../../samples/occupations.ndjson', import.meta.url), 'utf8')
@@ -19,8 +18,8 @@ const AWKWARD = [
 
 describe.each(['ndjson', 'csv'])('%s', (format) => {
   test('the sample catalogue goes out and into another database without change', async () => {
-    const mahi = new InstallationHere()
-    const other = new InstallationHere()
+    const mahi = new Installation()
+    const other = new Installation()
     await mahi.run(['occupations', 'import', '-'], { input: SAMPLE + toLines(AWKWARD) })
     const count = SAMPLE.trimEnd().split('\n').length + AWKWARD.length
 
@@ -51,7 +50,7 @@ describe.each(['ndjson', 'csv'])('%s', (format) => {
 })
 
 test('NDJSON is one record a line, in the order of the codes', async () => {
-  const mahi = await new InstallationHere().fill(AWKWARD)
+  const mahi = await new Installation().fill(AWKWARD)
   const { stdout } = await mahi.run(['occupations', 'export'])
   expect(stdout.endsWith('}\n')).toBe(true)
   const records = stdout
@@ -78,7 +77,7 @@ function withoutBlanks(record: (typeof AWKWARD)[number] | undefined): object {
 }
 
 test('CSV names its columns by the fields of the interface', async () => {
-  const { stdout } = await (await new InstallationHere().migrate()).run([
+  const { stdout } = await (await new Installation().migrate()).run([
     'occupations',
     'export',
     '--format',
@@ -95,7 +94,7 @@ test('CSV names its columns by the fields of the interface', async () => {
 testWhere(existsSync('/dev/full'), 'a full disk can be tried where there is /dev/full')(
   'a failed write to standard output is reported',
   async () => {
-    const mahi = await new InstallationHere().fill(AWKWARD)
+    const mahi = await new Installation().fill(AWKWARD)
     const script = `"${process.execPath}" "$0" occupations export > /dev/full`
     const { code, stderr } = await mahi.spawn('bash', ['--norc', '-c', script, MAHI]).ended
     expect(code).toBe(1)
@@ -116,19 +115,14 @@ test.each([
     'out/file/out cannot be written: a part of its path is a file, not a folder',
   ],
 ])('a file that is %s is refused', async (_, path, message) => {
-  const mahi = await new InstallationHere().fill(AWKWARD)
+  const mahi = await new Installation().fill(AWKWARD)
   mahi.write('out/file', '')
   const { code, stdout, stderr } = await mahi.run(['occupations', 'export', '--output', path])
   expect([code, stdout, stderr]).toEqual([1, '', `${message}\n`])
 })
 
 test('an unknown format is refused, and the available ones are listed', async () => {
-  const { code, stdout, stderr } = await new InstallationHere().run([
-    'occupations',
-    'export',
-    '--format',
-    'xml',
-  ])
+  const { code, stdout, stderr } = await new Installation().run(['occupations', 'export', '--format', 'xml'])
   expect([code, stdout]).toEqual([1, ''])
   expect(stderr).toContain('Allowed choices are ndjson, csv, flat-csv, tables.')
 })

@@ -1,8 +1,7 @@
 import { PassThrough } from 'node:stream'
 import { gzipSync } from 'node:zlib'
 import { describe, expect, test } from 'vitest'
-import { ask, toLines } from '../support/command.ts'
-import { InstallationHere } from '../support/command-here.ts'
+import { ask, Installation, toLines } from '../support/command.ts'
 
 const RECORDS = [
   { occupationCode: 'A1', titleEnglish: 'Baker' },
@@ -16,7 +15,7 @@ const RECORDS = [
 
 describe('the summary of an import', () => {
   test('as one JSON object on standard output, and nothing else', async () => {
-    const mahi = new InstallationHere()
+    const mahi = new Installation()
     const file = mahi.write(
       'records.ndjson',
       toLines([...RECORDS, { occupationCode: 'D1', titleEnglish: ' Miller ' }]),
@@ -42,7 +41,7 @@ describe('--replace', () => {
     ['a CSV file', 'occupationCode,titleEnglish\n'],
     ['an empty NDJSON file', ''],
   ])('refuses %s without a record, which would delete everything', async (_, input) => {
-    const mahi = await new InstallationHere().fill(RECORDS)
+    const mahi = await new Installation().fill(RECORDS)
     const before = await mahi.catalogue()
     const { code, stdout, stderr } = await mahi.run(['occupations', 'import', '--replace', '-'], { input })
     expect([code, stdout]).toEqual([1, ''])
@@ -55,7 +54,7 @@ describe('--replace', () => {
 })
 
 test('--dry-run reports what would change, and changes nothing', async () => {
-  const mahi = await new InstallationHere().fill(RECORDS)
+  const mahi = await new Installation().fill(RECORDS)
   const before = await mahi.catalogue()
   const input = toLines([
     { occupationCode: 'A1', titleEnglish: 'Miller' },
@@ -87,7 +86,7 @@ describe('text that was decoded with the wrong character set', () => {
   const decoded = (text: string) => Buffer.from(text).toString('latin1')
 
   test('is repaired and counted, and the first ten records are named in a warning', async () => {
-    const mahi = new InstallationHere()
+    const mahi = new Installation()
     const records = Array.from({ length: 12 }, (_, index) => ({
       occupationCode: `A${index}`,
       titleEnglish: decoded('Children’s Nurse'),
@@ -109,7 +108,7 @@ describe('text that was decoded with the wrong character set', () => {
   })
 
   test('is rejected with its surroundings and the likely cause where nothing can be repaired', async () => {
-    const mahi = new InstallationHere()
+    const mahi = new Installation()
     const input = toLines([{ occupationCode: 'A1', titleEnglish: 'Children\u0092s Nurse \u202e\u001b' }])
     const { code, stderr } = await mahi.run(['occupations', 'import', '-'], { input })
     expect(code).toBe(1)
@@ -121,7 +120,7 @@ describe('text that was decoded with the wrong character set', () => {
 })
 
 test('a record without a title is stored, and a warning names it', async () => {
-  const mahi = new InstallationHere()
+  const mahi = new Installation()
   const file = mahi.write(
     'codes.csv',
     'occupationCode,titleEnglish,titleMaori\nZ1,Baker,\nZ2,"",""\nZ3,,Kaitunu\n',
@@ -132,7 +131,7 @@ test('a record without a title is stored, and a warning names it', async () => {
 })
 
 test('rows of totals and errors of a spreadsheet are named, in a dry run too', async () => {
-  const mahi = new InstallationHere()
+  const mahi = new Installation()
   const text = 'occupationCode,titleEnglish,titleMaori\nZ1,Baker,\nZ2,#N/A,Kaitunu\nTotal,,\n'
   const file = mahi.write('codes.csv', text)
   const { code, stderr } = await mahi.run(['occupations', 'import', '--dry-run', file])
@@ -147,7 +146,7 @@ test('rows of totals and errors of a spreadsheet are named, in a dry run too', a
 })
 
 test('control characters from a file never reach the terminal', async () => {
-  const mahi = new InstallationHere()
+  const mahi = new Installation()
   const file = mahi.write('a\u001b[31m\u202e.csv', 'occupationCode,\u001b[2J\u009b\u2066titleEnglish\nA1,x\n')
   const { stderr } = await mahi.run(['occupations', 'import', file])
   expect(stderr).toContain(
@@ -158,7 +157,7 @@ test('control characters from a file never reach the terminal', async () => {
 })
 
 test('all faults of a CSV row are reported at once, and so is a code that comes again', async () => {
-  const mahi = new InstallationHere()
+  const mahi = new Installation()
   const input = [
     'occupationCode,altJobTitlesEnglish,renumeration.payLowerBound,renumeration.payMidLowerBound,renumeration.payUpperBound',
     'A1,"[""Baker""]",1,2,3',
@@ -178,7 +177,7 @@ test('all faults of a CSV row are reported at once, and so is a code that comes 
 })
 
 test('several files, of any form, are one import', async () => {
-  const mahi = new InstallationHere()
+  const mahi = new Installation()
   const files = [
     mahi.write('a.ndjson', toLines(RECORDS.slice(0, 1))),
     mahi.write('b.json.gz', gzipSync(JSON.stringify(RECORDS.slice(1, 2), null, 2))),
@@ -193,7 +192,7 @@ test('several files, of any form, are one import', async () => {
 })
 
 test('every fault of every file is named by file, line and field, and nothing is stored', async () => {
-  const mahi = await new InstallationHere().fill(RECORDS)
+  const mahi = await new Installation().fill(RECORDS)
   const before = await mahi.catalogue()
   const group = (code: string) => ({ minorGroupRelationType: 'Primary', minorGroup: { code } })
   const files = {
@@ -245,7 +244,7 @@ test('every fault of every file is named by file, line and field, and nothing is
 })
 
 test('with --json the faults are one JSON object on standard output', async () => {
-  const mahi = new InstallationHere()
+  const mahi = new Installation()
   const input = toLines([{ occupationCode: 'A1', titleEnglish: 1 }, { titleMaori: 'K' }, []])
   const { code, stdout, stderr } = await mahi.run(['occupations', 'import', '--json', '-', 'missing'], {
     input,
@@ -266,7 +265,7 @@ describe('of more than a hundred faults', () => {
     toLines(Array.from({ length: count }, (_, index) => ({ occupationCode: `A${index}`, colour: 'red' })))
 
   test('a hundred are shown, and a line says so', async () => {
-    const mahi = new InstallationHere()
+    const mahi = new Installation()
     const input = faulty(101)
     const { code, stderr } = await mahi.run(['occupations', 'import', '-'], { input })
     expect(code).toBe(1)
@@ -277,7 +276,7 @@ describe('of more than a hundred faults', () => {
   })
 
   test('--json says that the list is truncated, and does not say so of exactly a hundred', async () => {
-    const mahi = new InstallationHere()
+    const mahi = new Installation()
     const failure = async (count: number) => {
       const { stdout } = await mahi.run(['occupations', 'import', '--json', '-'], { input: faulty(count) })
       return JSON.parse(stdout) as { faults: unknown[]; truncated?: boolean }
@@ -292,7 +291,7 @@ test.each([
   ['as it is', (text: string) => Buffer.from(text)],
   ['packed', (text: string) => gzipSync(text)],
 ])('the input may come slowly, in pieces of any size, %s', async (_, pack) => {
-  const mahi = new InstallationHere()
+  const mahi = new Installation()
   const input = new PassThrough()
   const command = mahi.start(['occupations', 'import', '--json', '-'], { input })
   for (const byte of pack(`\ufeff\n${toLines(RECORDS)}`)) {
@@ -306,14 +305,14 @@ test.each([
 })
 
 test('standard input cannot be read twice', async () => {
-  const mahi = new InstallationHere()
+  const mahi = new Installation()
   const { code, stderr } = await mahi.run(['occupations', 'import', '-', '-'], { input: toLines(RECORDS) })
   expect(code).toBe(1)
   expect(stderr).toContain('-: is given twice, but standard input can be read only once\n')
 })
 
 test('an import and a deletion show on a server that is running', async () => {
-  const mahi = await new InstallationHere().fill(RECORDS)
+  const mahi = await new Installation().fill(RECORDS)
   const { url } = await mahi.serve({ OCCUPATIONS_ACCESS: 'public' })
   const codes = async () => {
     const page = (await (await ask(`${url}/v1/occupations`)).json()) as {

@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { createKey } from '../../src/api/access/keys.ts'
-import { ask, type Installation } from '../support/command.ts'
-import { InstallationHere } from '../support/command-here.ts'
+import { ask, Installation } from '../support/command.ts'
 import { withDatabase } from '../support/opened.ts'
 
 interface NewKey {
@@ -19,7 +18,7 @@ async function create(mahi: Installation, ...parameters: string[]): Promise<NewK
 
 describe('keys create', () => {
   test('prints the key alone on standard output, and what it is on standard error', async () => {
-    const { code, stdout, stderr } = await new InstallationHere().run(['keys', 'create', '--client', 'sms'])
+    const { code, stdout, stderr } = await new Installation().run(['keys', 'create', '--client', 'sms'])
     expect(code).toBe(0)
     expect(stdout).toMatch(/^mahi_[0-9a-f]{12}_[\w-]{43}\n$/)
     expect(stderr).toMatch(
@@ -28,7 +27,7 @@ describe('keys create', () => {
   })
 
   test('with --json prints one object; without more it is for everything, no organisation and twelve months', async () => {
-    const key = await create(new InstallationHere())
+    const key = await create(new Installation())
     expect(Object.keys(key)).toEqual(['id', 'clientId', 'key', 'scopes', 'eids', 'expires'])
     expect(key).toMatchObject({
       clientId: 'sms',
@@ -43,15 +42,7 @@ describe('keys create', () => {
 
   test('accepts scopes, organisations and an expiry date', async () => {
     const scope = ['--scope', 'validation-results:read', '--scope', 'validation-results:read']
-    const key = await create(
-      new InstallationHere(),
-      ...scope,
-      '--eid',
-      '1001',
-      '1002',
-      '--expires',
-      '2999-06-30',
-    )
+    const key = await create(new Installation(), ...scope, '--eid', '1001', '1002', '--expires', '2999-06-30')
     expect(key).toMatchObject({
       scopes: ['validation-results:read'],
       eids: ['1001', '1002'],
@@ -60,7 +51,7 @@ describe('keys create', () => {
   })
 
   test('accepts a date-time, and never', async () => {
-    const mahi = new InstallationHere()
+    const mahi = new Installation()
     expect((await create(mahi, '--expires', '2999-06-30T12:00:00+12:00')).expires).toBe(
       '2999-06-30T00:00:00.000Z',
     )
@@ -85,14 +76,14 @@ describe('keys create', () => {
       'Allowed choices are occupations:read',
     ],
   ])('refuses %s', async (_, parameters, message) => {
-    const { code, stdout, stderr } = await new InstallationHere().run(parameters)
+    const { code, stdout, stderr } = await new Installation().run(parameters)
     expect([code, stdout]).toEqual([1, ''])
     expect(stderr).toContain(message)
   })
 
   test('refuses names that no header could carry, all at once', async () => {
     const parameters = ['keys', 'create', '--client', 'two  spaces', '--eid', '1001', 'ā,', '--json']
-    const { code, stdout } = await new InstallationHere().run(parameters)
+    const { code, stdout } = await new Installation().run(parameters)
     expect(code).toBe(1)
     const eids = 'must be identifiers of 1 to 64 visible ASCII characters, comma-separated, not'
     const client = 'must be 1 to 64 letters, digits, punctuation marks or single spaces between words, not'
@@ -108,7 +99,7 @@ describe('keys create', () => {
 
 describe('keys list', () => {
   test('shows everything except secrets', async () => {
-    const mahi = new InstallationHere()
+    const mahi = new Installation()
     const { key: _, ...first } = await create(mahi, '--eid', '1001')
     const { key, ...second } = await create(mahi, '--scope', 'occupations:read')
     await mahi.run(['keys', 'revoke', second.id])
@@ -139,7 +130,7 @@ describe('keys list', () => {
   })
 
   test('shows an expired key as such', async () => {
-    const mahi = await new InstallationHere().migrate()
+    const mahi = await new Installation().migrate()
     await withDatabase(mahi.databaseUrl, (database) =>
       createKey(database, { client: 'old', expires: Date.now() - 1 }),
     )
@@ -150,7 +141,7 @@ describe('keys list', () => {
 })
 
 test('a key works on a running server once it is made, and no longer once it is revoked', async () => {
-  const mahi = new InstallationHere()
+  const mahi = new Installation()
   const { command, url } = await mahi.serve()
   const { id, key } = await create(mahi)
   const status = async () => (await ask(`${url}/v1/occupations`, { 'x-api-key': key })).status
@@ -166,7 +157,7 @@ test('a key works on a running server once it is made, and no longer once it is 
 
 describe('keys revoke --from-audit', () => {
   test('revokes what a log says was revoked, and what a restored backup has revived', async () => {
-    const mahi = new InstallationHere()
+    const mahi = new Installation()
     const [revived, valid, revoked] = [await create(mahi), await create(mahi), await create(mahi)]
     await mahi.run(['keys', 'revoke', revoked.id])
     const line = (key: string) => `{"level":"warn","audit":"revoked","key":"${key}","client":"sms"}`
@@ -189,7 +180,7 @@ describe('keys revoke --from-audit', () => {
   })
 
   test('wants either a key or a file that can be read', async () => {
-    const mahi = new InstallationHere()
+    const mahi = new Installation()
     expect((await mahi.run(['keys', 'revoke'])).stderr).toContain('the id of one key, or --from-audit FILE')
     const { stderr, code } = await mahi.run(['keys', 'revoke', '--from-audit', 'absent.log'])
     expect([code, stderr]).toEqual([1, expect.stringContaining('"absent.log" does not exist')])
@@ -198,7 +189,7 @@ describe('keys revoke --from-audit', () => {
 
 describe('keys rotate and rename', () => {
   test('a rotated key and its successor are valid at once, until the older one ends', async () => {
-    const mahi = new InstallationHere()
+    const mahi = new Installation()
     const old = await create(mahi, '--eid', '1001', '--scope', 'occupations:read')
     const made = (await mahi.runJson(['keys', 'rotate', old.id, '--overlap', '3'])) as NewKey & {
       replaces: { id: string; expires: string }
@@ -226,7 +217,7 @@ describe('keys rotate and rename', () => {
   })
 
   test('a renamed key is for the other client', async () => {
-    const mahi = new InstallationHere()
+    const mahi = new Installation()
     const { id } = await create(mahi)
     await mahi.runJson(['keys', 'rename', id, '--client', 'Te Pūkenga'])
     const { keys } = (await mahi.runJson(['keys', 'list'])) as { keys: { clientId: string }[] }
@@ -236,7 +227,7 @@ describe('keys rotate and rename', () => {
 })
 
 test('keys list shows when a key was last used, once the service has stored it', async () => {
-  const mahi = new InstallationHere()
+  const mahi = new Installation()
   const [used, unused] = [await create(mahi), await create(mahi)]
   const { url, command } = await mahi.serve()
   expect((await ask(`${url}/v1/occupations`, { 'x-api-key': used.key })).status).toBe(200)

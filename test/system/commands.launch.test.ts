@@ -26,7 +26,7 @@ const testProc = testWhere(
 testProc(
   'mahi serve replaces its process by one that keeps within MEMORY_MB, and its worker does too',
   async () => {
-    const mahi = new Installation()
+    const mahi = new Installation({ inProcesses: true })
     const { command } = await mahi.serve({ MEMORY_MB: '640', WORKERS: '1' })
     const read = (pid: number, name: string) => readFileSync(`/proc/${pid}/${name}`, 'utf8').split('\0')
     // The same process, which signals reach.
@@ -43,7 +43,9 @@ testProc(
 )
 
 test('a failed start ends with its own status', async () => {
-  const { code, stderr } = await new Installation().run(['serve'], { environment: { PORT: 'x' } })
+  const { code, stderr } = await new Installation({ inProcesses: true }).run(['serve'], {
+    environment: { PORT: 'x' },
+  })
   expect(code).toBe(1)
   expect(stderr).toContain('PORT must be')
 })

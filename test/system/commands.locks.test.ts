@@ -22,7 +22,7 @@ function expectNoLock({ stdout, stderr }: { stdout: string; stderr: string }): v
 }
 
 test('two imports at once: the second says that it waits, and then is made on what the first has left', async () => {
-  const mahi = new Installation()
+  const mahi = new Installation({ inProcesses: true })
   const first = await holdImport(mahi)
   const input = toLines([{ occupationCode: 'HELD', titleEnglish: 'changed' }, { occupationCode: 'NEW' }])
   const second = mahi.start(IMPORT, { input })
@@ -40,7 +40,7 @@ test('two imports at once: the second says that it waits, and then is made on wh
 })
 
 test('a server starts and serves the old catalogue during an import, and the new one after it', async () => {
-  const mahi = await new Installation().fill([{ occupationCode: 'OLD' }])
+  const mahi = await new Installation({ inProcesses: true }).fill([{ occupationCode: 'OLD' }])
   const first = await holdImport(mahi)
   const { command, url } = await mahi.serve({ OCCUPATIONS_ACCESS: 'public' })
   const codes = async () => {
@@ -63,7 +63,7 @@ test('a server starts and serves the old catalogue during an import, and the new
 })
 
 test('any number of commands and servers that make one new database at once all succeed', async () => {
-  const mahi = new Installation()
+  const mahi = new Installation({ inProcesses: true })
   const serving = [mahi.serve(), mahi.serve()]
   const commands = [
     mahi.start(IMPORT, { input: toLines([{ occupationCode: 'A' }]) }),

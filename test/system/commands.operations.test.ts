@@ -55,7 +55,7 @@ const statusOf = async (url: string, headers: Readonly<Record<string, string>> =
 
 describe('docs/operations.md, step by step', () => {
   test('backups and each way to restore them', { timeout: 180_000 }, async () => {
-    const mahi = new Installation()
+    const mahi = new Installation({ inProcesses: true })
     const { headers, keyId } = await fillDatabase(mahi.databaseUrl)
     const service = await mahi.serve()
     const before = await describeTables(mahi.databaseUrl, NOT_RESTORED)
@@ -65,7 +65,7 @@ describe('docs/operations.md, step by step', () => {
     expect(mahi.read('catalogue.ndjson')).toBe(catalogue)
     await runShell(mahi, commandFor('Backups', 'cron').replace('FOLDER', 'backups'))
 
-    const empty = new Installation()
+    const empty = new Installation({ inProcesses: true })
     mkdirSync(empty.folder, { recursive: true })
     copyFileSync(join(mahi.folder, 'catalogue.ndjson'), join(empty.folder, 'catalogue.ndjson'))
     await empty.migrate()
@@ -112,7 +112,7 @@ describe('docs/operations.md, step by step', () => {
   test.skipIf(engine !== 'sqlite')(
     'a SQLite backup in place of the file, and a trial beside the service',
     async () => {
-      const mahi = new Installation()
+      const mahi = new Installation({ inProcesses: true })
       const folder = mahi.databaseUrl.replace(/^sqlite:/, '').replace(/\/[^/]*$/, '')
       const database = `sqlite:${folder}/mahi.db`
       const environment = { DATABASE_URL: database }
@@ -154,7 +154,7 @@ describe('docs/operations.md, step by step', () => {
   )
 
   test('moving to another database', async () => {
-    const mahi = new Installation()
+    const mahi = new Installation({ inProcesses: true })
     const [from, to] = [`sqlite:${temporaryFolder()}/mahi.db`, temporaryDatabaseUrl()]
     const { headers } = await fillDatabase(from)
     const command = blockOf('Moving to another database')
@@ -168,7 +168,7 @@ describe('docs/operations.md, step by step', () => {
   })
 
   test('a rolling restart: there is always a process that serves', { timeout: 120_000 }, async () => {
-    const mahi = new Installation()
+    const mahi = new Installation({ inProcesses: true })
     const { headers } = await fillDatabase(mahi.databaseUrl)
     const [command = ''] = /`(mahi migrate)`/.exec(sectionOf('A rolling restart'))?.slice(1) ?? []
     const running = [await mahi.serve({ DRAIN_SECONDS: '1' }), await mahi.serve({ DRAIN_SECONDS: '1' })]

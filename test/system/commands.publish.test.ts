@@ -1,7 +1,6 @@
 import { gzipSync } from 'node:zlib'
 import { expect, test } from 'vitest'
-import { ask, toLines } from '../support/command.ts'
-import { InstallationHere } from '../support/command-here.ts'
+import { ask, Installation, toLines } from '../support/command.ts'
 import { withDatabase } from '../support/filled-database.ts'
 
 const ENTRIES = [
@@ -17,7 +16,7 @@ const publish = (...parameters: string[]) => [
 ]
 
 test('a publish prints the token on standard output, and the rest on standard error', async () => {
-  const mahi = new InstallationHere()
+  const mahi = new Installation()
   const { code, stdout, stderr } = await mahi.run(publish('-'), { input: toLines(ENTRIES) })
   expect(code).toBe(0)
   expect(stdout).toMatch(/^[\w-]{32}\n$/)
@@ -26,7 +25,7 @@ test('a publish prints the token on standard output, and the rest on standard er
 })
 
 test('with --json it prints one object', async () => {
-  const mahi = new InstallationHere()
+  const mahi = new Installation()
   const { code, stdout, stderr } = await mahi.run(publish('--json', '--token', TOKEN, '-'), {
     input: toLines(ENTRIES),
   })
@@ -41,7 +40,7 @@ test('with --json it prints one object', async () => {
 })
 
 test('every form of input is the same run, in its order', async () => {
-  const mahi = new InstallationHere()
+  const mahi = new Installation()
   const files = [
     mahi.write(
       'a.csv',
@@ -57,7 +56,7 @@ test('every form of input is the same run, in its order', async () => {
 })
 
 test('a second run takes the place of the first; one without entries is a submission without findings', async () => {
-  const mahi = new InstallationHere()
+  const mahi = new Installation()
   const again = publish('--token', TOKEN, '-')
   const first = (await mahi.runJson(again, { input: toLines(ENTRIES) })) as { runId: number }
   const second = (await mahi.runJson(again, { input: '[]' })) as { runId: number }
@@ -67,7 +66,7 @@ test('a second run takes the place of the first; one without entries is a submis
 })
 
 test('a faulty run is refused completely, and the previous run stays', async () => {
-  const mahi = new InstallationHere()
+  const mahi = new Installation()
   await mahi.runJson(publish('--token', TOKEN, '-'), { input: toLines(ENTRIES) })
   const file = mahi.write(
     'bad.ndjson',
@@ -89,7 +88,7 @@ test('a faulty run is refused completely, and the previous run stays', async () 
 })
 
 test('a submission stays with its organisation and its return', async () => {
-  const mahi = new InstallationHere()
+  const mahi = new Installation()
   await mahi.runJson(publish('--token', TOKEN, '-'), { input: toLines(ENTRIES) })
   const others = ['results', 'publish', '--eid', '1002', '--return', 'R1', '--token', TOKEN, '--json', '-']
   const { code, stdout } = await mahi.run(others, { input: '[]' })
@@ -107,7 +106,7 @@ test('a submission stays with its organisation and its return', async () => {
 })
 
 test('a run shows at once on a server that is running', async () => {
-  const mahi = new InstallationHere()
+  const mahi = new Installation()
   const { url } = await mahi.serve()
   const { key } = (await mahi.runJson(['keys', 'create', '--client', 'sms', '--eid', '1001'])) as {
     key: string
@@ -130,7 +129,7 @@ function toEntries(lines: string): unknown[] {
 }
 
 test('the findings of mahi check are published as they are; what the operation does not send is stored beside', async () => {
-  const mahi = new InstallationHere()
+  const mahi = new Installation()
   const finding = {
     ...ENTRIES[0],
     file: 'courses.csv',
@@ -145,7 +144,7 @@ test('the findings of mahi check are published as they are; what the operation d
 })
 
 test('published findings are encrypted and pruned as those of a validation run are', async () => {
-  const mahi = new InstallationHere()
+  const mahi = new Installation()
   const secret = 'Kereru7391'
   const environment = {
     ENCRYPTION_KEYS: `k1:${Buffer.alloc(32, 7).toString('base64')}`,

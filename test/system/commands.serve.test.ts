@@ -24,14 +24,18 @@ const takePort = () => listenOn(createServer())
 describe('an unavailable port is reported in one line', () => {
   test('in use, for requests', async () => {
     const port = await takePort()
-    const { code, stdout, stderr } = await new Installation().run(['serve', '--port', `${port}`])
+    const { code, stdout, stderr } = await new Installation({ inProcesses: true }).run([
+      'serve',
+      '--port',
+      `${port}`,
+    ])
     expect([code, stdout]).toEqual([1, ''])
     expect(stderr).toBe(`port ${port} is in use by another process: choose another with PORT\n`)
   })
 
   test('for metrics, on an address that the machine does not have', async () => {
     const environment = { METRICS_PORT: '9464', METRICS_HOST: '192.0.2.1' }
-    const { code, stderr } = await new Installation().run(['serve'], { environment })
+    const { code, stderr } = await new Installation({ inProcesses: true }).run(['serve'], { environment })
     expect(code).toBe(1)
     expect(stderr).toBe(
       'this machine does not have the address 192.0.2.1: choose another with METRICS_HOST\n',
@@ -40,7 +44,11 @@ describe('an unavailable port is reported in one line', () => {
 
   test('on an address that the machine does not have', async () => {
     // RFC 5737: an address for documents, which no machine has.
-    const { code, stderr } = await new Installation().run(['serve', '--host', '192.0.2.1'])
+    const { code, stderr } = await new Installation({ inProcesses: true }).run([
+      'serve',
+      '--host',
+      '192.0.2.1',
+    ])
     expect(code).toBe(1)
     expect(stderr).toBe('this machine does not have the address 192.0.2.1: choose another with HOST\n')
   })
@@ -48,7 +56,7 @@ describe('an unavailable port is reported in one line', () => {
 
 test('a metrics port in use does not stop the service, so that a restore can be tested beside it', async () => {
   const port = await takePort()
-  const { command, url } = await new Installation().serve({ METRICS_PORT: `${port}` })
+  const { command, url } = await new Installation({ inProcesses: true }).serve({ METRICS_PORT: `${port}` })
   expect((await ask(`${url}/livez`)).status).toBe(200)
   await command.output(
     new RegExp(`"level":"warn".*port ${port} is in use by another process, so metrics are off`),
@@ -65,7 +73,7 @@ describe('a file that is not a database is refused in one line, and not changed'
   }
 
   testSqlite('a file of another kind', async () => {
-    const mahi = new Installation()
+    const mahi = new Installation({ inProcesses: true })
     mahi.write('letter.db', 'Dear reader,\n'.repeat(1000))
     expect(await refuse(mahi, 'letter.db')).toBe(
       'letter.db is not a SQLite database. Name another file in DATABASE_URL, or move this one away\n',
@@ -74,7 +82,7 @@ describe('a file that is not a database is refused in one line, and not changed'
   })
 
   testSqlite('a file that was cut off', async () => {
-    const mahi = await new Installation().fill([{ occupationCode: 'A1' }])
+    const mahi = await new Installation({ inProcesses: true }).fill([{ occupationCode: 'A1' }])
     const path = mahi.databaseUrl.slice('sqlite:'.length)
     truncateSync(path, 20_000)
     const { code, stderr } = await mahi.run(['occupations', 'export'])
@@ -90,7 +98,7 @@ describe('a file that is not a database is refused in one line, and not changed'
         )
       : testSqlite
   testRights('a file, or a folder, that this user may not write', async () => {
-    const mahi = await new Installation().fill([{ occupationCode: 'A1' }])
+    const mahi = await new Installation({ inProcesses: true }).fill([{ occupationCode: 'A1' }])
     const path = mahi.databaseUrl.slice('sqlite:'.length)
     const complain = async (url: string) => {
       const options = { environment: { DATABASE_URL: `sqlite:${url}` }, ...nobody }
@@ -115,7 +123,7 @@ describe('a file that is not a database is refused in one line, and not changed'
   })
 
   testSqlite('one that a newer version has changed', async () => {
-    const mahi = await new Installation().fill([{ occupationCode: 'A1' }])
+    const mahi = await new Installation({ inProcesses: true }).fill([{ occupationCode: 'A1' }])
     const database = new Sqlite(mahi.databaseUrl.slice('sqlite:'.length))
     database.exec(`insert into migration (name, applied) values ('9999-of-the-future', 0)`)
     database.close()
@@ -131,7 +139,7 @@ describe('a file that is not a database is refused in one line, and not changed'
 
 describe('a server that is told to stop', () => {
   test.each(['SIGTERM', 'SIGINT'] as const)('by %s ends with 0, idle connections or not', async (signal) => {
-    const mahi = new Installation()
+    const mahi = new Installation({ inProcesses: true })
     const { command, url } = await mahi.serve()
     // fetch keeps its connection.
     expect((await fetch(`${url}/livez`)).status).toBe(200)
@@ -141,7 +149,7 @@ describe('a server that is told to stop', () => {
 })
 
 test('two servers on one database both serve what is imported', async () => {
-  const mahi = new Installation()
+  const mahi = new Installation({ inProcesses: true })
   const servers = await Promise.all([1, 2].map(() => mahi.serve({ OCCUPATIONS_ACCESS: 'public' })))
   await mahi.runJson(['occupations', 'import', '-'], { input: toLines([{ occupationCode: 'A1' }]) })
   for (const { url } of servers) {
@@ -158,7 +166,7 @@ test('two servers on one database both serve what is imported', async () => {
 })
 
 test('the log is one JSON object per line on standard output', async () => {
-  const { command, url } = await new Installation().serve()
+  const { command, url } = await new Installation({ inProcesses: true }).serve()
   await fetch(`${url}/v1/occupations?key=unsaid`)
   await command.output(/"operation":"occupations"/)
   for (const line of command.stdout.trimEnd().split('\n')) {
@@ -171,7 +179,7 @@ test('the log is one JSON object per line on standard output', async () => {
 })
 
 test('migrate brings a new database up to date, and does not change a current one', async () => {
-  const mahi = new Installation()
+  const mahi = new Installation({ inProcesses: true })
   const database = expect.stringMatching(/^(?:sqlite|postgres(?:ql)?):/)
   expect(await mahi.runJson(['migrate'])).toEqual({ database, current: true })
   const { code, stdout, stderr } = await mahi.run(['migrate'])

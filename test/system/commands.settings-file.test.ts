@@ -9,7 +9,7 @@ const SHELL = { DATABASE_URL: '' }
 
 // A process says it once, so each of these needs a process of its own.
 test('without a settings file, commands name the database of the folder while it is new', async () => {
-  const mahi = new Installation()
+  const mahi = new Installation({ inProcesses: true })
   const created = await mahi.run(['keys', 'create', '--client', 'docs'], { environment: SHELL })
   expect(created.stderr).toContain(
     `Using ${join(mahi.folder, 'var/mahi.db')}, the default database of this folder. DATABASE_URL selects another one.`,
@@ -19,7 +19,7 @@ test('without a settings file, commands name the database of the folder while it
 })
 
 test('commands name the settings file of the installation, and a user who may not read it gets advice', async () => {
-  const mahi = new Installation()
+  const mahi = new Installation({ inProcesses: true })
   await mahi.runJson(['init'])
   const file = join(mahi.folder, 'mahi.env')
   const settings = readFileSync(file, 'utf8')

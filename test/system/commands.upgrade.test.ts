@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { InstallationHere } from '../support/command-here.ts'
+import { Installation } from '../support/command.ts'
 import {
   createFirstRelease,
   FIRST_RELEASE_KEY,
@@ -14,7 +14,7 @@ const documentsOf = (table: string) => rowsOf(table).map(({ document }) => JSON.
 const headers = { 'x-api-key': FIRST_RELEASE_KEY, eid: '1001' }
 
 test('a database of version 0.1.0 opens, and everything in it is served as it was', async () => {
-  const mahi = new InstallationHere()
+  const mahi = new Installation()
   await createFirstRelease(mahi.databaseUrl)
   const { url } = await mahi.serve()
   const read = async (path: string) => JSON.parse((await ask(`${url}${path}`, headers)).body)

@@ -4,13 +4,13 @@ import { recordIndexFailure } from '../../src/catalogue/search/index-store.ts'
 import { readRevisions } from '../../src/foundation/database/revisions.ts'
 import { enqueue } from '../../src/foundation/jobs/queue.ts'
 import { describeServer } from '../../src/operate/status.ts'
-import { InstallationHere } from '../support/command-here.ts'
+import { Installation } from '../support/command.ts'
 import { listenOn } from '../support/connection.ts'
 import { fillDatabase, withDatabase } from '../support/filled-database.ts'
 
 describe('status', () => {
   test('shows what the database holds', async () => {
-    const mahi = new InstallationHere()
+    const mahi = new Installation()
     await fillDatabase(mahi.databaseUrl)
     const expires = new Date(Date.now() + 5 * 86_400_000).toISOString()
     const create = ['keys', 'create', '--client', 'Te Pūkenga', '--expires', expires]
@@ -58,7 +58,7 @@ describe('status', () => {
   })
 
   test('shows whether the catalogue is indexed, and why it is not', async () => {
-    const mahi = await new InstallationHere().fill([{ occupationCode: 'A', titleEnglish: 'Nurse' }])
+    const mahi = await new Installation().fill([{ occupationCode: 'A', titleEnglish: 'Nurse' }])
     expect(await mahi.runJson(['status'])).toMatchObject({ searchIndex: { state: 'waiting', bytes: null } })
     await withDatabase(mahi.databaseUrl, async (database) => {
       const { catalogue } = await readRevisions(database)
@@ -76,7 +76,7 @@ describe('status', () => {
   })
 
   test('counts a job as waiting once it is due', async () => {
-    const mahi = await new InstallationHere().migrate()
+    const mahi = await new Installation().migrate()
     await withDatabase(mahi.databaseUrl, (database) =>
       database.write('schema', async (writer) => {
         await enqueue(writer, { kind: 'run', subject: '1', eid: '1001', due: Date.now() - 1000 })
@@ -90,7 +90,7 @@ describe('status', () => {
   })
 
   test('a server started in a terminal prints its URL, and what is missing', async () => {
-    const mahi = await new InstallationHere().migrate()
+    const mahi = await new Installation().migrate()
     const describe = () =>
       withDatabase(mahi.databaseUrl, (database) => describeServer('http://h:1', database))
     expect(await describe()).toBe(
@@ -109,7 +109,7 @@ describe('status', () => {
 })
 
 test('doctor reports what is wrong, says what to do, and fails', async () => {
-  const mahi = new InstallationHere()
+  const mahi = new Installation()
   const environment = {
     REDIS_URL: 'redis://127.0.0.1:1',
     JWT_JWKS_URL: 'http://127.0.0.1:1/keys',

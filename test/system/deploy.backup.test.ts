@@ -81,7 +81,7 @@ test.skipIf(!canDump).each([
   const url = await createDatabase()
   await fillDatabase(url.href)
   const before = await withDatabase(url.href, readState)
-  const mahi = new Installation()
+  const mahi = new Installation({ inProcesses: true })
   const environment = { DATABASE_URL: url.href }
   const folder = temporaryFolder()
   for (let day = 10; day < 26; day++) writeFileSync(join(folder, `mahi-202601${day}T023000Z.backup`), '')
@@ -124,7 +124,7 @@ testWhere(
   'only root can run commands as other users: backup and restore in one container',
 )('in one container, the user of the image can back up and restore, and another user cannot', async () => {
   // Without Docker: the user, the environment and the commands of the image, and its two volumes.
-  const mahi = new Installation()
+  const mahi = new Installation({ inProcesses: true })
   const { instructions = [] } = readDockerfile('deploy/Dockerfile').at(-1) ?? {}
   const wordsOf = (name: string) => instructions.find((each) => each.name === name)?.words ?? []
   const owner = Number(wordsOf('USER')[0]?.split(':')[0])

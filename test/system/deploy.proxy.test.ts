@@ -32,7 +32,7 @@ describe.skipIf(!hasCaddy)('the proxy itself', () => {
   })
 
   test('passes responses through unchanged', async () => {
-    const { url } = await new Installation().serve({ OCCUPATIONS_ACCESS: 'public' })
+    const { url } = await new Installation({ inProcesses: true }).serve({ OCCUPATIONS_ACCESS: 'public' })
     const proxy = await startCaddy([new URL(url).host])
     const headers = { 'accept-encoding': 'br' }
     const direct = await ask(`${url}/v1/occupations?Limit=1`, headers)
@@ -61,7 +61,7 @@ describe.skipIf(!hasCaddy)('the proxy itself', () => {
   })
 
   test("passes the callers' real addresses to the service, whatever they claim", async () => {
-    const { url } = await new Installation().serve({
+    const { url } = await new Installation({ inProcesses: true }).serve({
       TRUST_PROXY: '127.0.0.1',
       RATE_LIMIT_FAILED_CREDENTIALS: '1/3600',
     })

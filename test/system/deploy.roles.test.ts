@@ -49,7 +49,7 @@ test.skipIf(!canMakeRoles)(
     })
     expect([status, stderr]).toEqual([0, ''])
 
-    const mahi = new Installation()
+    const mahi = new Installation({ inProcesses: true })
     const owner = { DATABASE_URL: cluster.url('mahi').replace('mahi@', 'mahi_owner:owner@') }
     await mahi.runJson(['migrate'], { environment: owner })
     const environment = { DATABASE_URL: cluster.url('mahi').replace('mahi@', 'mahi:service@') }

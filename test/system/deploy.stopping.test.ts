@@ -13,7 +13,7 @@ import { sourceOf } from '../support/service.ts'
 const ENTRIES = 1000
 
 test('a process that is told to stop lets a slow reader finish, and ends though the reader keeps its connection', async () => {
-  const mahi = new Installation()
+  const mahi = new Installation({ inProcesses: true })
   const { key, token } = await publishLargePage(mahi.databaseUrl)
   const { command, url } = await mahi.serve()
   const path = `/v1/submissions/${token}/validation-results?pageSize=${ENTRIES}`
@@ -35,7 +35,7 @@ test('a process that is told to stop lets a slow reader finish, and ends though 
 })
 
 test('idle connections, which browsers open in advance, do not delay it', async () => {
-  const { command, url } = await new Installation().serve()
+  const { command, url } = await new Installation({ inProcesses: true }).serve()
   const { hostname, port } = new URL(url)
   const silent = connect(Number(port), hostname)
   await once(silent, 'connect')
@@ -49,7 +49,7 @@ test('idle connections, which browsers open in advance, do not delay it', async 
 
 test('uploads in progress continue when everything else has been cut off, until SHUTDOWN_GRACE', async () => {
   const start = async (settings: Record<string, string>) => {
-    const mahi = new Installation()
+    const mahi = new Installation({ inProcesses: true })
     const { key } = await publishLargePage(mahi.databaseUrl, 1)
     const { command, url } = await mahi.serve(settings)
     const client = createClient({ baseUrl: url, apiKey: key, eid: '1001' })

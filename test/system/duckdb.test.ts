@@ -48,7 +48,7 @@ testWhere(
   const { DuckDBInstance } = createRequire(join(PACKAGE, 'package.json'))('@duckdb/node-api') as DuckDb
   const sample = readFileSync(new URL('../../samples/occupations.ndjson', import.meta.url), 'utf8')
   const records = parseLines<SampleRecord>(sample)
-  const mahi = await new Installation().fill(records)
+  const mahi = await new Installation({ inProcesses: true }).fill(records)
   const tables = join(mahi.folder, 'tables')
   mkdirSync(tables)
   const { code } = await mahi.run(['occupations', 'export', '--format', 'tables', '--output', tables])

@@ -13,7 +13,7 @@ const PUBLISH = ['results', 'publish', '--eid', '1001', '--return', 'R1', 'big-r
 
 /** An installation with input that takes some megabytes, also compressed. */
 function installWithInput(): Installation {
-  const mahi = new Installation()
+  const mahi = new Installation({ inProcesses: true })
   const write = (file: string, id: string, text: string) => {
     const record = (index: number) => ({ [id]: `X${index}`, [text]: randomBytes(999).toString('hex') })
     mahi.write(file, toLines(Array.from({ length: 3000 }, (_, index) => record(index))))

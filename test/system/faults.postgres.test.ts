@@ -12,7 +12,7 @@ test.skipIf(!hasCluster)(
   async () => {
     const cluster = await Cluster.start()
     onTestFinished(() => cluster.remove())
-    const mahi = new Installation()
+    const mahi = new Installation({ inProcesses: true })
     const DATABASE_URL = await cluster.createDatabase('killed')
     const { questions, headers } = await fillDatabase(DATABASE_URL)
     const { url } = await mahi.serve({ ...UNCACHED, DATABASE_URL })

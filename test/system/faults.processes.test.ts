@@ -4,7 +4,7 @@ import { fillDatabase, UNLIMITED, withDatabase } from '../support/filled-databas
 import { ask } from '../support/load.ts'
 
 test('processes that start at once on a new database all serve, and each sees what commands change', async () => {
-  const mahi = new Installation()
+  const mahi = new Installation({ inProcesses: true })
   const settings = { ...UNLIMITED, DATABASE_POOL_SIZE: '2' }
   const servers = await Promise.all([1, 2, 3].map(() => mahi.serve(settings)))
   // Each migration was applied once: a second time it would have failed, or be listed again.

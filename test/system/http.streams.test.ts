@@ -59,7 +59,7 @@ async function send(url: string, bytes: string): Promise<void> {
 }
 
 test('at LOG_LEVEL=trace no stream of a server or a command has a secret, and each line is of a known kind', async () => {
-  const mahi = new Installation()
+  const mahi = new Installation({ inProcesses: true })
   const issuer = await Issuer.start()
   const issuerKey = await issuer.addKey()
   const environment = {

@@ -3,7 +3,6 @@ import { expect, test } from 'vitest'
 import { createKey } from '../../src/api/access/keys.ts'
 import { claim, enqueue } from '../../src/foundation/jobs/queue.ts'
 import { Installation } from '../support/command.ts'
-import { InstallationHere } from '../support/command-here.ts'
 import { fillDatabase, withDatabase } from '../support/filled-database.ts'
 import { testWhere } from '../support/test-where.ts'
 
@@ -14,7 +13,7 @@ const testPromtool = testWhere(
 
 /** What a fresh service reports, at an address with a query, as some scrapers ask. */
 async function scrape(environment: Readonly<Record<string, string>> = {}): Promise<string> {
-  const { settings } = await new Installation().serveWithMetrics(environment)
+  const { settings } = await new Installation({ inProcesses: true }).serveWithMetrics(environment)
   const response = await fetch(`http://127.0.0.1:${settings.METRICS_PORT}/metrics?x=1`)
   expect(response.status).toBe(200)
   return await response.text()
@@ -34,7 +33,7 @@ testPromtool('promtool has nothing to say against any series of the service', as
 })
 
 test('the queue, the keys and the search index are reported as they are', async () => {
-  const mahi = new InstallationHere()
+  const mahi = new Installation()
   await fillDatabase(mahi.databaseUrl)
   const now = Date.now()
   await withDatabase(mahi.databaseUrl, async (database) => {

@@ -2,7 +2,7 @@ import { existsSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { parse } from 'csv-parse/sync'
 import { expect, test } from 'vitest'
-import { InstallationHere } from '../support/command-here.ts'
+import { Installation } from '../support/command.ts'
 import { findFreePort } from '../support/free-port.ts'
 
 const record = (number: number, title = 'A title') => ({
@@ -14,7 +14,7 @@ const ndjson = (values: readonly object[]) => values.map((value) => `${JSON.stri
 
 /** A server with so many records, and a key for it. */
 async function serveRecords(count: number) {
-  const installation = new InstallationHere()
+  const installation = new Installation()
   installation.write('first.ndjson', ndjson(Array.from({ length: count }, (_, number) => record(number))))
   await installation.runJson(['occupations', 'import', 'first.ndjson'])
   const { key } = (await installation.runJson(['keys', 'create', '--client', 'mirror', '--eid', '1001'])) as {
@@ -150,7 +150,7 @@ test('results fetch writes CSV that a spreadsheet opens rightly, and a summary',
 })
 
 test('a service that is away or unknown fails soon, with the cause, and so does the fetch of findings', async () => {
-  const installation = new InstallationHere()
+  const installation = new Installation()
   const host = `127.0.0.1:${await findFreePort()}`
   const advice = 'Check the URL, or start the service with "mahi serve".'
   for (const [url, expected] of [
@@ -175,7 +175,7 @@ test('a service that is away or unknown fails soon, with the cause, and so does 
 })
 
 test('a key that does not fit in a header is refused, and not repeated', async () => {
-  const installation = new InstallationHere()
+  const installation = new Installation()
   for (const key of ['secret\nkey', 'secret key', 'sēcretkey']) {
     for (const command of [
       ['mirror', 'http://127.0.0.1:1', 'copy'],
@@ -190,7 +190,7 @@ test('a key that does not fit in a header is refused, and not repeated', async (
 })
 
 test('a fetch of findings replaces a file as a whole, and a failed one writes nothing', async () => {
-  const installation = new InstallationHere()
+  const installation = new Installation()
   const entries = Array.from({ length: 45 }, (_, number) => ({ localId: `L${number}`, errorCode: 'E-1' }))
   installation.write('run.ndjson', ndjson(entries))
   const publish = [

@@ -1,6 +1,6 @@
 import { gzipSync } from 'node:zlib'
 import { describe, expect, test } from 'vitest'
-import { InstallationHere } from '../support/command-here.ts'
+import { Installation } from '../support/command.ts'
 
 const RECORDS = [
   { occupationCode: 'A1', titleEnglish: 'Early Childhood Teacher', titleMaori: 'Kaiako kōhungahunga' },
@@ -12,13 +12,13 @@ interface Found {
   results: { occupationCode: string; matchedField: string }[]
 }
 
-async function find(mahi: InstallationHere, words: string): Promise<Found> {
+async function find(mahi: Installation, words: string): Promise<Found> {
   return (await mahi.runJson(['occupations', 'find', ...words.split(' ')])) as Found
 }
 
 describe('mahi occupations find', () => {
   test('prints the results, and with --json the response of the service', async () => {
-    const mahi = await new InstallationHere().fill(RECORDS)
+    const mahi = await new Installation().fill(RECORDS)
     const { code, stdout, stderr } = await mahi.run(['occupations', 'find', 'kohungahunga'])
     expect([code, stderr]).toEqual([0, '1 occupation matches.\n'])
     expect(stdout).toMatch(/^0\.\d{3} {2}A1 {2}Early Childhood Teacher {2}\(Kaiako kōhungahunga\)\n$/)
@@ -28,7 +28,7 @@ describe('mahi occupations find', () => {
 
 describe('mahi occupations import-names', () => {
   test('stores names that only the search shows, and replaces those of the same codes', async () => {
-    const mahi = await new InstallationHere().fill(RECORDS)
+    const mahi = await new Installation().fill(RECORDS)
     mahi.write('names.csv', 'occupationCode,name,language\nB2,Logging Rig Hand,en\nA1,Māhita,mi\n')
     expect(await mahi.runJson(['occupations', 'import-names', 'names.csv'])).toEqual({ added: 2, removed: 0 })
     expect((await find(mahi, 'logging rig hand')).results[0]).toMatchObject({
@@ -52,7 +52,7 @@ describe('mahi occupations import-names', () => {
   })
 
   test('names every fault and stores nothing', async () => {
-    const mahi = await new InstallationHere().fill(RECORDS)
+    const mahi = await new Installation().fill(RECORDS)
     mahi.write('names.csv', 'occupationCode,name,language\n,Driver,en\nB2,,en\nB2,Driver,fr\n')
     const { code, stderr } = await mahi.run(['occupations', 'import-names', 'names.csv'])
     expect(code).toBe(1)
@@ -64,7 +64,7 @@ describe('mahi occupations import-names', () => {
 })
 
 test('mahi occupations import-synonyms stores a list of synonyms', async () => {
-  const mahi = await new InstallationHere().fill(RECORDS)
+  const mahi = await new Installation().fill(RECORDS)
   mahi.write('synonyms.txt', '# British\nlorry = truck\n')
   expect(await mahi.runJson(['occupations', 'import-synonyms', 'synonyms.txt'])).toEqual({
     lines: 1,
@@ -81,7 +81,7 @@ test('mahi occupations import-synonyms stores a list of synonyms', async () => {
 })
 
 test('mahi occupations import-synonyms unpacks gzip, and replaces no list by what is no text', async () => {
-  const mahi = await new InstallationHere().fill(RECORDS)
+  const mahi = await new Installation().fill(RECORDS)
   const packed = gzipSync('lorry = truck\n')
   mahi.write('synonyms.txt.gz', packed)
   const imported = ['occupations', 'import-synonyms']
@@ -103,7 +103,7 @@ test('mahi occupations import-synonyms unpacks gzip, and replaces no list by wha
 
 describe('mahi occupations code', () => {
   test('adds code, certainty and candidates to the rows of a CSV file', async () => {
-    const mahi = await new InstallationHere().fill(RECORDS)
+    const mahi = await new Installation().fill(RECORDS)
     mahi.write('jobs.csv', 'person,title\n1,truck driver\n2,"teacher, early childhood"\n3,\n')
     const { code, stdout, stderr } = await mahi.run(['occupations', 'code', 'jobs.csv'])
     expect([code, stderr]).toEqual([0, '2 of 3 titles have a code; 1 has none.\n'])
@@ -117,7 +117,7 @@ describe('mahi occupations code', () => {
   })
 
   test('reads the separator of a spreadsheet, and refuses text that is not UTF-8 by its line', async () => {
-    const mahi = await new InstallationHere().fill(RECORDS)
+    const mahi = await new Installation().fill(RECORDS)
     mahi.write('jobs.csv', '\ufeffperson;title\n1;kaiako kōhungahunga\n')
     const { stdout } = await mahi.run(['occupations', 'code', 'jobs.csv'])
     expect(stdout).toContain('1,kaiako kōhungahunga,A1,')
@@ -129,7 +129,7 @@ describe('mahi occupations code', () => {
   })
 
   test('reads standard input and gzip', async () => {
-    const mahi = await new InstallationHere().fill(RECORDS)
+    const mahi = await new Installation().fill(RECORDS)
     const titles = 'title\ntruck driver\n'
     const { code, stdout } = await mahi.run(['occupations', 'code', '-'], { input: titles })
     expect([code, stdout]).toEqual([0, expect.stringMatching(/\ntruck driver,B2,/)])
@@ -138,7 +138,7 @@ describe('mahi occupations code', () => {
   })
 
   test('writes the header for a file without rows', async () => {
-    const mahi = await new InstallationHere().fill(RECORDS)
+    const mahi = await new Installation().fill(RECORDS)
     mahi.write('jobs.csv', 'person,title\n')
     const { code, stdout, stderr } = await mahi.run(['occupations', 'code', 'jobs.csv'])
     expect([code, stderr]).toEqual([0, '0 of 0 titles have a code.\n'])
@@ -148,7 +148,7 @@ describe('mahi occupations code', () => {
   })
 
   test('neither repeats a column nor takes the place of its input', async () => {
-    const mahi = await new InstallationHere().fill(RECORDS)
+    const mahi = await new Installation().fill(RECORDS)
     mahi.write('jobs.csv', 'title\ntruck driver\n')
     const code = ['occupations', 'code']
     expect(await mahi.run([...code, 'jobs.csv', '--output', './jobs.csv'])).toMatchObject({
@@ -167,7 +167,7 @@ describe('mahi occupations code', () => {
   })
 
   test('explains a file without titles, or that cannot be read', async () => {
-    const mahi = await new InstallationHere().fill(RECORDS)
+    const mahi = await new Installation().fill(RECORDS)
     mahi.write('empty.csv', '')
     mahi.write('jobs.csv', 'job\ntruck driver\n')
     for (const [file, message] of [

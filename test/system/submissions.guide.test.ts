@@ -27,7 +27,7 @@ const hasPrograms = requireProgram(
 
 /** A service with a worker, and a shell in which the commands of the guide work. */
 async function start() {
-  const mahi = new Installation()
+  const mahi = new Installation({ inProcesses: true })
   const { url } = await mahi.serve({ WORKERS: '1' })
   const command = join(mahi.folder, 'mahi')
   writeFileSync(command, `#!/bin/sh\nexec "${process.execPath}" "${MAHI}" "$@"\n`, { mode: 0o755 })

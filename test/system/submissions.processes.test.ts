@@ -12,7 +12,7 @@ const FAULTY = fileURLToPath(new URL('../../samples/sdr/faulty/', import.meta.ur
 const CLEAN = fileURLToPath(new URL('../../samples/sdr/clean/', import.meta.url))
 
 async function start(environment: Record<string, string> = {}) {
-  const mahi = new Installation()
+  const mahi = new Installation({ inProcesses: true })
   const scopes = ['occupations:read', 'validation-results:read', 'submissions:write'] as const
   const key = await mahi.createKey({ scopes, eids: ['9'] })
   const { url, command } = await mahi.serve(environment)

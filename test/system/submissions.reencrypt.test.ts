@@ -35,7 +35,7 @@ async function read({ submissions, validationResults }: Client, token: string): 
 }
 
 test('a first key and its successor encrypt what is stored, while the service runs', async () => {
-  const mahi = new Installation()
+  const mahi = new Installation({ inProcesses: true })
   const definition = makeSmallDefinition()
   const environment = (keys?: string) => ({
     DEFINITIONS: definition,
@@ -81,7 +81,7 @@ test('a first key and its successor encrypt what is stored, while the service ru
 })
 
 test('serve, work and every command that writes or reads encrypted data refuse wrong and missing keys', async () => {
-  const mahi = new Installation()
+  const mahi = new Installation({ inProcesses: true })
   const input = '{"localId":"b"}\n'
   await withDatabase(mahi.databaseUrl, async (database) => {
     await publish(database, K1)
