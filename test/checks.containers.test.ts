@@ -1,6 +1,6 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { loadDefinition } from '../src/engines/checking/definition/load.ts'
 import type { InputFile } from '../src/engines/checking/engine/run.ts'
 import { listGaps } from '../src/engines/checking/report/report.ts'
@@ -101,6 +101,17 @@ describe('a ZIP archive', () => {
     ['nothing', async () => await pack({}), /empty ZIP|is not a ZIP/],
   ] as const)('with %s is refused in a sentence', async (_, make, reason) => {
     await expect(checkFile('return.zip', await make())).rejects.toThrow(reason)
+  })
+
+  test('that was cut off anywhere is refused without waiting for its rest', async () => {
+    vi.useFakeTimers({ toFake: ['setInterval'] })
+    onTestFinished(() => void vi.useRealTimers())
+    const noise = Array.from({ length: 20_000 }, (_, at) => `${(at * 7919) % 10_007}`).join()
+    const whole = await pack({ 'a.csv': 'x', 'members.csv': noise })
+    for (const share of [0.01, 0.1, 0.5, 0.9, 0.99])
+      await expect(checkFile('return.zip', whole.subarray(0, whole.length * share))).rejects.toThrow(
+        'return.zip: is not a ZIP archive, or is damaged',
+      )
   })
 
   test.each([

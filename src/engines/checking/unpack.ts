@@ -1,10 +1,14 @@
 import {
+  closeSync,
   createReadStream,
   createWriteStream,
   existsSync,
+  fstatSync,
   mkdirSync,
   mkdtempSync,
+  openSync,
   readdirSync,
+  readSync,
   realpathSync,
   statSync,
 } from 'node:fs'
@@ -76,6 +80,7 @@ export class Containers {
     let count = 0
     let progress = 0
     const unpackAll = async () => {
+      if (!hasDirectory(path)) throw new Error('the archive is cut off')
       for await (const entry of unzip(source).entries()) {
         progress++
         if (entry.type !== 'file' || isJunk(entry.path)) {
@@ -231,8 +236,27 @@ export class Containers {
   }
 }
 
-/** How long the rest of a file that was read completely may take without any progress, in milliseconds. */
-const PATIENCE = 3_000
+/**
+ * Whether a file ends like a ZIP archive, with its directory (APPNOTE.TXT, section 4.3.16): one that was cut off does
+ * not, and its reader would wait for the rest.
+ */
+function hasDirectory(path: string): boolean {
+  const file = openSync(path, 'r')
+  try {
+    // The record has 22 bytes, and then a comment of at most 65,535.
+    const end = Buffer.alloc(Math.min(fstatSync(file).size, 22 + 65_535))
+    readSync(file, end, 0, end.length, fstatSync(file).size - end.length)
+    return end.includes('PK\u0005\u0006')
+  } finally {
+    closeSync(file)
+  }
+}
+
+/**
+ * How long the rest of a file that was read completely may take without any progress, in milliseconds. A slow machine
+ * may pause a whole archive for seconds; few that are damaged come here, because most end without a directory.
+ */
+const PATIENCE = 60_000
 
 /** Notices that nothing more comes of an archive: its reader waits for ever for the rest of one that was cut off. */
 class Stall {
