@@ -1,14 +1,10 @@
 import {
-  closeSync,
   createReadStream,
   createWriteStream,
   existsSync,
-  fstatSync,
   mkdirSync,
   mkdtempSync,
-  openSync,
   readdirSync,
-  readSync,
   realpathSync,
   statSync,
 } from 'node:fs'
@@ -20,6 +16,7 @@ import { pipeline } from 'node:stream/promises'
 import { explainReadError } from '../../foundation/faults/read-error.ts'
 import { type Fault, fail, UserError } from '../../foundation/faults/user-error.ts'
 import { renderRecord, type TextSheet } from '../records/index.ts'
+import { hasDirectory } from './container/zip-directory.ts'
 import type { Definition } from './definition/definition.ts'
 import { MARK_PREFIX } from './engine/columns.ts'
 import { isFile, isJunk } from './is-file.ts'
@@ -80,6 +77,7 @@ export class Containers {
     let count = 0
     let progress = 0
     const unpackAll = async () => {
+      // The reader would wait for the rest.
       if (!hasDirectory(path)) throw new Error('the archive is cut off')
       for await (const entry of unzip(source).entries()) {
         progress++
@@ -233,22 +231,6 @@ export class Containers {
   /** Deletes what was unpacked. */
   async remove(): Promise<void> {
     if (this.#folder !== undefined) await rm(this.#folder, { recursive: true, force: true })
-  }
-}
-
-/**
- * Whether a file ends like a ZIP archive, with its directory (APPNOTE.TXT, section 4.3.16): one that was cut off does
- * not, and its reader would wait for the rest.
- */
-function hasDirectory(path: string): boolean {
-  const file = openSync(path, 'r')
-  try {
-    // The record has 22 bytes, and then a comment of at most 65,535.
-    const end = Buffer.alloc(Math.min(fstatSync(file).size, 22 + 65_535))
-    readSync(file, end, 0, end.length, fstatSync(file).size - end.length)
-    return end.includes('PK\u0005\u0006')
-  } finally {
-    closeSync(file)
   }
 }
 

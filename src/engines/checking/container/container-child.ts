@@ -5,7 +5,7 @@ import { fail } from '../../../foundation/faults/user-error.ts'
 import { serveOrder } from '../process/serve-order.ts'
 import { Containers } from '../unpack.ts'
 import type { ContainerOrder, OpenedContainer } from './container-messages.ts'
-import { isWorkbook } from './is-workbook.ts'
+import { isWorkbook } from './zip-directory.ts'
 
 serveOrder(open)
 

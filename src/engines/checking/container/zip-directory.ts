@@ -10,14 +10,26 @@ const CONTENT_TYPES = '[Content_Types].xml'
 
 /** Whether a ZIP archive is a workbook, which its directory says: an archive can also contain a workbook. */
 export function isWorkbook(path: string): boolean {
+  return withEnd(path, (file, end) => {
+    if (end === undefined) return false
+    const [bytes, from] = [end.readUInt32LE(12), end.readUInt32LE(16)]
+    return listNames(read(file, from, Math.min(bytes, MOST_DIRECTORY))).includes(CONTENT_TYPES)
+  })
+}
+
+/** Whether a file ends like a ZIP archive, with its directory: one that was cut off does not. */
+export function hasDirectory(path: string): boolean {
+  return withEnd(path, (_, end) => end !== undefined)
+}
+
+/** Reads the record at the end of an archive's directory (APPNOTE.TXT, section 4.3.16). */
+function withEnd<T>(path: string, use: (file: number, end: Buffer | undefined) => T): T {
   const file = openSync(path, 'r')
   try {
     const { size } = fstatSync(file)
-    const end = read(file, Math.max(0, size - MOST_END), Math.min(size, MOST_END))
-    const at = end.lastIndexOf(DIRECTORY_END)
-    if (at < 0 || at + 22 > end.length) return false
-    const [bytes, from] = [end.readUInt32LE(at + 12), end.readUInt32LE(at + 16)]
-    return listNames(read(file, from, Math.min(bytes, MOST_DIRECTORY))).includes(CONTENT_TYPES)
+    const rest = read(file, Math.max(0, size - MOST_END), Math.min(size, MOST_END))
+    const at = rest.lastIndexOf(DIRECTORY_END)
+    return use(file, at < 0 || at + 22 > rest.length ? undefined : rest.subarray(at))
   } finally {
     closeSync(file)
   }
