@@ -7,6 +7,7 @@ import { MOST_RECORDS } from './catalogue/records/limits.ts'
 import { LEAST_MEMORY_MB, readContainerLimit } from './foundation/command-line/memory.ts'
 import { readSealKeys } from './foundation/database/seal-keys.ts'
 import { UserError } from './foundation/faults/user-error.ts'
+import { isLoopbackHost } from './foundation/is-loopback-host.ts'
 import { joinOr } from './foundation/text/join-or.ts'
 import { isTimeZone } from './foundation/text/zoned-time.ts'
 
@@ -616,10 +617,10 @@ function readWebAddress(text: string): string {
   throw new Error('must be a URL such as https://login.example/keys')
 }
 
-/** Whoever can read or change what comes from an identity provider can sign in as anybody. */
+/** Over plain HTTP, anyone on the network could change what the identity provider sends, and sign in as any user. */
 function readIssuer(text: string): string {
   const { protocol, hostname } = new URL(readWebAddress(text))
-  if (protocol === 'https:' || /^(?:localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(hostname)) return text
+  if (protocol === 'https:' || isLoopbackHost(hostname)) return text
   throw new Error('must begin with https:// unless it is on this machine')
 }
 

@@ -1,4 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import { isLoopbackHost } from '../foundation/is-loopback-host.ts'
 
 /** Whether the browser considers the connection secure: TLS, here or at a trusted proxy, or loopback. */
 export function isSecure(request: FastifyRequest): boolean {
@@ -7,7 +8,7 @@ export function isSecure(request: FastifyRequest): boolean {
 
 /** Browsers do not send `Secure` cookies over plain HTTP, so the session can only be used without TLS on loopback. */
 export function isLoopback(request: FastifyRequest): boolean {
-  return /^(?:localhost|127(?:\.\d+){3}|\[::1\])$/i.test(request.hostname)
+  return isLoopbackHost(request.hostname)
 }
 
 const SESSION = { secure: '__Host-mahi', plain: 'mahi-session' }

@@ -5,6 +5,7 @@ import { NO_CREDENTIAL } from '../api/contract/problems.ts'
 import { readServiceUrl, type UrlField } from '../foundation/command-line/service-url.ts'
 import { say } from '../foundation/command-line/terminal.ts'
 import { fail } from '../foundation/faults/user-error.ts'
+import { isLoopbackHost } from '../foundation/is-loopback-host.ts'
 import { lookUp } from '../foundation/look-up.ts'
 import { UNREACHABLE_DEADLINE } from './source.ts'
 
@@ -104,7 +105,7 @@ function lackKey(scope: Scope): string {
 }
 
 function isLocal(url: string): boolean {
-  return /^(?:localhost|127(?:\.\d+){3}|\[::1\])$/.test(URL.parse(url)?.hostname ?? '')
+  return isLoopbackHost(URL.parse(url)?.hostname ?? '')
 }
 
 /** Whether something else than Mahi has responded: every problem of Mahi has a type. Redirects say where they lead. */

@@ -311,7 +311,7 @@ describe.skipIf(chromiumPath === undefined)('submissions in the console', () => 
         { name, text: bytes.toString('base64') },
       )
       await page.locator('form[data-upload]').dispatchEvent('drop', { dataTransfer: dropped })
-      // All files are here, so the check starts by itself.
+      // The last file has arrived, so the check starts without a click.
       await page.locator('.verdict').waitFor()
       await page.getByRole('link', { name: /^Files/ }).click()
       await page.getByText('All 5 files are here.').waitFor()
