@@ -150,13 +150,7 @@ test('a body with a malformed chunk gets its response at once, and does not keep
   service = await Service.start({ DEFINITIONS: makeSmallDefinition() })
   const { key } = await service.createKey({ scopes: SCOPES, eids: ['1001'] })
   const headers = { 'x-api-key': key, eid: '1001' }
-  const created = await service.request({
-    method: 'POST',
-    url: '/v1/submissions',
-    headers: { ...headers, 'content-type': 'application/json' },
-    payload: '{"returnId":"202512"}',
-  })
-  const file = `/v1/submissions/${created.json().submissionToken}/files/people`
+  const file = `/v1/submissions/${await service.createSubmission(headers)}/files/people`
   for (const [line, type, good] of [
     ['POST /v1/submissions', 'application/json', '{"returnId":'],
     [`PUT ${file}`, 'text/csv', 'localId,id\nx,'],

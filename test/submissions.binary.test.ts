@@ -9,13 +9,7 @@ test('a file that is no text is refused, and replaces nothing', async () => {
   const scopes = ['validation-results:read', 'submissions:write'] as const
   const { key } = await service.createKey({ scopes, eids: ['1001'] })
   const headers = { 'x-api-key': key, eid: '1001' }
-  const created = await service.request({
-    method: 'POST',
-    url: '/v1/submissions',
-    headers: { ...headers, 'content-type': 'application/json' },
-    payload: '{"returnId":"202512"}',
-  })
-  const url = `/v1/submissions/${created.json().submissionToken}/files/learners`
+  const url = `/v1/submissions/${await service.createSubmission(headers)}/files/learners`
   const put = (payload: Buffer | string, type = 'text/csv') =>
     service.request({ method: 'PUT', url, headers: { ...headers, 'content-type': type }, payload })
   const good = 'studentIdentificationCode\n1\n'

@@ -1,5 +1,5 @@
 import type { FastifyInstance, InjectOptions, LightMyRequestResponse } from 'fastify'
-import { onTestFinished } from 'vitest'
+import { expect, onTestFinished } from 'vitest'
 import { createKey } from '../../src/api/access/keys.ts'
 import type { Scope } from '../../src/api/access/principal.ts'
 import { createMemoryLimiter, rateLimitsOf } from '../../src/api/access/rate-limit.ts'
@@ -133,6 +133,18 @@ export class Service {
       returnId: 'R1',
       ...publication,
     })
+  }
+
+  /** Creates a submission over HTTP for the return 202512; `headers` name its organisation and the credential. */
+  async createSubmission(headers: Record<string, string>): Promise<string> {
+    const created = await this.request({
+      method: 'POST',
+      url: '/v1/submissions',
+      headers: { ...headers, 'content-type': 'application/json' },
+      payload: '{"returnId":"202512"}',
+    })
+    expect(created.statusCode).toBe(201)
+    return (created.json() as { submissionToken: string }).submissionToken
   }
 
   async createKey(options: {

@@ -12,6 +12,9 @@ const record = (number: number, title = 'A title') => ({
 })
 const ndjson = (values: readonly object[]) => values.map((value) => `${JSON.stringify(value)}\n`).join('')
 
+/** Publishes the findings of a run for an organisation. */
+const PUBLISH = 'results publish --eid 1001 --return R1 --token a-submission run.ndjson'.split(' ')
+
 /** A server with so many records, and a key for it. */
 async function serveRecords(count: number) {
   const installation = new Installation()
@@ -102,18 +105,7 @@ test('results fetch writes CSV that a spreadsheet opens rightly, and a summary',
     cause: 'value:learners.kind:=9',
   }))
   installation.write('run.ndjson', ndjson(entries))
-  const published = [
-    'results',
-    'publish',
-    '--eid',
-    '1001',
-    '--return',
-    'R1',
-    '--token',
-    'a-submission',
-    'run.ndjson',
-  ]
-  await installation.runJson(published)
+  await installation.runJson(PUBLISH)
 
   const fetch = (...flags: string[]) =>
     installation.run(['results', 'fetch', url, 'a-submission', '--eid', '1001', ...flags], { environment })
@@ -193,18 +185,7 @@ test('a fetch of findings replaces a file as a whole, and a failed one writes no
   const installation = new Installation()
   const entries = Array.from({ length: 45 }, (_, number) => ({ localId: `L${number}`, errorCode: 'E-1' }))
   installation.write('run.ndjson', ndjson(entries))
-  const publish = [
-    'results',
-    'publish',
-    '--eid',
-    '1001',
-    '--return',
-    'R1',
-    '--token',
-    'a-submission',
-    'run.ndjson',
-  ]
-  await installation.runJson(publish)
+  await installation.runJson(PUBLISH)
   const { key } = (await installation.runJson(['keys', 'create', '--client', 'c', '--eid', '1001'])) as {
     key: string
   }
