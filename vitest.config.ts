@@ -13,7 +13,7 @@ const onPostgres = [
   'test/{catalogue,jobs,occupations,results,submissions}.*.test.ts',
   'test/access.{audit,credentials,keys,submissions,suspension}.test.ts',
   'test/console.sessions.test.ts',
-  'test/http.{deliveries,health,min-revision}.test.ts',
+  'test/http.{deliveries,health}.test.ts',
   'test/mirror.copy.test.ts',
   'test/search.{http,index}.test.ts',
   'test/{budgets,database.transactions}.test.ts',

@@ -7,7 +7,6 @@ import { registerOpenApi } from './api/reference/openapi.ts'
 import { registerProblemPages } from './api/reference/problem-pages.ts'
 import { type DemoCredentials, registerReference } from './api/reference/reference.ts'
 import { registerRoot } from './api/reference/root.ts'
-import { reachWith } from './api/request/min-revision.ts'
 import { registerHealth } from './api/serving/health.ts'
 import { createServing, type Serving } from './api/serving/serving.ts'
 import type { Log } from './api/telemetry/log.ts'
@@ -16,7 +15,6 @@ import { createCatalogue } from './catalogue/create-catalogue.ts'
 import { createConsole } from './console/create-console.ts'
 import type { Database } from './foundation/database/database.ts'
 import type { RevisionWatch } from './foundation/database/revision-watch.ts'
-import type { Standby } from './foundation/database/servers.ts'
 import type { Lifecycle } from './foundation/lifecycle.ts'
 import { operateOperations } from './operate/operations.ts'
 import type { Settings } from './settings.ts'
@@ -25,8 +23,6 @@ import { createSubmissions } from './submissions/create-submissions.ts'
 export interface AppOptions {
   readonly settings: Settings
   readonly database: Database
-  /** Standbys of the database, if any. */
-  readonly standby?: Standby | undefined
   /** Notifies of changes to the catalogue and the keys by other processes. */
   readonly revisions: RevisionWatch
   readonly consume: ConsumeLimit
@@ -44,7 +40,7 @@ export interface AppOptions {
  * @throws {DatabaseUnusable} if the encryption keys are not those of the database
  */
 export async function buildApp(options: AppOptions): Promise<Pick<Serving, 'app' | 'cutOffRest'>> {
-  const { settings, database, standby, revisions, consume, metrics, lifecycle } = options
+  const { settings, database, revisions, consume, metrics, lifecycle } = options
   const log = options.log.logger as FastifyBaseLogger
   const own = <Created extends Part>(part: Created): Created => {
     metrics.report(part.metrics)
@@ -66,22 +62,16 @@ export async function buildApp(options: AppOptions): Promise<Pick<Serving, 'app'
   registerProblemPages(app)
 
   const access = own(await createAccess(settings, { database, revisions, consume, log }))
-  const catalogue = own(createCatalogue(settings, { database, standby, revisions, serving, log }))
+  const catalogue = own(createCatalogue(settings, { database, revisions, serving, log }))
   const submissions = own(
     await createSubmissions(settings, {
       database,
-      standby,
       access: access.access,
       serving,
       life: lifecycle,
     }),
   )
-  const services = {
-    access: access.access,
-    send,
-    versions,
-    reach: reachWith(revisions),
-  }
+  const services = { access: access.access, send, versions }
   registerOperations(app, services, [
     ...catalogue.operations,
     ...submissions.operations,

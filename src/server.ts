@@ -12,7 +12,7 @@ import { assertComplete } from './foundation/database/instance.ts'
 import { openDatabase } from './foundation/database/open.ts'
 import { RevisionWatch } from './foundation/database/revision-watch.ts'
 import { Lifecycle } from './foundation/lifecycle.ts'
-import { openReads, reportBuild, reportPrimary } from './observe.ts'
+import { reportBuild, reportPool, reportPrimary } from './observe.ts'
 import { reportState } from './operate/gauges.ts'
 import type { Settings } from './settings.ts'
 import { WorkerProcess } from './submissions/runs/worker-process.ts'
@@ -59,9 +59,7 @@ export async function startServer(
     const revisions = lifecycle.own(await RevisionWatch.start(database), (watch) => watch.stop())
     reportPrimary(revisions, metrics, log.logger)
     reportState(database, metrics)
-    const standby = lifecycle.own(await openReads(settings, database, metrics, log.logger), (reads) =>
-      reads?.close(),
-    )
+    reportPool(database, metrics)
     const limits = rateLimitsOf(settings)
     const redis = lifecycle.own(
       settings.REDIS_URL === undefined
@@ -80,7 +78,6 @@ export async function startServer(
     const { app, cutOffRest } = await buildApp({
       settings,
       database,
-      standby,
       revisions,
       consume: redis?.consume ?? createMemoryLimiter(limits),
       metrics,

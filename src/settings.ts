@@ -50,17 +50,6 @@ export const SETTINGS = {
     read: readDatabaseUrl,
     secret: true,
   }),
-  DATABASE_READ_URL: define({
-    default: undefined,
-    meaning: 'postgres:// URL of the standbys that serve reads',
-    read: readPostgresUrl,
-    secret: true,
-  }),
-  DATABASE_READ_MAX_LAG: define({
-    default: '10',
-    meaning: 'seconds of lag after which reads go to the primary',
-    read: readWhole(1, 86_400),
-  }),
   DATABASE_POOL_SIZE: define({
     default: '10',
     meaning: 'most connections to each PostgreSQL server',
@@ -436,9 +425,6 @@ export function readSettings(given: Environment): Settings {
     if (missing.length > 0 && missing.length < names.length)
       faults.push(`${missing.join(' and ')} must also be set: ${names.join(', ')} only work together`)
   }
-  if (settings.DATABASE_READ_URL !== undefined && /^sqlite:/.test(settings.DATABASE_URL)) {
-    faults.push('DATABASE_READ_URL requires a PostgreSQL DATABASE_URL; SQLite has no standbys')
-  }
   if (faults.length > 0) throw new SettingsRefused(faults)
   return settings
 }
@@ -590,11 +576,6 @@ function isPostgresUrl(text: string): boolean {
     )
   }
   return /^postgres(?:ql)?:\/\//.test(text) && URL.canParse(text)
-}
-
-function readPostgresUrl(text: string): string {
-  if (isPostgresUrl(text)) return text
-  throw new Error('must be a URL such as postgres://user@host/database')
 }
 
 function readRedisUrl(text: string): string {

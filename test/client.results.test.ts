@@ -233,25 +233,3 @@ test('the EID header is sent only to operations that require it', async () => {
   await client.validationResults.page(token)
   expect(front.received.map(({ headers }) => headers.eid)).toEqual([undefined, '1001'])
 })
-
-test('each request names the newest state that an earlier response has shown, until the service does not know it', async () => {
-  const { service, client, front, token } = await startClient(1)
-  await service.import([{ occupationCode: 'A' }])
-  await service.index()
-  await client.submissions.get(token)
-  const { etag = '' } = (await service.get(`/v1/submissions/${token}/validation-results`, { eid: '1001' }))
-    .headers
-  const shown = String(etag).replace(/^W\/"([^-]*)-.*$/, '$1')
-  await client.occupations.list()
-  await client.validationResults.page(token)
-  await client.occupations.groups()
-  await client.occupations.search({ q: 'A' })
-  const sent = front.received.map(({ headers }) => headers['x-min-revision'])
-  expect(sent).toEqual([undefined, undefined, shown, expect.stringMatching(/^c1\.[0-9a-z]+$/), ''])
-
-  // As after a restore from a backup.
-  front.meet({ status: 412 })
-  await client.validationResults.page(token)
-  expect(front.received.at(-1)?.headers['x-min-revision']).toBeUndefined()
-  expect(front.statuses.slice(-2)).toEqual([412, 304])
-})

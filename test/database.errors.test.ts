@@ -12,7 +12,7 @@ test.each([
   ['a server that shuts down', '57P01', DatabaseUnavailable],
   ['a query that took too long', '57014', DatabaseUnavailable],
   ['too many connections', '53300', DatabaseUnavailable],
-  ['a standby', '25006', DatabaseUnavailable],
+  ['a read-only server', '25006', DatabaseUnavailable],
   ['a full disk', '53100', DatabaseFull],
   ['a wrong password', '28P01', DatabaseUnusable],
   ['an absent database', '3D000', DatabaseUnusable],

@@ -174,14 +174,9 @@ test('texts of URLs and headers are looked at a bounded number of times', async 
   const [list, found, console] = ['/v1/occupations', `${RESULTS}?pageSize=1`, '/console/submissions']
   const urls = ['/', '/v1/occupations/', `${list}?Limit=`, `${list}/search?q=`, `${list}/changes?Since=`]
   const headers: readonly (readonly [string, string])[] = [
-    ...[
-      'accept',
-      'accept-encoding',
-      'if-none-match',
-      'x-min-revision',
-      'x-api-version',
-      'x-forwarded-for',
-    ].map((name) => [name, list] as const),
+    ...['accept', 'accept-encoding', 'if-none-match', 'x-api-version', 'x-forwarded-for'].map(
+      (name) => [name, list] as const,
+    ),
     ...['authorization', 'x-client-id', 'content-type', 'host'].map((name) => [name, list] as const),
     ...['accept', 'eid', 'prefer'].map((name) => [name, found] as const),
     ['cookie', console],

@@ -14,7 +14,7 @@ test('an export is read in small pieces, because each stopped reader keeps some 
   if (submission === undefined) throw new Error('there is no submission')
   for (const type of [CSV, NDJSON]) {
     const sealing = { sealer: new Sealer(), etag: '"1"' }
-    const result = await streamEntries(type, { primary: service.database }, submission, undefined, sealing)
+    const result = await streamEntries(type, service.database, submission, undefined, sealing)
     if (result.kind !== 'stream') throw new Error('an export is a stream')
     let [bytes, most] = [0, 0]
     for await (const piece of result.body) {

@@ -37,7 +37,7 @@ test.each(['summary', 'causes'])(
     expect(first.json()).toMatchObject({ submissionToken: token, runId: 1 })
     expect(first.headers).toMatchObject({ 'cache-control': 'private, no-cache' })
     const etag = String(first.headers.etag)
-    expect(etag.startsWith(`W/"${first.headers['x-revision']}-`)).toBe(true)
+    expect(etag).toMatch(/^W\/"r\d+\.[0-9a-z]+-/)
     const reads = statements.length
     expect(reads).toBeGreaterThan(0)
 

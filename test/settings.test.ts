@@ -38,7 +38,7 @@ test('nothing has to be set', () => {
 })
 
 test('a setting without a default is absent until it is given', () => {
-  for (const name of ['REDIS_URL', 'JWT_ISSUER', 'JWT_AUDIENCE', 'JWT_JWKS_URL', 'DATABASE_READ_URL']) {
+  for (const name of ['REDIS_URL', 'JWT_ISSUER', 'JWT_AUDIENCE', 'JWT_JWKS_URL']) {
     expect(readSettings({})).not.toHaveProperty(name)
   }
 })
@@ -211,13 +211,13 @@ describe('a password', () => {
 
   test('is in no list of the settings', () => {
     for (const [address] of addresses) {
-      const list = listSettings({ DATABASE_URL: address, DATABASE_READ_URL: address, REDIS_URL: address })
+      const list = listSettings({ DATABASE_URL: address, REDIS_URL: address })
       expect(JSON.stringify(list)).not.toContain('secr')
     }
   })
 
   test('is in no fault', () => {
-    for (const name of ['DATABASE_URL', 'DATABASE_READ_URL', 'REDIS_URL']) {
+    for (const name of ['DATABASE_URL', 'REDIS_URL']) {
       const faults = complain({ [name]: 'nonsense:secret@db' })
       expect(faults).toHaveLength(1)
       expect(faults[0]).not.toContain('secret')
@@ -284,11 +284,9 @@ test.each([
   'postgres://h1/mahi?target_session_attrs=read-write',
   'postgres:///mahi?host=h1,h2',
 ])('an address of several servers is refused, with what to do: %s', (url) => {
-  for (const name of ['DATABASE_URL', 'DATABASE_READ_URL']) {
-    const [fault, ...others] = complain({ DATABASE_URL: 'postgres://db/mahi', [name]: url })
-    expect(others).toEqual([])
-    expect(fault).toContain(`${name} names several hosts or target_session_attrs, which is not supported`)
-    expect(fault).toContain('"Failover" in docs/operations.md')
-    expect(fault).not.toContain('secret')
-  }
+  const [fault, ...others] = complain({ DATABASE_URL: url })
+  expect(others).toEqual([])
+  expect(fault).toContain('DATABASE_URL names several hosts or target_session_attrs, which is not supported')
+  expect(fault).toContain('"Failover" in docs/operations.md')
+  expect(fault).not.toContain('secret')
 })

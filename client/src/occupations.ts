@@ -1,6 +1,6 @@
 import { MahiError } from './errors.ts'
 import { assertPage, compareCodePoints } from './page.ts'
-import { ANY_REVISION, type CallOptions, type Path, type SendChange, type SendRequest } from './request.ts'
+import type { CallOptions, Path, SendChange, SendRequest } from './request.ts'
 
 import type {
   Codings,
@@ -163,24 +163,17 @@ export function createOccupations(send: SendRequest, change: SendChange): Occupa
     }
   }
 
-  async function read<Body>(
-    path: Path,
-    query: object,
-    options: CallOptions | undefined,
-    headers?: Record<string, string>,
-  ): Promise<Body> {
-    return (await send<Body>(path, nameParameters(query), options, headers)).body
+  async function read<Body>(path: Path, query: object, options: CallOptions | undefined): Promise<Body> {
+    return (await send<Body>(path, nameParameters(query), options)).body
   }
 
   return {
     list,
     pages,
     all,
-    search: async (query, options) => await read(['occupations', 'search'], query, options, ANY_REVISION),
-    suggest: async (query, options) =>
-      await read(['occupations', 'suggestions'], query, options, ANY_REVISION),
-    code: (query, options) =>
-      change(['codings'], { method: 'POST', body: query, headers: ANY_REVISION }, options),
+    search: async (query, options) => await read(['occupations', 'search'], query, options),
+    suggest: async (query, options) => await read(['occupations', 'suggestions'], query, options),
+    code: (query, options) => change(['codings'], { method: 'POST', body: query }, options),
     confirmCodings: (decisions, options) =>
       change(['confirmed-codings'], { method: 'POST', body: decisions }, options),
     confirmedCodings: async (query = {}, options) => await read(['confirmed-codings'], query, options),

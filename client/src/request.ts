@@ -131,13 +131,9 @@ export function createRequests(options: ClientOptions): Requests {
   const { url: address } = new Request(String(options.baseUrl), { headers: keyHeader })
   const base = (address.split(/[?#]/, 1)[0] ?? '').replace(/(?<!\/)\/+$/, '')
   const pages = new Map<string, { text: string; etag: string }>()
-  const revisions = new SeenRevisions()
 
-  async function describeRequest(
-    url: string,
-    given: Readonly<Record<string, string>>,
-  ): Promise<Record<string, string>> {
-    const headers: Record<string, string> = { ...keyHeader, ...revisions.headerFor(url), ...given }
+  async function describeRequest(given: Readonly<Record<string, string>>): Promise<Record<string, string>> {
+    const headers: Record<string, string> = { ...keyHeader, ...given }
     const bearer = typeof token === 'function' ? await token() : token
     if (bearer !== undefined) {
       assertFitsHeader('token', bearer)
@@ -157,7 +153,7 @@ export function createRequests(options: ClientOptions): Requests {
   }
 
   async function attempt(url: string, given: Record<string, string>, signal: AbortSignal) {
-    const headers = await describeRequest(url, given)
+    const headers = await describeRequest(given)
     const known = pages.get(url)
     if (known !== undefined) headers['if-none-match'] = known.etag
 
@@ -168,7 +164,6 @@ export function createRequests(options: ClientOptions): Requests {
     if (unchanged) text = known.text
     if (!ok && !unchanged) throw explainStatus(response, text)
     const body = readBody(text, status)
-    revisions.see(response.headers)
     const etag = unchanged ? known.etag : response.headers.get('etag')
     pages.delete(url)
     if (etag !== null && cachedPages > 0) {
@@ -183,7 +178,7 @@ export function createRequests(options: ClientOptions): Requests {
   async function attemptChange(url: string, change: Change, signal: AbortSignal): Promise<unknown> {
     const { method, body } = change
     const isJson = isPlainObject(body)
-    const headers = await describeRequest(url, { ...(isJson && JSON_TYPE), ...change.headers })
+    const headers = await describeRequest({ ...(isJson && JSON_TYPE), ...change.headers })
     const content = isJson ? JSON.stringify(body) : (body as Exclude<typeof body, object> | undefined)
     const response = await open(url, {
       method,
@@ -195,7 +190,6 @@ export function createRequests(options: ClientOptions): Requests {
     const text = await readWhole(response)
     if (!response.ok) throw explainStatus(response, text)
     const answer = text === '' ? {} : readBody(text, response.status)
-    revisions.see(response.headers)
     return answer
   }
 
@@ -204,9 +198,8 @@ export function createRequests(options: ClientOptions): Requests {
     given: Record<string, string>,
     signal: AbortSignal,
   ): Promise<StreamedAnswer> {
-    const response = await open(url, { headers: await describeRequest(url, given), signal })
+    const response = await open(url, { headers: await describeRequest(given), signal })
     if (!response.ok) throw explainStatus(response, await readWhole(response))
-    revisions.see(response.headers)
     return { headers: response.headers, body: response.body }
   }
 
@@ -229,8 +222,6 @@ export function createRequests(options: ClientOptions): Requests {
           return await attempt(ended)
         } catch (error) {
           ended.throwIfAborted()
-          // The service was restored from a backup, unless the call's own precondition failed.
-          if (error instanceof MahiError && error.status === 412 && revisions.forget() && !once) continue
           if (once || !(error instanceof MahiError) || !isPassing(error, failure)) throw error
           // Nothing, or a moment that has passed already, is no reason to try again at once.
           const pause = (error.retryAfter ?? 0) * 1000 || choosePause(count)
@@ -299,38 +290,6 @@ export function createRequests(options: ClientOptions): Requests {
         )
       })
     },
-  }
-}
-
-/** Overrides the header of `SeenRevisions`: the response may be of any state. */
-export const ANY_REVISION = { 'x-min-revision': '' }
-
-/**
- * The newest state of each kind of data that a response has shown. Later requests name them, because they may reach
- * another process of the service, which does not know this state yet.
- */
-class SeenRevisions {
-  readonly #seen = new Map<string, { readonly number: number; readonly name: string }>()
-
-  /** Only the kind of data that the request reads: an earlier version of the service accepts no other. */
-  headerFor(url: string): Record<string, string> {
-    const seen = this.#seen.get(url.includes('/v1/submissions') ? 'r' : 'c')
-    return seen === undefined ? {} : { 'x-min-revision': seen.name }
-  }
-
-  see(headers: Headers): void {
-    const text = headers.get('x-revision') ?? headers.get('etag') ?? ''
-    const [, name, kind, digits] = /^(?:W\/")?(([cr])(\d{1,15})\.[0-9a-z]+)(?:-|$)/.exec(text) ?? []
-    if (name === undefined || kind === undefined) return
-    const number = Number(digits)
-    if (number > (this.#seen.get(kind)?.number ?? 0)) this.#seen.set(kind, { number, name })
-  }
-
-  /** Returns whether there was anything to forget. */
-  forget(): boolean {
-    const any = this.#seen.size > 0
-    this.#seen.clear()
-    return any
   }
 }
 

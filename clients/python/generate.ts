@@ -37,7 +37,7 @@ interface OpenApi {
 }
 
 /** What the client itself sends with every request. */
-const OWN = new Set(['EID', 'X-Min-Revision', 'x-api-version'])
+const OWN = new Set(['EID', 'x-api-version'])
 
 /** Words that Python keeps for itself. */
 const KEYWORDS = new Set(['from', 'in', 'is', 'class', 'import', 'global', 'pass', 'return'])

@@ -41,9 +41,6 @@ LONGEST_RESPONSE = 128 * 1024 * 1024
 #: Seconds that one request waits for a run: the most that the service allows.
 WAIT = 30
 
-#: What may be answered from an older state than a response has shown before: speed matters more there.
-ANY_STATE = ("/v1/occupations/search", "/v1/occupations/suggestions", "/v1/codings")
-
 Content = Union[bytes, str, "os.PathLike[str]", BinaryIO]
 """The content of a file: bytes, a path, or a file that is open for reading bytes."""
 
@@ -2523,8 +2520,6 @@ class Client(_Operations):
         if token is not None:
             self._credential["Authorization"] = f"Bearer {token}"
         self._opener = urllib.request.build_opener(_NoRedirect)
-        #: The newest state of each kind of data that a response has shown: another process may not know it yet.
-        self._seen: Dict[str, tuple[int, str]] = {}
         #: The run that the last response shows, which its ETag names.
         self._last_run: Optional[str] = None
 
@@ -2610,15 +2605,12 @@ class Client(_Operations):
 
     def _send(self, method: str, path: str, headers: Dict[str, Any], content: Optional[Content],
               read: Callable[[Any], Any]) -> Any:
-        kind = "r" if path.startswith("/v1/submissions") else "c"
         begun = time.monotonic()
         attempt = 0
         while True:
             given = {name: str(value) for name, value in headers.items() if value is not None}
             given.update(self._credential)
             given["Accept-Encoding"] = "gzip"
-            if kind in self._seen and not path.startswith(ANY_STATE):
-                given["X-Min-Revision"] = self._seen[kind][1]
             try:
                 with _Body(content) as data:
                     # Waiting for a run takes longer than other responses.
@@ -2628,7 +2620,7 @@ class Client(_Operations):
                         request.add_unredirected_header("Content-Length", str(data.length))
                     response = self._opener.open(request, timeout=timeout)
                 result = read(response)
-                self._see(response.headers)
+                self._last_run = _read_run(response.headers.get("ETag") or "")
                 return result
             except urllib.error.HTTPError as error:
                 with error:
@@ -2639,10 +2631,6 @@ class Client(_Operations):
                 reason = getattr(error, "reason", error)
                 current = MahiError(f"No complete response from {self._base}: {reason}")
                 current.__cause__ = error
-            if current.status == 412 and kind in self._seen and "If-Match" not in given and "If-None-Match" not in given:
-                # The service was restored from a backup: what it showed before is gone.
-                del self._seen[kind]
-                continue
             # After a lost connection a conflict passes too: an upload that was cut off holds its file for a moment.
             passing = current.status in (None, 429, 503) or (
                 current.status == 409 and current.retry_after is not None and attempt > 0)
@@ -2652,17 +2640,15 @@ class Client(_Operations):
             attempt += 1
             time.sleep(pause)
 
-    def _see(self, headers: Any) -> None:
-        shown = headers.get("X-Revision") or headers.get("ETag") or ""
-        match = re.match(r'(?:W/")?(([cr])(\d{1,15})\.[0-9a-z]+)(?:-|$)', shown)
-        self._last_run = match.group(1) if match else None
-        if match and int(match.group(3)) > self._seen.get(match.group(2), (0, ""))[0]:
-            self._seen[match.group(2)] = (int(match.group(3)), match.group(1))
-
     def _organisation(self) -> str:
         if self._eid is None:
             raise ValueError("this operation needs the organisation: Client(…, eid=…)")
         return self._eid
+
+
+def _read_run(etag: str) -> Optional[str]:
+    match = re.match(r'(?:W/")?(r\d{1,15}\.[0-9a-z]+)-', etag)
+    return match.group(1) if match else None
 
 
 class _CutOff(MahiError):

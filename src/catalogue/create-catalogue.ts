@@ -4,7 +4,6 @@ import { VERSIONS } from '../api/request/versions.ts'
 import type { Serving } from '../api/serving/serving.ts'
 import type { Database } from '../foundation/database/database.ts'
 import type { RevisionWatch } from '../foundation/database/revision-watch.ts'
-import type { Standby } from '../foundation/database/servers.ts'
 import { reviewOperations } from './codings/operations.ts'
 import { ChangeFeed } from './history/change-feed.ts'
 import { historyOperations } from './history/operations.ts'
@@ -24,7 +23,6 @@ export interface CatalogueSettings {
 
 export interface CatalogueOptions {
   readonly database: Database
-  readonly standby?: Standby | undefined
   /** Reports changes of the catalogue and of its search index. */
   readonly revisions: RevisionWatch
   readonly serving: Pick<Serving, 'send' | 'budgets' | 'createCache'>
@@ -34,15 +32,14 @@ export interface CatalogueOptions {
 /** The pages, the history and the search of the catalogue. */
 export function createCatalogue(
   settings: CatalogueSettings,
-  { database, standby, revisions, serving, log }: CatalogueOptions,
+  { database, revisions, serving, log }: CatalogueOptions,
 ): Part {
-  const servers = { primary: database, standby }
   const { unread } = serving.send
   const { 'page-reads': reads, codings } = serving.budgets
   const anonymous = settings.OCCUPATIONS_ACCESS === 'public'
   const path = `${VERSIONS[0].prefix}/occupations`
   const revision = revisions.current.catalogue
-  const catalogue = new Catalogue(servers, revision, serving.createCache(), unread, reads, path)
+  const catalogue = new Catalogue(database, revision, serving.createCache(), unread, reads, path)
   const snapshots = new SnapshotStore(database, settings.SNAPSHOT_FOLDER, revision, (err) =>
     log.error({ err }, 'the snapshot could not be created: check SNAPSHOT_FOLDER'),
   )

@@ -13,7 +13,6 @@ import { readKeys, readStatus } from './status.ts'
 /** The settings that can be tested. */
 export interface TriedSettings {
   readonly DATABASE_URL: string
-  readonly DATABASE_READ_URL?: string
   readonly ERASURE_LOG?: string
   readonly REDIS_URL?: string
   readonly JWT_JWKS_URL?: string
@@ -51,7 +50,6 @@ export async function examine(settings: TriedSettings): Promise<Finding[]> {
     ['SQLite file', () => examineFile(settings.DATABASE_URL)],
     ['ENCRYPTION_KEYS', () => examineEncryption(settings)],
     ['CHECK_FOLDER', () => examineFolder(settings)],
-    ['DATABASE_READ_URL', () => tryOptional(settings.DATABASE_READ_URL, tryDatabase)],
     ['REDIS_URL', () => tryOptional(settings.REDIS_URL, tryPort)],
     ['JWT_JWKS_URL', () => tryOptional(settings.JWT_JWKS_URL, tryWeb)],
     ['PORT', () => tryListen(settings.PORT, settings.HOST, 'PORT')],
@@ -75,8 +73,6 @@ async function tryDatabase(url: string): Promise<Outcome> {
     if (!(await hasTables(database))) return bad('The database has no tables yet: run "mahi migrate".')
     if (!(await isMigrated(database)))
       return warning('The tables of the database are older than this version: run "mahi migrate".')
-    if (database.dialect.name === 'postgres' && (await isRecovering(database)))
-      return good('The database works. It is a standby.')
     const { occupations } = await readStatus(database)
     if (occupations === 0)
       return warning('The database works. It has no occupations yet: run "mahi occupations import FILE".')
@@ -121,10 +117,6 @@ async function examineEncryption(settings: TriedSettings): Promise<Outcome> {
   } finally {
     await database.close()
   }
-}
-
-async function isRecovering(database: Awaited<ReturnType<typeof connectDatabase>>): Promise<boolean> {
-  return (await database.get<{ standby: boolean }>('select pg_is_in_recovery() as standby'))?.standby === true
 }
 
 function examineFile(url: string): Outcome {

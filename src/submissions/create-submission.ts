@@ -4,12 +4,10 @@ import { type Operation, operation } from '../api/contract/contract.ts'
 import { describeDocument, JSON_BODY_PROBLEMS } from '../api/contract/describe.ts'
 import { Problem } from '../api/contract/problems.ts'
 import { created, document } from '../api/contract/results.ts'
-import { REVISION_HEADER } from '../api/request/min-revision.ts'
 import { resolveParameters } from '../engines/checking/index.ts'
 import { UserError } from '../foundation/faults/user-error.ts'
 import { locate, SCHEMAS, SUBMISSION_PROBLEMS, TAG } from './contract.ts'
 import { EXAMPLE_SUBMISSION } from './example.ts'
-import { revisionOf } from './findings/own.ts'
 import type { SubmissionOptions } from './options.ts'
 import { renderState } from './render.ts'
 import { assertCollected } from './returns/assert-collected.ts'
@@ -37,15 +35,9 @@ export function createNewSubmission({
     request: { body: { json: NewSubmission, maxBytes: 4096 } },
     schemas: SCHEMAS,
     responses: {
-      200: describeDocument(
-        Submission,
-        'The open submission for this return.',
-        EXAMPLE_SUBMISSION,
-        REVISION_HEADER,
-      ),
+      200: describeDocument(Submission, 'The open submission for this return.', EXAMPLE_SUBMISSION),
       201: describeDocument(Submission, 'The new submission.', EXAMPLE_SUBMISSION, {
         location: { description: 'The URL of the submission.', type: 'string' },
-        ...REVISION_HEADER,
       }),
     },
     problems: {
@@ -71,8 +63,7 @@ export function createNewSubmission({
       type: type ?? collected?.type ?? 'Full',
     })
     const shown = renderState(definitions, submission, maxBatchRecords)
-    const revision = revisionOf(submission, submission.lastRun)
-    return isNew ? created(locate(submission.token), shown, revision) : document(shown, revision)
+    return isNew ? created(locate(submission.token), shown) : document(shown)
   })
 }
 

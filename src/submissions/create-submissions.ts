@@ -2,8 +2,7 @@ import type { Access } from '../api/access/admit.ts'
 import type { Part } from '../api/contract/part.ts'
 import type { Rate } from '../api/request/body.ts'
 import type { Serving } from '../api/serving/serving.ts'
-import { type Database, DatabaseUnavailable } from '../foundation/database/database.ts'
-import type { Standby } from '../foundation/database/servers.ts'
+import type { Database } from '../foundation/database/database.ts'
 import type { Life } from '../foundation/lifecycle.ts'
 import { recordDownload } from './activity/activity.ts'
 import { type CheckSettings, checkLimitsOf } from './check-limits.ts'
@@ -35,7 +34,6 @@ export interface SubmissionSettings extends KeySettings, CheckSettings {
 
 export interface CreateSubmissionsOptions {
   readonly database: Database
-  readonly standby?: Standby | undefined
   readonly access: Access
   readonly serving: Pick<Serving, 'send' | 'budgets' | 'createCache'>
   readonly life: Life
@@ -48,7 +46,7 @@ export interface CreateSubmissionsOptions {
  */
 export async function createSubmissions(
   settings: SubmissionSettings,
-  { database, standby, access, serving, life }: CreateSubmissionsOptions,
+  { database, access, serving, life }: CreateSubmissionsOptions,
 ): Promise<Part> {
   const sealer = await openSealer(database, settings)
   const definitions = new Definitions(settings.DEFINITIONS)
@@ -81,16 +79,13 @@ export async function createSubmissions(
   return {
     operations: [
       ...resultsOperations({
-        servers: { primary: database, standby },
+        database,
         pages: serving.createCache(),
         unread: serving.send.unread,
         reads: serving.budgets['page-reads'],
         limits: { default: settings.RESULTS_PAGE_SIZE_DEFAULT, max: settings.RESULTS_PAGE_SIZE_MAX },
         sealer,
-        onDownload: (download) =>
-          recordDownload(database, download).catch((error: unknown) => {
-            if (!(error instanceof DatabaseUnavailable)) throw error
-          }),
+        onDownload: (download) => recordDownload(database, download),
       }),
       ...submissionOperations(options),
       ...fileOperations(options),

@@ -2,11 +2,9 @@ import { actorOf } from '../api/access/actor.ts'
 import { type Operation, operation } from '../api/contract/contract.ts'
 import { describeDocument } from '../api/contract/describe.ts'
 import { document } from '../api/contract/results.ts'
-import { REVISION_HEADER } from '../api/request/min-revision.ts'
 import { forSubmission, refusing } from './authorize.ts'
 import { SCHEMAS, SUBMISSION_PROBLEMS, TAG, TOKEN_PATH } from './contract.ts'
 import { EXAMPLE_SUBMISSION } from './example.ts'
-import { revisionOf } from './findings/own.ts'
 import type { SubmissionOptions } from './options.ts'
 import { renderState } from './render.ts'
 import { cancelSubmission } from './retention/ending.ts'
@@ -32,15 +30,12 @@ export function deleteSubmission({
     request: { path: TOKEN_PATH },
     schemas: SCHEMAS,
     responses: {
-      200: describeDocument(Submission, 'The cancelled submission.', EXAMPLE_SUBMISSION, REVISION_HEADER),
+      200: describeDocument(Submission, 'The cancelled submission.', EXAMPLE_SUBMISSION),
     },
     problems: { ...SUBMISSION_PROBLEMS, 'malformed-body': 'The request has a body.' },
   }).handle(async ({ authorized, principal }) => {
     const actor = actorOf(principal)
     const submission = await refusing(cancelSubmission(database, { ...authorized, actor }, recordErasure))
-    return document(
-      renderState(definitions, submission, maxBatchRecords),
-      revisionOf(submission, submission.lastRun),
-    )
+    return document(renderState(definitions, submission, maxBatchRecords))
   })
 }

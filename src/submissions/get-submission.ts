@@ -1,11 +1,9 @@
 import { type Operation, operation } from '../api/contract/contract.ts'
 import { describeDocument } from '../api/contract/describe.ts'
 import { document } from '../api/contract/results.ts'
-import { REVISION_HEADER } from '../api/request/min-revision.ts'
 import { forSubmission } from './authorize.ts'
 import { SCHEMAS, SUBMISSION_PROBLEMS, TAG, TOKEN_PATH } from './contract.ts'
 import { EXAMPLE_SUBMISSION } from './example.ts'
-import { revisionOf } from './findings/own.ts'
 import type { SubmissionOptions } from './options.ts'
 import { renderState } from './render.ts'
 import { Submission } from './schema.ts'
@@ -25,11 +23,11 @@ export function getSubmission({ database, definitions, maxBatchRecords }: Submis
     request: { path: TOKEN_PATH },
     schemas: SCHEMAS,
     responses: {
-      200: describeDocument(Submission, 'The submission.', EXAMPLE_SUBMISSION, REVISION_HEADER),
+      200: describeDocument(Submission, 'The submission.', EXAMPLE_SUBMISSION),
     },
     problems: SUBMISSION_PROBLEMS,
   }).handle(async ({ authorized }) => {
     const state = await readState(database, authorized)
-    return document(renderState(definitions, state, maxBatchRecords), revisionOf(state, state.lastRun))
+    return document(renderState(definitions, state, maxBatchRecords))
   })
 }

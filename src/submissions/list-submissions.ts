@@ -2,11 +2,9 @@ import { forOrganisation } from '../api/contract/access-rules.ts'
 import { type Operation, operation } from '../api/contract/contract.ts'
 import { describeDocument, NEXT_LINK } from '../api/contract/describe.ts'
 import { document } from '../api/contract/results.ts'
-import { REVISION_HEADER } from '../api/request/min-revision.ts'
 import { SCHEMAS, SUBMISSION_PROBLEMS, TAG } from './contract.ts'
 import { EXAMPLE_SUBMISSION } from './example.ts'
 import { linkNextPage } from './findings/next-page.ts'
-import { revisionOf } from './findings/own.ts'
 import type { SubmissionOptions } from './options.ts'
 import { PAGE_QUERY } from './paging.ts'
 import { renderState } from './render.ts'
@@ -31,17 +29,13 @@ export function listOwnSubmissions({ database, definitions, maxBatchRecords }: S
         SubmissionPage,
         'A page of submissions.',
         { page: 1, pageSize: 20, results: [EXAMPLE_SUBMISSION], totalCount: 1 },
-        { ...REVISION_HEADER, ...NEXT_LINK },
+        NEXT_LINK,
       ),
     },
     problems: SUBMISSION_PROBLEMS,
   }).handle(async ({ authorized: eid, query }) => {
     const { submissions, totalCount } = await listSubmissions(database, eid, query)
     const results = submissions.map((state) => renderState(definitions, state, maxBatchRecords))
-    const revision = revisionOf(...submissions.flatMap((state) => [state, state.lastRun]))
-    return document(
-      { ...query, results, totalCount },
-      { ...revision, ...linkNextPage('/submissions', query, totalCount) },
-    )
+    return document({ ...query, results, totalCount }, linkNextPage('/submissions', query, totalCount))
   })
 }

@@ -3,14 +3,12 @@ import { type Operation, operation } from '../api/contract/contract.ts'
 import { describeDocument } from '../api/contract/describe.ts'
 import { document } from '../api/contract/results.ts'
 import { callerOf } from '../api/request/caller.ts'
-import { REVISION_HEADER } from '../api/request/min-revision.ts'
 import { forSubmission, REFUSALS, refusing } from './authorize.ts'
 import { SCHEMAS, SUBMISSION_PROBLEMS, TAG, TOKEN_PATH } from './contract.ts'
 import { EXAMPLE_SUBMISSION } from './example.ts'
 import { EXAMPLE_RECEIPT, Receipt } from './explanations/receipt-schema.ts'
 import { Actor, Explanation } from './explanations/schema.ts'
 import { submit } from './explanations/submit.ts'
-import { revisionOf } from './findings/own.ts'
 import type { SubmissionOptions } from './options.ts'
 import { renderState } from './render.ts'
 import { SubmittedSubmission } from './submitted.ts'
@@ -35,12 +33,11 @@ export function submitSubmission({
     request: { path: TOKEN_PATH },
     schemas: { ...SCHEMAS, Actor, Explanation, Receipt, SubmittedSubmission },
     responses: {
-      200: describeDocument(
-        SubmittedSubmission,
-        'The frozen submission.',
-        { ...EXAMPLE_SUBMISSION, submissionStatus: 'Submitted', receipt: EXAMPLE_RECEIPT },
-        REVISION_HEADER,
-      ),
+      200: describeDocument(SubmittedSubmission, 'The frozen submission.', {
+        ...EXAMPLE_SUBMISSION,
+        submissionStatus: 'Submitted',
+        receipt: EXAMPLE_RECEIPT,
+      }),
     },
     problems: {
       ...SUBMISSION_PROBLEMS,
@@ -56,12 +53,9 @@ export function submitSubmission({
     const { submission, receipt } = await refusing(
       submit({ database, sealer, definitions, takeMemory }, { token, eid, actor }),
     )
-    return document(
-      {
-        ...renderState(definitions, submission, maxBatchRecords),
-        ...(receipt !== undefined && { receipt }),
-      },
-      revisionOf(submission, submission.lastRun),
-    )
+    return document({
+      ...renderState(definitions, submission, maxBatchRecords),
+      ...(receipt !== undefined && { receipt }),
+    })
   })
 }

@@ -14,12 +14,6 @@ async function startCluster(): Promise<Cluster> {
   return cluster
 }
 
-async function startStandby(primary: Cluster): Promise<Cluster> {
-  const standby = await primary.startStandby()
-  onTestFinished(() => standby.remove())
-  return standby
-}
-
 /** A server of a filled database, with its metrics. */
 async function serve(primary: Cluster, environment: (name: string) => Record<string, string>) {
   const name = 'mahi'
@@ -43,11 +37,9 @@ async function serve(primary: Cluster, environment: (name: string) => Record<str
 describe.skipIf(!hasCluster)('where the primary goes', () => {
   test('a replica that lost the primary is not ready, keeps no pages, says so once and recovers', async () => {
     const primary = await startCluster()
-    const standby = await startStandby(primary)
     const proxy = await PausableProxy.start(primary.port)
     const { get, command, metric } = await serve(primary, (name) => ({
       DATABASE_URL: primary.url(name, proxy.port),
-      DATABASE_READ_URL: standby.url(name),
       OCCUPATIONS_ACCESS: 'public',
     }))
     const statusOf = async (path: string) => (await get(path)).status
@@ -96,7 +88,8 @@ describe.skipIf(!hasCluster)('where the primary goes', () => {
 
   test('the procedure of a failover: promote, move the address, and nothing acknowledged is lost', async () => {
     const primary = await startCluster()
-    const standby = await startStandby(primary)
+    const standby = await primary.startStandby()
+    onTestFinished(() => standby.remove())
     // With synchronous replication a commit is acknowledged once the standby has it.
     await primary.query(`alter system set synchronous_standby_names = '*'`)
     await primary.query('select pg_reload_conf()')

@@ -76,8 +76,6 @@ export class Cluster {
       max_connections: '60',
       shared_buffers: '32MB',
       log_min_messages: 'fatal',
-      wal_retrieve_retry_interval: '200ms',
-      hot_standby_feedback: 'off',
       ...settings,
     })
     await cluster.start()
@@ -85,22 +83,13 @@ export class Cluster {
   }
 
   /** Makes a standby that streams from this server, and starts it. */
-  async startStandby(settings: Readonly<Record<string, string>> = {}): Promise<Cluster> {
+  async startStandby(): Promise<Cluster> {
     const standby = new Cluster(makeFolder(), await findFreePort())
     const source = ['-d', `host=127.0.0.1 port=${this.port} user=mahi`]
     run('pg_basebackup', [...source, '-D', standby.#data, '-R', '-X', 'stream', '-c', 'fast', '--no-sync'])
-    standby.configure(settings)
+    standby.configure({})
     await standby.start()
     return standby
-  }
-
-  /** Starts a server that was a primary and has failed as a standby of the one that was promoted instead. */
-  async returnAsStandby(primary: Cluster): Promise<void> {
-    // Without a checkpoint, the promoted server's control file still names its former timeline.
-    await primary.query('checkpoint')
-    const source = `host=127.0.0.1 port=${primary.port} user=mahi dbname=postgres`
-    run('pg_rewind', ['--target-pgdata', this.#data, '--source-server', source, '--write-recovery-conf'])
-    await this.start()
   }
 
   /** Of its files, its socket and its log. */
@@ -227,35 +216,6 @@ export class Cluster {
   /** Makes a standby a primary, which takes writes from then on. */
   async promote(): Promise<void> {
     await this.query('select pg_promote(true, 60)')
-  }
-
-  /** On a standby: keeps what arrives from now on, and does not show it. */
-  async pauseReplay(): Promise<void> {
-    await this.query('select pg_wal_replay_pause()')
-    await this.#until(`select pg_get_wal_replay_pause_state() = 'paused' as done`)
-  }
-
-  async resumeReplay(): Promise<void> {
-    await this.query('select pg_wal_replay_resume()')
-  }
-
-  /** On a standby: waits until it shows what the primary has committed by now. */
-  async catchUp(primary: Cluster): Promise<void> {
-    const [row] = await primary.query<{ now: string }>('select pg_current_wal_flush_lsn() as now')
-    await this.#until(`select pg_last_wal_replay_lsn() >= '${row?.now}' as done`)
-  }
-
-  async #until(sql: string): Promise<void> {
-    const deadline = Date.now() + DEADLINE
-    while (
-      !(await this.query<{ done: boolean }>(sql).then(
-        ([row]) => row?.done === true,
-        () => false,
-      ))
-    ) {
-      if (Date.now() > deadline) throw new Error(`what was waited for did not happen: ${sql}`)
-      await sleep(20)
-    }
   }
 }
 

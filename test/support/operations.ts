@@ -56,7 +56,7 @@ export function serve(...operations: readonly Operation[]) {
     unread: new UnreadResponses(budgets['unread-responses']),
     buffers: new SocketBuffers(budgets['socket-buffers']),
   }
-  registerOperations(app, { access, send, versions, reach: () => undefined }, operations)
+  registerOperations(app, { access, send, versions }, operations)
   onTestFinished(() => app.close())
   return app
 }

@@ -47,7 +47,6 @@ export const KNOWN: Readonly<Record<string, readonly string[]>> = {
   returnId: ['202512', '202412', 'R1'],
   title: ['Title of C100', 'kaimahi'],
   localId: ['L1', 'L2', 'ā'],
-  'X-Min-Revision': ['1', 'W/"1-x"', 'c1', 'r999999'],
   'If-Match': ['*', '"x"'],
   'Content-Digest': ['sha-256=:AAAA:', 'md5=:AAAA:'],
   Prefer: ['wait=0', 'respond-async', 'wait=x'],

@@ -4,7 +4,6 @@ import type { Static, TObject, TSchema } from '../../foundation/schema/type.ts'
 import type { Principal } from '../access/principal.ts'
 import type { OperationLimit } from '../access/rate-limit.ts'
 import type { BodyDeclaration, DescribeBodyFaults, IncomingBody, JsonBody } from '../request/body.ts'
-import type { LeastRevisions } from '../request/min-revision.ts'
 import type { ParameterFault } from '../request/parameters.ts'
 import type { ApiVersion } from '../request/versions.ts'
 import type { AccessRule } from './access-rules.ts'
@@ -112,8 +111,6 @@ export interface Input<Path, Query, Header, Body, Authorized, Slug extends Probl
   readonly authorized: Authorized
   /** The media type in `accepts` that the caller prefers. */
   readonly accepted: string
-  /** The oldest acceptable revisions, which the data has reached. */
-  readonly least: LeastRevisions
   /** Whether the caller already has the version with this ETag. */
   isFresh(etag: string): boolean
   /**

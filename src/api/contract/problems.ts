@@ -94,8 +94,7 @@ export const PROBLEMS = {
   'precondition-failed': {
     status: 412,
     title: 'A precondition of the request failed',
-    advice:
-      'The resource changed since it was read: read it again, and send its new ETag as If-Match. Or the data has not reached the revision that X-Min-Revision names: leave the header out.',
+    advice: 'The resource changed since it was read: read it again, and send its new ETag as If-Match.',
   },
   'content-too-large': {
     status: 413,

@@ -9,13 +9,6 @@ import { type BodyDeclaration, compileBody, readNoBody } from '../request/body.t
 import { releaseBody } from '../request/body-memory.ts'
 import { callerOf } from '../request/caller.ts'
 import {
-  ANY_REVISION,
-  type LeastRevisions,
-  MIN_REVISION_HEADER,
-  REVISION_NOT_REACHED,
-  readMinRevision,
-} from '../request/min-revision.ts'
-import {
   compileNamed,
   compileQuery,
   describeFaults,
@@ -37,12 +30,6 @@ export interface OperationServices {
   readonly access: Access
   readonly send: SendOptions
   readonly versions: VersionRouter
-  /**
-   * Makes sure that the process knows of these revisions, so that no response is of an older state.
-   *
-   * @throws {Problem} `precondition-failed` if the data has not reached them
-   */
-  reach(least: LeastRevisions): MaybePromise<void>
 }
 
 /**
@@ -99,7 +86,7 @@ export function registerOperations(
 }
 
 function register(app: FastifyInstance, services: OperationServices, operation: Operation): void {
-  const { access, send, versions, reach } = services
+  const { access, send, versions } = services
   const {
     name,
     method,
@@ -142,7 +129,6 @@ function register(app: FastifyInstance, services: OperationServices, operation: 
         request.owned = { eid, token: (path.values as { submissionToken?: string }).submissionToken }
       const accepted = assertAccepts(request, accepts)
       const inputs = read.others(request, path.faults, authorized)
-      const least = readMinRevision(request)
       const input = {
         request,
         path: path.values,
@@ -150,7 +136,7 @@ function register(app: FastifyInstance, services: OperationServices, operation: 
         received: inputs.received,
         isFresh: (etag: string) => isFresh(request, etag),
       }
-      const recalled = least === ANY_REVISION ? operation.recall?.(input) : undefined
+      const recalled = operation.recall?.(input)
       if (recalled !== undefined) return sender.send(request, reply, recalled)
       const handle = (body: unknown) =>
         whenKnown(
@@ -161,7 +147,6 @@ function register(app: FastifyInstance, services: OperationServices, operation: 
             body,
             authorized,
             accepted,
-            least,
             refuse,
           }),
           (result) => {
@@ -172,11 +157,10 @@ function register(app: FastifyInstance, services: OperationServices, operation: 
             return sender.send(request, reply, result)
           },
         )
-      const answer = (body: unknown) => whenKnown(reach(least), () => handle(body))
       return enterToRead(request, () => {
         const incoming = read.body(request)
-        if (!(incoming instanceof Promise)) return answer(incoming)
-        return incoming.then(answer).finally(() => releaseBody(request.raw))
+        if (!(incoming instanceof Promise)) return handle(incoming)
+        return incoming.then(handle).finally(() => releaseBody(request.raw))
       })
     })
   }
@@ -201,7 +185,6 @@ function register(app: FastifyInstance, services: OperationServices, operation: 
       headers: Type.Object({
         ...rule.headers?.properties,
         ...parameters.header?.properties,
-        ...MIN_REVISION_HEADER,
         ...VERSION_HEADER,
       }),
       ...(parameters.path && { params: parameters.path }),
@@ -209,11 +192,7 @@ function register(app: FastifyInstance, services: OperationServices, operation: 
       ...(parameters.body && { body: describeBody(parameters.body) }),
       response: {
         ...nameResponses(operation),
-        ...describeErrors(
-          withPrecondition(operation.problems),
-          path.includes('{submissionToken}'),
-          operation.badRequest,
-        ),
+        ...describeErrors(operation.problems, path.includes('{submissionToken}'), operation.badRequest),
       },
     } as object,
     handler: ((request, reply) => enter(request, () => handle(request, reply))) as (
@@ -221,13 +200,6 @@ function register(app: FastifyInstance, services: OperationServices, operation: 
       reply: FastifyReply,
     ) => unknown,
   })
-}
-
-/** Every operation can fail because of X-Min-Revision, some also because of their own preconditions. */
-function withPrecondition(problems: Operation['problems']): Operation['problems'] {
-  const own = problems['precondition-failed'] as string | undefined
-  const text = own === undefined ? REVISION_NOT_REACHED : `${own} Or: ${REVISION_NOT_REACHED}`
-  return { ...problems, 'precondition-failed': text }
 }
 
 const JSON_ONLY = ['application/json']

@@ -12,7 +12,6 @@ const EXPOSED = [
   'Retry-After',
   'Total-Count',
   'X-Request-Id',
-  'X-Revision',
   'api-supported-versions',
 ].join(', ')
 

@@ -59,23 +59,16 @@ export class Page {
   readonly etag: string
   /** The URL of the next page (RFC 8288). */
   readonly link: string | undefined
-  /** The state that it shows, for `min-revision`. */
-  readonly revision: string | undefined
   /** The page's own headers for each encoding, rendered once by the sender. */
   readonly headers: Partial<Record<Encoding, HeaderBlock>> = {}
   readonly #bodies: Partial<Record<Encoding, Body>> & { identity: Body }
   readonly #pending = new Map<Encoding, Promise<void>>()
 
   /** @param parts the bytes, in pieces */
-  constructor(
-    parts: readonly Buffer[],
-    etag: string,
-    { link, revision }: { readonly link?: string | undefined; readonly revision?: string | undefined } = {},
-  ) {
+  constructor(parts: readonly Buffer[], etag: string, { link }: { readonly link?: string | undefined } = {}) {
     this.#bodies = { identity: new Body(parts) }
     this.etag = etag
     this.link = link
-    this.revision = revision
   }
 
   /** The bytes in memory. */

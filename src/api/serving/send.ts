@@ -202,14 +202,13 @@ export class Sender {
     })
   }
 
-  #describe({ etag, link, revision }: Page, encoding: Encoding, length: number): HeaderBlock {
+  #describe({ etag, link }: Page, encoding: Encoding, length: number): HeaderBlock {
     return this.#ofEveryPage.and([
       'etag',
       etag,
       'content-length',
       String(length),
       ...(link === undefined ? [] : ['link', link]),
-      ...(revision === undefined ? [] : ['x-revision', revision]),
       ...(encoding === 'identity' ? [] : ['content-encoding', encoding]),
     ])
   }

@@ -1,4 +1,3 @@
-import { Problem } from '../../api/contract/problems.ts'
 import { makeEtag, Page, surround } from '../../api/serving/page.ts'
 import { PageCache, SharedReads } from '../../api/serving/page-cache.ts'
 import type { UnreadResponses } from '../../api/serving/unread-responses.ts'
@@ -6,7 +5,6 @@ import type { Budget } from '../../foundation/budget/budget.ts'
 import { remember } from '../../foundation/cache/remember.ts'
 import type { Reader } from '../../foundation/database/database.ts'
 import { isSameRevision, type Revision } from '../../foundation/database/revisions.ts'
-import { readAtStandby, type Servers, StateMissing } from '../../foundation/database/servers.ts'
 import { type NamedQuery, type OccupationQuery, writeQuery } from './list-query.ts'
 import { readListedPage } from './listed.ts'
 import { asPrimary } from './primary.ts'
@@ -40,7 +38,7 @@ export interface RenderedPage {
 
 /** The pages of the catalogue. Rendered pages are cached while their revision is current. */
 export class Catalogue {
-  readonly #servers: Servers
+  readonly #database: Reader
   readonly #pages: PageCache<Page>
   readonly #lasting = new PageCache<Page>(LASTING_CAPACITY)
   readonly #path: string
@@ -55,14 +53,14 @@ export class Catalogue {
 
   /** @param path the path of the operation, for links */
   constructor(
-    servers: Servers,
+    database: Reader,
     revision: Revision,
     pages: PageCache<Page>,
     unread: UnreadResponses,
     reads: Budget,
     path: string,
   ) {
-    this.#servers = servers
+    this.#database = database
     this.#revision = revision
     this.#nameEtag = namesEtagsOf(revision)
     this.#pages = pages
@@ -162,7 +160,7 @@ export class Catalogue {
     // A caller that knows of a newer revision must not share a read that began before it.
     const since = this.#revision
     return this.#readings.get(`${since.number}/${name.key}`, caller, async () =>
-      this.#keep(cache, name, await readSince(this.#servers, since, read)),
+      this.#keep(cache, name, await read(this.#database)),
     )
   }
 
@@ -207,25 +205,6 @@ export class Catalogue {
     if (nextCursor === undefined) return undefined
     return `<${this.#path}?${writeQuery({ ...query, Cursor: nextCursor })}>; rel="next"`
   }
-}
-
-/**
- * Reads a state of the catalogue at the standby if that has reached a revision, otherwise at the primary. A problem,
- * such as a missing record, has no revision, so it is confirmed at the primary.
- */
-async function readSince<State extends { readonly revision: Revision }>(
-  servers: Servers,
-  since: Revision,
-  read: (reader: Reader) => Promise<State>,
-): Promise<State> {
-  return await readAtStandby(servers, async (reader) => {
-    if (reader === servers.primary) return await read(reader)
-    const state = await read(reader).catch((error: unknown) => {
-      throw error instanceof Problem ? new StateMissing() : error
-    })
-    if (state.revision.number > since.number || isSameRevision(state.revision, since)) return state
-    throw new StateMissing()
-  })
 }
 
 function toPageQuery(query: OccupationQuery): PageQuery {

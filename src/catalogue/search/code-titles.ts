@@ -4,7 +4,7 @@ import { describeDocument, JSON_BODY_PROBLEMS } from '../../api/contract/describ
 import { document } from '../../api/contract/results.ts'
 import { callerOf } from '../../api/request/caller.ts'
 import { hasLeft } from '../../api/request/while-connected.ts'
-import { assertReached, SEARCH_PROBLEMS, whenReady } from './contract.ts'
+import { SEARCH_PROBLEMS, whenReady } from './contract.ts'
 import { CODINGS_EXAMPLE } from './example.ts'
 import type { SearchOptions } from './operations.ts'
 import { Coding, CodingCandidate, CodingGroup, Codings, codingsBody } from './schema.ts'
@@ -29,9 +29,8 @@ export function codeTitles({ index, coding, anonymous }: SearchOptions): Operati
       'invalid-body': 'The body has a field that is wrong, or too many items.',
       ...JSON_BODY_PROBLEMS,
     },
-  }).handle(async ({ request, body, least }) => {
+  }).handle(async ({ request, body }) => {
     const { revision } = (await whenReady(index)).index.header
-    assertReached(revision, least)
     const titles = body.items.map(({ id, title = '', tasks = [] }) => ({
       id,
       title,

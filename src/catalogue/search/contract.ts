@@ -1,7 +1,6 @@
 import { COMMON_PROBLEMS } from '../../api/contract/describe.ts'
 import { unavailable } from '../../api/contract/problems.ts'
 import { notModified, page } from '../../api/contract/results.ts'
-import type { LeastRevisions } from '../../api/request/min-revision.ts'
 import { digestQuery, makeEtag, Page } from '../../api/serving/page.ts'
 import type { PageCache } from '../../api/serving/page-cache.ts'
 import type { OccupationSearch } from '../../engines/finding/index.ts'
@@ -36,12 +35,11 @@ export function answer(
   index: LiveIndex,
   pages: PageCache<Page>,
   { key, digest }: Named<object>,
-  { isFresh, least }: { isFresh(etag: string): boolean; readonly least: LeastRevisions },
+  { isFresh }: { isFresh(etag: string): boolean },
   make: (search: OccupationSearch) => { body: object; link?: string },
 ) {
   return whenKnown(index.current ?? whenReady(index), (search) => {
     const { format, revision } = search.index.header
-    assertReached(revision, least)
     const etag = makeEtag(`s${format}-${revision}`, digest)
     if (isFresh(etag)) return notModified(etag)
     const kept = pages.get(key)
@@ -57,15 +55,6 @@ export function answer(
 const RETRY_WHILE_BUILDING = 5
 
 const RETRY_AFTER_FAILURE = 300
-
-/** @throws {Problem} `unavailable` if the index is of an older revision than the caller wants */
-export function assertReached(revision: string, { catalogue }: LeastRevisions): void {
-  if (catalogue === 0 || Number(/^c(\d+)/.exec(revision)?.[1]) >= catalogue) return
-  throw unavailable(
-    'The search index of the revision that X-Min-Revision names is not ready. Try again in a few seconds, or without the header.',
-    RETRY_WHILE_BUILDING,
-  )
-}
 
 /** @throws {Problem} `unavailable` if there is no index */
 export async function whenReady(index: LiveIndex): Promise<OccupationSearch> {

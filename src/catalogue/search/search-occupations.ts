@@ -34,8 +34,8 @@ export function searchOccupations({ index, pages, anonymous, path }: SearchOptio
       304: NOT_MODIFIED,
     },
     problems: SEARCH_PROBLEMS,
-  }).handle(({ query, isFresh, least }) =>
-    answer(index, pages, query, { isFresh, least }, (search) => {
+  }).handle(({ query, isFresh }) =>
+    answer(index, pages, query, { isFresh }, (search) => {
       const { Limit, Page: number, q = '', Lang } = query.values
       const found = search.search({
         query: q,

@@ -26,8 +26,8 @@ export function suggestOccupations({ index, pages, anonymous }: SearchOptions): 
       304: NOT_MODIFIED,
     },
     problems: SEARCH_PROBLEMS,
-  }).handle(({ query, isFresh, least }) =>
-    answer(index, pages, query, { isFresh, least }, (search) => {
+  }).handle(({ query, isFresh }) =>
+    answer(index, pages, query, { isFresh }, (search) => {
       const { Limit: limit, q = '', Lang } = query.values
       return {
         body: { suggestions: search.suggest({ query: q, language: Lang as Language | undefined, limit }) },

@@ -86,7 +86,7 @@ export async function migrate(database: Database): Promise<string[]> {
   })
 }
 
-/** Whether the tables are up to date for this version. Migrations reach a standby with a delay. */
+/** Whether the tables are up to date for this version. */
 export async function isMigrated(reader: Reader): Promise<boolean> {
   const applied = await reader.all<{ name: string }>('select name from migration')
   return MIGRATIONS.every((migration) => applied.some(({ name }) => name === migration.name))

@@ -80,8 +80,3 @@ const ADVICE: Sentences = [
   ['CERT_HAS_EXPIRED', UNTRUSTED],
   ['ERR_TLS_CERT_ALTNAME_INVALID', UNTRUSTED],
 ]
-
-/** Whether a standby cancelled the query because it conflicts with what the standby replays. */
-export function isReplayConflict(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && error.code === '40001'
-}

@@ -73,11 +73,6 @@ export async function openPostgres(
   }
 }
 
-/** Opens a pool to standbys that may still be unavailable: reads fail until they are up. */
-export function openStandby(url: string, poolSize: number): Database {
-  return new PostgresDatabase(url, poolSize)
-}
-
 class PostgresDatabase implements Database {
   readonly dialect = postgresDialect
   readonly address: string

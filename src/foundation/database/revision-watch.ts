@@ -94,13 +94,6 @@ export class RevisionWatch {
     return performance.now() - this.#read > STALE_AFTER
   }
 
-  /** Whether the data is known to have reached these numbers. */
-  has(least: Readonly<Partial<Record<RevisionName, number>>>): boolean {
-    return Object.entries(least).every(
-      ([name, number]) => this.current[name as RevisionName].number >= number,
-    )
-  }
-
   /** Reads the current revisions, with a read that starts after this call. */
   refresh(): Promise<void> {
     if (this.#reading === undefined) return this.#begin()

@@ -3,10 +3,8 @@ import { describeDocument, NEXT_LINK } from '../../api/contract/describe.ts'
 import { count, flag, int32From1, oneOf, pageNumbers } from '../../api/contract/fields.ts'
 import { Problem } from '../../api/contract/problems.ts'
 import { document } from '../../api/contract/results.ts'
-import { REVISION_HEADER } from '../../api/request/min-revision.ts'
 import { PageCache } from '../../api/serving/page-cache.ts'
 import type { Reader } from '../../foundation/database/database.ts'
-import { readAtStandby } from '../../foundation/database/servers.ts'
 import { type Static, Type } from '../../foundation/schema/type.ts'
 import { TOKEN_PATH } from '../contract.ts'
 import { type Comparison, compareRuns } from './compare.ts'
@@ -18,7 +16,6 @@ import {
   FINDINGS_PROBLEMS,
   forFindings,
   type ResultsOptions,
-  revisionOf,
 } from './own.ts'
 import type { Submission } from './queries.ts'
 import { readDetails } from './read-findings.ts'
@@ -78,7 +75,7 @@ interface ChangesQuery {
 /** Memory for cached comparisons, in bytes. */
 const KEPT = 16 * 2 ** 20
 
-export function getChanges({ servers, sealer, limits }: ResultsOptions): Operation {
+export function getChanges({ database, sealer, limits }: ResultsOptions): Operation {
   const kept = new PageCache<Weighed>(KEPT)
   return operation({
     name: 'results-changes',
@@ -89,7 +86,7 @@ export function getChanges({ servers, sealer, limits }: ResultsOptions): Operati
     tag: 'Validation results',
     method: 'GET',
     path: '/submissions/{submissionToken}/validation-results/changes',
-    access: forFindings(servers),
+    access: forFindings(database),
     limit: 'validation-results',
     request: {
       path: TOKEN_PATH,
@@ -103,7 +100,6 @@ export function getChanges({ servers, sealer, limits }: ResultsOptions): Operati
     schemas: { ResultsChanges },
     responses: {
       200: describeDocument(ResultsChanges, 'A page of the comparison.', EXAMPLE, {
-        ...REVISION_HEADER,
         ...NEXT_LINK,
       }),
     },
@@ -112,17 +108,11 @@ export function getChanges({ servers, sealer, limits }: ResultsOptions): Operati
       'not-found': 'The submission has no such run, or it is no longer stored.',
     },
   }).handle(async ({ authorized, query }) => {
-    return await answerFromCurrent(servers, authorized, async (primary, submission) => {
-      const { from, to } = await findRuns(primary, submission, query)
+    return await answerFromCurrent(database, authorized, async (reader, submission) => {
+      const { from, to } = await findRuns(reader, submission, query)
       const key = `${from.run}/${to.run}/${to.completed}`
       const known = kept.get(key)
-      const compared =
-        known ??
-        weigh(
-          await readAtStandby(servers, (reader) =>
-            compareRuns(reader, toReference(from), toReference(to), sealer),
-          ),
-        )
+      const compared = known ?? weigh(await compareRuns(reader, toReference(from), toReference(to), sealer))
       if (known === undefined) kept.set(key, compared)
       const { added, fixed, open } = compared.comparison
       const parts = [
@@ -135,9 +125,7 @@ export function getChanges({ servers, sealer, limits }: ResultsOptions): Operati
       assertPage(query, totalCount)
       const results: object[] = []
       for (const { status, run, ordinals } of slice(parts, (page - 1) * pageSize, pageSize)) {
-        const details = await readAtStandby(servers, (reader) =>
-          readDetails(reader, toReference(run), ordinals, sealer),
-        )
+        const details = await readDetails(reader, toReference(run), ordinals, sealer)
         results.push(...details.map((each) => ({ status, ...each })))
       }
       const body = {
@@ -153,7 +141,7 @@ export function getChanges({ servers, sealer, limits }: ResultsOptions): Operati
         ...((isPartial(from) || isPartial(to) || from.trimmed !== null) && { partial: true }),
       }
       const path = `${findingsPath(submission.token)}/changes`
-      return document(body, { ...revisionOf(submission), ...linkNextPage(path, query, totalCount) })
+      return document(body, linkNextPage(path, query, totalCount))
     })
   })
 }

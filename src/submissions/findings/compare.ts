@@ -1,10 +1,10 @@
 import type { Reader } from '../../foundation/database/database.ts'
 import type { Sealer } from '../../foundation/database/seal.ts'
-import { StateMissing } from '../../foundation/database/servers.ts'
 import { hashPair } from '../../foundation/text/seeded-hash.ts'
 import { takeTurn } from '../../foundation/timed-turns.ts'
 import { type RunReference, Selection } from './filters.ts'
 import { BLOCK, KEY_FIELD, keysContext } from './postings.ts'
+import { RunMissing } from './run-missing.ts'
 
 /** How the findings of two runs differ. */
 export interface Comparison {
@@ -19,7 +19,7 @@ export interface Comparison {
 /**
  * Compares two runs of a submission by the keys of their findings; identical findings are matched one to one.
  *
- * @throws {StateMissing} if the server does not have them
+ * @throws {RunMissing} if one of them is not stored
  */
 export async function compareRuns(
   reader: Reader,
@@ -49,7 +49,7 @@ async function* readKeys(reader: Reader, { run, totalCount }: RunReference, seal
       'select ordinals from result_posting where run = $1 and field = $2 and value = $3 and block = $4',
       [run, KEY_FIELD, '', block],
     )
-    if (row === undefined) throw new StateMissing()
+    if (row === undefined) throw new RunMissing()
     const bytes = sealer.open(row.ordinals, keysContext(run, block))
     // Copied, because the words must be aligned.
     yield { block, keys: new Uint32Array(new Uint8Array(bytes).buffer) }

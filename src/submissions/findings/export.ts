@@ -1,8 +1,8 @@
 import { stringify } from 'csv-stringify/sync'
 import { type BytesResult, continueAfter, stream } from '../../api/contract/results.ts'
 import { pick } from '../../engines/records/index.ts'
+import type { Reader } from '../../foundation/database/database.ts'
 import type { Sealer } from '../../foundation/database/seal.ts'
-import { readAtStandby, type Servers } from '../../foundation/database/servers.ts'
 import { ordinalsOf, type Selection } from './filters.ts'
 import { PUBLISHED_COLUMNS } from './publish.ts'
 import type { Submission } from './queries.ts'
@@ -19,11 +19,11 @@ const READ = 50
  * Streams all or the selected entries of a run in order, with the details of where each finding is. Memory holds one batch of them.
  * `found` is the number of findings of the run if not all of them are stored.
  *
- * @throws {StateMissing} if the run is not stored
+ * @throws {RunMissing} if the run is not stored
  */
 export async function streamEntries(
   type: string,
-  servers: Servers,
+  database: Reader,
   submission: Submission,
   selected: Selection | undefined,
   { sealer, etag, found }: { sealer: Sealer; etag: string; found?: number | undefined },
@@ -34,9 +34,7 @@ export async function streamEntries(
     let head = type === CSV ? stringify([PUBLISHED_COLUMNS.map(({ name }) => name)]) : ''
     for (let first = 0; first < total; first += READ) {
       const ordinals = ordinalsOf(selected, total, first, READ)
-      const details = await readAtStandby(servers, (reader) =>
-        readDetails(reader, submission, ordinals, sealer),
-      )
+      const details = await readDetails(database, submission, ordinals, sealer)
       yield head + render(details)
       head = ''
     }

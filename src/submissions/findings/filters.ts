@@ -1,6 +1,5 @@
 import type { Reader } from '../../foundation/database/database.ts'
 import type { Sealer } from '../../foundation/database/seal.ts'
-import { StateMissing } from '../../foundation/database/servers.ts'
 import { readRowDocuments } from './finding-rows.ts'
 import {
   BLOCK,
@@ -11,6 +10,7 @@ import {
   type FilterName,
   nameValues,
 } from './postings.ts'
+import { RunMissing } from './run-missing.ts'
 import type { ValidationEntry } from './schema.ts'
 
 export type Filters = Readonly<Partial<Record<FilterName, string>>>
@@ -97,7 +97,7 @@ export function ordinalsOf(
 /**
  * Selects the findings of a run that match all filters.
  *
- * @throws {StateMissing} if the server does not have the run
+ * @throws {RunMissing} if the run is not stored
  */
 export async function selectEntries(
   reader: Reader,
@@ -113,14 +113,14 @@ export async function selectEntries(
     // PostgreSQL accepts no NUL in text, so no stored value contains one.
     const given = filters[name]?.replaceAll('\0', '\ufffd') ?? ''
     const values = nameValues(sealer, reference.run, field, given)
-    // In one statement, because each may reach another standby.
+    // In one statement, so that a run that is deleted meanwhile is not one without matches.
     const rows = await reader.all<{ block: number | null; ordinals: Uint8Array }>(
       `select p.block, p.ordinals from submission_run r left join result_posting p
          on p.run = r.run and p.field = $2 and p.value in (${values.map((_, index) => `$${index + 3}`)})
        where r.run = $1 and r.status = 'Processed'`,
       [reference.run, field, ...values],
     )
-    if (rows.length === 0) throw new StateMissing()
+    if (rows.length === 0) throw new RunMissing()
     const found = new Map(
       rows.flatMap(({ block, ordinals }) => (block === null ? [] : [[block, decodeOffsets(ordinals)]])),
     )

@@ -1,7 +1,7 @@
 // Findings in rows of their own, as earlier versions stored them: see `blocks.ts` for those of today.
 import type { Reader, Value } from '../../foundation/database/database.ts'
 import type { Sealer, Sealing } from '../../foundation/database/seal.ts'
-import { StateMissing } from '../../foundation/database/servers.ts'
+import { RunMissing } from './run-missing.ts'
 import type { PublishedFinding, ValidationEntry } from './schema.ts'
 import type { Finding, FindingStore } from './store-run.ts'
 
@@ -42,7 +42,7 @@ export class RowStore implements FindingStore {
 /**
  * Reads the decrypted documents with the given ordinals, in order.
  *
- * @throws {StateMissing} if one is missing: the run was deleted, or a standby does not have it yet
+ * @throws {RunMissing} if one is missing: the run was deleted meanwhile
  */
 export async function readRowDocuments(
   reader: Reader,
@@ -127,6 +127,6 @@ async function readRows(reader: Reader, run: number, ordinals: readonly number[]
        (select cast(wanted.value as bigint) from ${reader.dialect.elements('$2', 'wanted')}) order by ordinal`,
     [run, JSON.stringify(ordinals)],
   )
-  if (rows.length !== ordinals.length) throw new StateMissing()
+  if (rows.length !== ordinals.length) throw new RunMissing()
   return rows
 }

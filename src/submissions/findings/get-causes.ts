@@ -1,7 +1,6 @@
 import { type Operation, operation } from '../../api/contract/contract.ts'
 import { describePage, NOT_MODIFIED } from '../../api/contract/describe.ts'
 import { count, listOf, text } from '../../api/contract/fields.ts'
-import { REVISION_HEADER } from '../../api/request/min-revision.ts'
 import { Type } from '../../foundation/schema/type.ts'
 import { TOKEN_PATH } from '../contract.ts'
 import { Cause } from './cause.ts'
@@ -48,7 +47,7 @@ const EXAMPLE = {
   ],
 }
 
-export function getCauses({ servers, sealer }: ResultsOptions): Operation {
+export function getCauses({ database, sealer }: ResultsOptions): Operation {
   const kept = keepAboutRuns()
   return operation({
     name: 'results-causes',
@@ -59,17 +58,17 @@ export function getCauses({ servers, sealer }: ResultsOptions): Operation {
     tag: 'Validation results',
     method: 'GET',
     path: '/submissions/{submissionToken}/validation-results/causes',
-    access: forFindings(servers),
+    access: forFindings(database),
     limit: 'validation-results',
     request: { path: TOKEN_PATH },
     schemas: { Cause, ResultsCauses },
     responses: {
-      200: describePage(ResultsCauses, 'The causes.', EXAMPLE, REVISION_HEADER),
+      200: describePage(ResultsCauses, 'The causes.', EXAMPLE),
       304: NOT_MODIFIED,
     },
     problems: FINDINGS_PROBLEMS,
   }).handle(async ({ authorized, ...input }) => {
-    return await answerAboutRun(servers, kept, 'causes', authorized, input, async (reader, submission) => {
+    return await answerAboutRun(database, kept, 'causes', authorized, input, async (reader, submission) => {
       const current = await readRun(reader, submission.run)
       const summary = current === undefined ? undefined : await readSummary(reader, submission.run, sealer)
       return {

@@ -7,8 +7,8 @@ import { callerOf } from '../../api/request/caller.ts'
 import { describeFaults, type ParameterFault } from '../../api/request/parameters.ts'
 import { digestQuery, makeEtag, Page, surround } from '../../api/serving/page.ts'
 import { PageCache, SharedReads } from '../../api/serving/page-cache.ts'
+import type { Reader } from '../../foundation/database/database.ts'
 import type { Sealer } from '../../foundation/database/seal.ts'
-import { readAtPrimary, readAtStandby, type Servers } from '../../foundation/database/servers.ts'
 import { TOKEN_PATH } from '../contract.ts'
 import { EXAMPLE_BAD_REQUEST, EXAMPLE_PAGE } from './example.ts'
 import { CSV, NDJSON, streamEntries } from './export.ts'
@@ -32,7 +32,7 @@ function describeResults() {
 
 /** Section 4.2 of the API specification. */
 export function getValidationResults({
-  servers,
+  database,
   pages,
   unread,
   reads,
@@ -51,7 +51,7 @@ export function getValidationResults({
     tag: 'Validation results',
     method: 'GET',
     path: '/submissions/{submissionToken}/validation-results',
-    access: forFindings(servers),
+    access: forFindings(database),
     limit: 'validation-results',
     accepts: ['application/json', CSV, NDJSON],
     request: {
@@ -72,16 +72,16 @@ export function getValidationResults({
     describeFaults: (faults, { authorized, received }) =>
       describePaginationFaults('PR1', faults, authorized, received),
   }).handle(async ({ request, query, received, authorized, accepted, isFresh, principal }) => {
-    return await answerCurrent(servers, authorized, async (submission) => {
-      const selected = await select(selections, servers, submission, query, sealer)
+    return await answerCurrent(database, authorized, async (submission) => {
+      const selected = await select(selections, database, submission, query, sealer)
       if (accepted !== 'application/json') {
         assertWhole(submission, received)
         const etag = makeEtag(nameRun(submission), digestQuery(`${accepted}+details${nameFilters(query)}`))
         if (isFresh(etag)) return notModified(etag)
-        const run = await readAtPrimary(servers, (reader) => readRun(reader, submission.run))
+        const run = await readRun(database, submission.run)
         const found = run !== undefined && isPartial(run) ? run.errors + run.warnings : undefined
         const { token } = submission
-        const entries = await streamEntries(accepted, servers, submission, selected, { sealer, etag, found })
+        const entries = await streamEntries(accepted, database, submission, selected, { sealer, etag, found })
         await onDownload({ token, actor: actorOf(principal), file: 'findings' })
         return entries
       }
@@ -95,7 +95,7 @@ export function getValidationResults({
 
       const kept = pages.get(key)
       kept?.join()
-      const read = () => readResultsPage(servers, matching, selected, query, etag, sealer)
+      const read = () => readResultsPage(database, matching, selected, query, etag, sealer)
       const found = kept ?? (await readings.get(key, callerOf(request), read))
       if (kept === undefined) pages.set(key, found)
       return page(found, () => pages.reweigh(key, found))
@@ -145,7 +145,7 @@ function describePaginationFaults(
 }
 
 async function readResultsPage(
-  servers: Servers,
+  database: Reader,
   submission: Submission,
   selected: Selection | undefined,
   query: Paged & Filters,
@@ -154,9 +154,7 @@ async function readResultsPage(
 ): Promise<Page> {
   const { page, pageSize } = query
   const ordinals = ordinalsOf(selected, submission.totalCount, (page - 1) * pageSize, pageSize)
-  const documents = await readAtStandby(servers, (reader) =>
-    readJoined(reader, submission.run, ordinals, sealer),
-  )
+  const documents = await readJoined(database, submission.run, ordinals, sealer)
   const parts = surround(
     `{"page":${page},"pageSize":${pageSize},"results":[`,
     documents,
@@ -175,7 +173,7 @@ function nameFilters(query: Filters): string {
 /** The entries that match the filters; `undefined` without filters. */
 async function select(
   kept: PageCache<Selection>,
-  servers: Servers,
+  database: Reader,
   submission: Submission,
   query: Filters,
   sealer: Sealer,
@@ -185,7 +183,7 @@ async function select(
   const key = nameRun(submission) + name
   const known = kept.get(key)
   if (known !== undefined) return known
-  const selection = await readAtStandby(servers, (reader) => selectEntries(reader, submission, query, sealer))
+  const selection = await selectEntries(database, submission, query, sealer)
   kept.set(key, selection)
   return selection
 }

@@ -1,7 +1,6 @@
 import { type Operation, operation } from '../../api/contract/contract.ts'
 import { describePage, NOT_MODIFIED } from '../../api/contract/describe.ts'
 import { count, flag, text } from '../../api/contract/fields.ts'
-import { REVISION_HEADER } from '../../api/request/min-revision.ts'
 import type { Reader } from '../../foundation/database/database.ts'
 import type { Sealer } from '../../foundation/database/seal.ts'
 import { type TSchema, Type } from '../../foundation/schema/type.ts'
@@ -92,7 +91,7 @@ const EXAMPLE = {
   undecided: [{ errorCode: 'CCO-201', file: 'learner', field: 'dateOfBirth', records: 12 }],
 }
 
-export function getSummary({ servers, sealer }: ResultsOptions): Operation {
+export function getSummary({ database, sealer }: ResultsOptions): Operation {
   const kept = keepAboutRuns()
   return operation({
     name: 'results-summary',
@@ -102,18 +101,18 @@ export function getSummary({ servers, sealer }: ResultsOptions): Operation {
     tag: 'Validation results',
     method: 'GET',
     path: '/submissions/{submissionToken}/validation-results/summary',
-    access: forFindings(servers),
+    access: forFindings(database),
     limit: 'validation-results',
     request: { path: TOKEN_PATH },
     schemas: { ValidationEntry, ResultsSummary },
     responses: {
-      200: describePage(ResultsSummary, 'The summary.', EXAMPLE, REVISION_HEADER),
+      200: describePage(ResultsSummary, 'The summary.', EXAMPLE),
       304: NOT_MODIFIED,
     },
     problems: FINDINGS_PROBLEMS,
   }).handle(
     async ({ authorized, ...input }) =>
-      await answerAboutRun(servers, kept, 'summary', authorized, input, (reader, submission) =>
+      await answerAboutRun(database, kept, 'summary', authorized, input, (reader, submission) =>
         summarise(reader, submission, sealer),
       ),
   )

@@ -3,7 +3,6 @@ import { describeDocument, NEXT_LINK } from '../../api/contract/describe.ts'
 import { count, int32From1, listOf, text } from '../../api/contract/fields.ts'
 import { Problem } from '../../api/contract/problems.ts'
 import { document } from '../../api/contract/results.ts'
-import { REVISION_HEADER } from '../../api/request/min-revision.ts'
 import type { Reader } from '../../foundation/database/database.ts'
 import { Type } from '../../foundation/schema/type.ts'
 import { TOKEN_PATH } from '../contract.ts'
@@ -17,7 +16,6 @@ import {
   FINDINGS_PROBLEMS,
   forFindings,
   type ResultsOptions,
-  revisionOf,
 } from './own.ts'
 import { FILTER_NAMES } from './postings.ts'
 import type { Submission } from './queries.ts'
@@ -70,7 +68,7 @@ const EXAMPLE = {
 }
 
 /** Lists findings with what only exports had: file, line, field, value and cause. The specified pages stay as they are. */
-export function listFindings({ servers, sealer, limits }: ResultsOptions): Operation {
+export function listFindings({ database, sealer, limits }: ResultsOptions): Operation {
   return operation({
     name: 'list-findings',
     id: 'listFindings',
@@ -80,7 +78,7 @@ export function listFindings({ servers, sealer, limits }: ResultsOptions): Opera
     tag: 'Validation results',
     method: 'GET',
     path: '/submissions/{submissionToken}/validation-results/findings',
-    access: forFindings(servers),
+    access: forFindings(database),
     limit: 'validation-results',
     request: {
       path: TOKEN_PATH,
@@ -94,14 +92,14 @@ export function listFindings({ servers, sealer, limits }: ResultsOptions): Opera
     },
     schemas: { Finding: PublishedFinding, FindingsPage },
     responses: {
-      200: describeDocument(FindingsPage, 'The findings.', EXAMPLE, { ...REVISION_HEADER, ...NEXT_LINK }),
+      200: describeDocument(FindingsPage, 'The findings.', EXAMPLE, NEXT_LINK),
     },
     problems: {
       ...FINDINGS_PROBLEMS,
       'not-found': 'The submission has no such run or cause, or it is no longer stored.',
     },
   }).handle(async ({ authorized, query }) => {
-    return await answerFromCurrent(servers, authorized, async (reader, submission) => {
+    return await answerFromCurrent(database, authorized, async (reader, submission) => {
       const { page, pageSize } = query
       const selected = await select(reader, submission, query, sealer)
       const totalCount = selected?.total ?? submission.totalCount
@@ -114,7 +112,7 @@ export function listFindings({ servers, sealer, limits }: ResultsOptions): Opera
       const path = `${findingsPath(submission.token)}/findings`
       return document(
         { ...(run !== undefined && { runId: run.number }), page, pageSize, totalCount, results, columns },
-        { ...revisionOf(submission), ...linkNextPage(path, query, totalCount) },
+        linkNextPage(path, query, totalCount),
       )
     })
   })

@@ -2,14 +2,13 @@ import { type Operation, operation } from '../../api/contract/contract.ts'
 import { describeDocument, NEXT_LINK } from '../../api/contract/describe.ts'
 import { count, pageNumbers, text } from '../../api/contract/fields.ts'
 import { document } from '../../api/contract/results.ts'
-import { REVISION_HEADER } from '../../api/request/min-revision.ts'
 import type { Reader } from '../../foundation/database/database.ts'
 import type { Sealer } from '../../foundation/database/seal.ts'
 import { Type } from '../../foundation/schema/type.ts'
 import { TOKEN_PATH } from '../contract.ts'
 import { Selection } from './filters.ts'
 import { assertPage, findingsPath, linkNextPage, type Paged } from './next-page.ts'
-import { answerFromCurrent, FINDINGS_PROBLEMS, forFindings, type ResultsOptions, revisionOf } from './own.ts'
+import { answerFromCurrent, FINDINGS_PROBLEMS, forFindings, type ResultsOptions } from './own.ts'
 import { BLOCK, decodeOffsets } from './postings.ts'
 import type { Submission } from './queries.ts'
 import { readDetails } from './read-findings.ts'
@@ -39,7 +38,7 @@ const EXAMPLE = {
   totalCount: 96,
 }
 
-export function listLearners({ servers, sealer, limits }: ResultsOptions): Operation {
+export function listLearners({ database, sealer, limits }: ResultsOptions): Operation {
   return operation({
     name: 'list-learners',
     id: 'listLearners',
@@ -49,7 +48,7 @@ export function listLearners({ servers, sealer, limits }: ResultsOptions): Opera
     tag: 'Validation results',
     method: 'GET',
     path: '/submissions/{submissionToken}/validation-results/learners',
-    access: forFindings(servers),
+    access: forFindings(database),
     limit: 'validation-results',
     request: {
       path: TOKEN_PATH,
@@ -57,18 +56,15 @@ export function listLearners({ servers, sealer, limits }: ResultsOptions): Opera
     },
     schemas: { LearnersPage },
     responses: {
-      200: describeDocument(LearnersPage, 'The students.', EXAMPLE, { ...REVISION_HEADER, ...NEXT_LINK }),
+      200: describeDocument(LearnersPage, 'The students.', EXAMPLE, NEXT_LINK),
     },
     problems: { ...FINDINGS_PROBLEMS, 'not-found': 'The run is not kept any more.' },
   }).handle(
     async ({ authorized, query }) =>
-      await answerFromCurrent(servers, authorized, async (reader, submission) => {
+      await answerFromCurrent(database, authorized, async (reader, submission) => {
         const { results, totalCount } = await readLearners(reader, submission, query, sealer)
         const path = `${findingsPath(submission.token)}/learners`
-        return document(
-          { ...query, results, totalCount },
-          { ...revisionOf(submission), ...linkNextPage(path, query, totalCount) },
-        )
+        return document({ ...query, results, totalCount }, linkNextPage(path, query, totalCount))
       }),
   )
 }

@@ -9,15 +9,15 @@ import type { UnreadResponses } from '../../api/serving/unread-responses.ts'
 import type { Budget } from '../../foundation/budget/budget.ts'
 import type { Reader } from '../../foundation/database/database.ts'
 import type { Sealer } from '../../foundation/database/seal.ts'
-import { readAtPrimary, type Servers, StateMissing } from '../../foundation/database/servers.ts'
 import type { Download } from '../activity/activity.ts'
 import { REFUSALS } from '../authorize.ts'
 import { SUBMISSION_PROBLEMS } from '../contract.ts'
 import { findSubmissionOf, type Submission } from './queries.ts'
+import { RunMissing } from './run-missing.ts'
 import type { Run } from './runs.ts'
 
 export interface ResultsOptions {
-  readonly servers: Servers
+  readonly database: Reader
   readonly pages: PageCache<Page>
   readonly unread: UnreadResponses
   /** Slots of concurrent reads. */
@@ -26,17 +26,14 @@ export interface ResultsOptions {
   readonly limits: { readonly default: number; readonly max: number }
   /** Decrypts stored data. */
   readonly sealer: Sealer
-  /** Records that somebody downloads findings, where the primary can record it: reads work without it. */
+  /** Records that somebody downloads findings. */
   readonly onDownload: (download: Download) => Promise<void>
 }
 
-/**
- * A credential with the scope, of the organisation to which the submission in the path belongs. The submission is read
- * at the primary: the caller may know of a run, an encryption or a deletion that a standby has not replayed.
- */
-export function forFindings(servers: Servers): AccessRule<Submission> {
+/** A credential with the scope, of the organisation to which the submission in the path belongs. */
+export function forFindings(database: Reader): AccessRule<Submission> {
   return asOrganisation('validation-results:read', (eid, { submissionToken = '' }) =>
-    readAtPrimary(servers, (reader) => findSubmissionOf(reader, eid, submissionToken)),
+    findSubmissionOf(database, eid, submissionToken),
   )
 }
 
@@ -52,11 +49,11 @@ function assertThere({ ended }: Submission): void {
  * Answers about the current run of a submission. If the run is no longer stored, because another one was published or the
  * database was restored since the submission was read, answers about the run that is current by then.
  *
- * @throws {StateMissing} if a run that is still current lacks data
+ * @throws {RunMissing} if a run that is still current lacks data
  * @throws {Problem} `gone` if the submission was cancelled
  */
 export async function answerCurrent<T>(
-  servers: Servers,
+  database: Reader,
   submission: Submission,
   answer: (current: Submission) => Promise<T>,
 ): Promise<T> {
@@ -65,8 +62,8 @@ export async function answerCurrent<T>(
     try {
       return await answer(current)
     } catch (error) {
-      if (!(error instanceof StateMissing)) throw error
-      const found = await findAgain(servers, current)
+      if (!(error instanceof RunMissing)) throw error
+      const found = await findAgain(database, current)
       if (found === undefined) throw unauthorized(`${explainToken(current.eid)}.`)
       if (isDeepStrictEqual(found, current)) throw error
       current = found
@@ -80,42 +77,42 @@ export async function answerCurrent<T>(
  * @throws {Problem} `not-found` if its findings are no longer stored, `gone` if the submission was cancelled
  */
 export async function answerFromCurrent<T>(
-  servers: Servers,
+  database: Reader,
   submission: Submission,
   answer: (reader: Reader, current: Submission) => Promise<T>,
 ): Promise<T> {
   try {
-    return await answerCurrent(servers, submission, (current) =>
-      readCurrent(servers, current, (reader) => answer(reader, current)),
+    return await answerCurrent(database, submission, (current) =>
+      readCurrent(database, current, (reader) => answer(reader, current)),
     )
   } catch (error) {
-    throw error instanceof StateMissing ? new Problem('not-found', 'The run is not kept any more.') : error
+    throw error instanceof RunMissing ? new Problem('not-found', 'The run is not kept any more.') : error
   }
 }
 
 /**
  * Reads about the current run of a submission in several statements.
  *
- * @throws {StateMissing} if the submission was changed meanwhile: the result, or its error, could be of two states
+ * @throws {RunMissing} if the submission was changed meanwhile: the result, or its error, could be of two states
  */
 export async function readCurrent<T>(
-  servers: Servers,
+  database: Reader,
   submission: Submission,
   read: (reader: Reader) => Promise<T>,
 ): Promise<T> {
   try {
-    return await readAtPrimary(servers, read)
+    return await read(database)
   } finally {
-    await assertUnchanged(servers, submission)
+    await assertUnchanged(database, submission)
   }
 }
 
-async function assertUnchanged(servers: Servers, submission: Submission): Promise<void> {
-  if (!isDeepStrictEqual(await findAgain(servers, submission), submission)) throw new StateMissing()
+async function assertUnchanged(database: Reader, submission: Submission): Promise<void> {
+  if (!isDeepStrictEqual(await findAgain(database, submission), submission)) throw new RunMissing()
 }
 
-async function findAgain(servers: Servers, { eid, token }: Submission): Promise<Submission | undefined> {
-  return await readAtPrimary(servers, (reader) => findSubmissionOf(reader, eid, token))
+async function findAgain(database: Reader, { eid, token }: Submission): Promise<Submission | undefined> {
+  return await findSubmissionOf(database, eid, token)
 }
 
 /** @throws {Problem} `not-found` unless the run has finished and is still stored */
@@ -127,24 +124,7 @@ export function assertFinished(run: Run | undefined): Run {
   )
 }
 
-type Named = Pick<Submission, 'run' | 'published'>
-
-/** The header with which a response names the newest of the finished runs that it shows. */
-export function revisionOf(...shown: readonly (Named | Run | undefined)[]): Record<string, string> {
-  const [newest] = shown
-    .flatMap((each) => (each === undefined ? [] : [toNamed(each)]))
-    .filter(({ published }) => published > 0)
-    .sort((one, other) => other.run - one.run)
-  return newest === undefined ? {} : { 'x-revision': nameRun(newest) }
-}
-
-function toNamed(shown: Named | Run): Named {
-  if ('published' in shown) return shown
-  const { run, status, completed } = shown
-  return { run, published: status === 'Processed' ? (completed ?? 0) : 0 }
-}
-
 /** The publishing time distinguishes the run from one with the same number in a restored database. */
-export function nameRun({ run, published }: Named): string {
+export function nameRun({ run, published }: Pick<Submission, 'run' | 'published'>): string {
   return `r${run}.${published.toString(36)}`
 }

@@ -1,17 +1,17 @@
 import { PageCache } from '../../api/serving/page-cache.ts'
 import type { Reader, Value } from '../../foundation/database/database.ts'
 import type { Sealer } from '../../foundation/database/seal.ts'
-import { StateMissing } from '../../foundation/database/servers.ts'
 import { joinTexts } from '../../foundation/database/utf8.ts'
 import { BLOCK_FINDINGS, blockContext, DETAILS, DOCUMENTS, type Part, Unpacked } from './blocks.ts'
 import { readRowDetails, readRowDocuments } from './finding-rows.ts'
+import { RunMissing } from './run-missing.ts'
 import type { PublishedFinding } from './schema.ts'
 
 /**
  * Reads the documents with the given ordinals, ascending, decrypted and joined by commas.
  *
  * @returns `undefined` for none
- * @throws {StateMissing} if one is missing: the run was deleted, or a standby does not have it yet
+ * @throws {RunMissing} if one is missing: the run was deleted meanwhile
  */
 export async function readJoined(
   reader: Reader,
@@ -67,7 +67,7 @@ async function readBlocks(
   const wanted = [...new Set(ordinals.map((ordinal) => Math.floor(ordinal / BLOCK_FINDINGS)))]
   const rows = await selectBlocks(reader, run, wanted, parts)
   if (rows.length === 0) return undefined
-  if (rows.length !== wanted.length * parts.length) throw new StateMissing()
+  if (rows.length !== wanted.length * parts.length) throw new RunMissing()
   const blocks = {
     [DOCUMENTS]: new Map<number, Unpacked>(),
     [DETAILS]: new Map<number, Unpacked>(),
@@ -77,7 +77,7 @@ async function readBlocks(
     const block = Math.floor(ordinal / BLOCK_FINDINGS)
     const index = ordinal % BLOCK_FINDINGS
     const documents = blocks[DOCUMENTS].get(block)
-    if (documents === undefined || index >= documents.count) throw new StateMissing()
+    if (documents === undefined || index >= documents.count) throw new RunMissing()
     return { [DOCUMENTS]: documents, [DETAILS]: blocks[DETAILS].get(block) ?? documents, index }
   })
 }

@@ -2,8 +2,7 @@ import { notModified, page } from '../../api/contract/results.ts'
 import { digestQuery, makeEtag, Page } from '../../api/serving/page.ts'
 import { PageCache } from '../../api/serving/page-cache.ts'
 import type { Reader } from '../../foundation/database/database.ts'
-import type { Servers } from '../../foundation/database/servers.ts'
-import { answerCurrent, nameRun, readCurrent, revisionOf } from './own.ts'
+import { answerCurrent, nameRun, readCurrent } from './own.ts'
 import type { Submission } from './queries.ts'
 
 /** Memory for the rendered objects of one kind, in bytes. */
@@ -18,14 +17,14 @@ export const keepAboutRuns = () => new PageCache<Page>(KEPT)
  * @param name distinguishes the objects about a run
  */
 export async function answerAboutRun(
-  servers: Servers,
+  database: Reader,
   kept: PageCache<Page>,
   name: string,
   authorized: Submission,
   { isFresh }: { isFresh(etag: string): boolean },
   read: (reader: Reader, submission: Submission) => Promise<object>,
 ) {
-  return await answerCurrent(servers, authorized, async (submission) => {
+  return await answerCurrent(database, authorized, async (submission) => {
     // All submissions without a run have the same name of one.
     const key = `${nameRun(submission)}/${submission.token}/${name}`
     const etag = makeEtag(nameRun(submission), digestQuery(key))
@@ -36,9 +35,8 @@ export async function answerAboutRun(
     return page(found, () => kept.set(key, found))
 
     async function render(): Promise<Page> {
-      const body = await readCurrent(servers, submission, (reader) => read(reader, submission))
-      const { 'x-revision': revision } = revisionOf(submission)
-      return new Page([Buffer.from(JSON.stringify(body))], etag, { revision })
+      const body = await readCurrent(database, submission, (reader) => read(reader, submission))
+      return new Page([Buffer.from(JSON.stringify(body))], etag)
     }
   })
 }

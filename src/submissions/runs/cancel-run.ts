@@ -2,11 +2,9 @@ import { actorOf } from '../../api/access/actor.ts'
 import { type Operation, operation } from '../../api/contract/contract.ts'
 import { describeDocument } from '../../api/contract/describe.ts'
 import { document } from '../../api/contract/results.ts'
-import { REVISION_HEADER } from '../../api/request/min-revision.ts'
 import { forSubmission, REFUSALS, refusing } from '../authorize.ts'
 import { SUBMISSION_PROBLEMS, TAG } from '../contract.ts'
 import { EXAMPLE_RUN } from '../example.ts'
-import { revisionOf } from '../findings/own.ts'
 import type { SubmissionOptions } from '../options.ts'
 import { renderRun } from '../render.ts'
 import { ValidationRun } from '../schema.ts'
@@ -28,12 +26,7 @@ export function cancelValidationRun({ database }: SubmissionOptions): Operation 
     request: { path: RUN_PATH },
     schemas: { ValidationRun },
     responses: {
-      200: describeDocument(
-        ValidationRun,
-        'The run.',
-        { ...EXAMPLE_RUN, status: 'Cancelled' },
-        REVISION_HEADER,
-      ),
+      200: describeDocument(ValidationRun, 'The run.', { ...EXAMPLE_RUN, status: 'Cancelled' }),
     },
     problems: {
       ...SUBMISSION_PROBLEMS,
@@ -47,6 +40,6 @@ export function cancelValidationRun({ database }: SubmissionOptions): Operation 
     const { run, current } = await refusing(
       cancelRun(database, { token, eid, number: path.runId, actor: actorOf(principal) }),
     )
-    return document(renderRun(run, current), revisionOf(authorized, run))
+    return document(renderRun(run, current))
   })
 }

@@ -3,13 +3,11 @@ import { type Operation, operation } from '../../api/contract/contract.ts'
 import { describeDocument } from '../../api/contract/describe.ts'
 import { text } from '../../api/contract/fields.ts'
 import { document } from '../../api/contract/results.ts'
-import { REVISION_HEADER } from '../../api/request/min-revision.ts'
 import type { Database } from '../../foundation/database/database.ts'
 import { Type } from '../../foundation/schema/type.ts'
 import { forSubmission, REFUSALS, refusing } from '../authorize.ts'
 import { SUBMISSION_PROBLEMS, TAG } from '../contract.ts'
 import { EXAMPLE_RUN } from '../example.ts'
-import { revisionOf } from '../findings/own.ts'
 import { findRun, type Run } from '../findings/runs.ts'
 import type { SubmissionOptions } from '../options.ts'
 import { renderRun } from '../render.ts'
@@ -44,7 +42,7 @@ export function getValidationRun({ database, isStopping }: SubmissionOptions): O
       }),
     },
     schemas: { ValidationRun },
-    responses: { 200: describeDocument(ValidationRun, 'The run.', EXAMPLE_RUN, REVISION_HEADER) },
+    responses: { 200: describeDocument(ValidationRun, 'The run.', EXAMPLE_RUN) },
     problems: {
       ...SUBMISSION_PROBLEMS,
       'not-found': 'The submission has no such run, or it is no longer stored.',
@@ -57,10 +55,7 @@ export function getValidationRun({ database, isStopping }: SubmissionOptions): O
     const run = await waitForRun(database, authorized.token, path.runId, wait, ends)
     if (run === undefined) return refuse('not-found', 'The submission has no run with this ID.')
     const current = run.status === 'Processed' && run.run > authorized.run ? run.run : authorized.run
-    return document(renderRun(run, current), {
-      ...revisionOf(authorized, run),
-      ...(wait !== 0 && { 'preference-applied': `wait=${wait}` }),
-    })
+    return document(renderRun(run, current), wait === 0 ? {} : { 'preference-applied': `wait=${wait}` })
   })
 }
 

@@ -1,11 +1,9 @@
 import { type Operation, operation } from '../../api/contract/contract.ts'
 import { describeDocument } from '../../api/contract/describe.ts'
 import { document } from '../../api/contract/results.ts'
-import { REVISION_HEADER } from '../../api/request/min-revision.ts'
 import { forSubmission, REFUSALS, refusing } from '../authorize.ts'
 import { SUBMISSION_PROBLEMS, TAG, TOKEN_PATH } from '../contract.ts'
 import { EXAMPLE_RUN } from '../example.ts'
-import { revisionOf } from '../findings/own.ts'
 import { listRuns } from '../findings/runs.ts'
 import type { SubmissionOptions } from '../options.ts'
 import { renderRun } from '../render.ts'
@@ -27,21 +25,18 @@ export function listValidationRuns({ database }: SubmissionOptions): Operation {
     request: { path: TOKEN_PATH },
     schemas: { ValidationRun, ValidationRunPage },
     responses: {
-      200: describeDocument(
-        ValidationRunPage,
-        'The runs.',
-        { page: 1, pageSize: 1, results: [EXAMPLE_RUN], totalCount: 1 },
-        REVISION_HEADER,
-      ),
+      200: describeDocument(ValidationRunPage, 'The runs.', {
+        page: 1,
+        pageSize: 1,
+        results: [EXAMPLE_RUN],
+        totalCount: 1,
+      }),
     },
     problems: { ...SUBMISSION_PROBLEMS, gone: REFUSALS.gone },
   }).handle(async ({ authorized }) => {
     if (authorized.ended === 'Cancelled') await refusing(Promise.reject(cancelled()))
     const runs = await listRuns(database, authorized.token)
     const results = runs.map((run) => renderRun(run, authorized.run))
-    return document(
-      { page: 1, pageSize: results.length, results, totalCount: results.length },
-      revisionOf(authorized, ...runs),
-    )
+    return document({ page: 1, pageSize: results.length, results, totalCount: results.length })
   })
 }

@@ -2,11 +2,9 @@ import { actorOf } from '../../api/access/actor.ts'
 import { type Operation, operation } from '../../api/contract/contract.ts'
 import { describeDocument } from '../../api/contract/describe.ts'
 import { accepted } from '../../api/contract/results.ts'
-import { REVISION_HEADER } from '../../api/request/min-revision.ts'
 import { forSubmission, REFUSALS, refusing } from '../authorize.ts'
 import { SUBMISSION_PROBLEMS, TAG, TOKEN_PATH } from '../contract.ts'
 import { EXAMPLE_RUN } from '../example.ts'
-import { revisionOf } from '../findings/own.ts'
 import type { SubmissionOptions } from '../options.ts'
 import { renderRun } from '../render.ts'
 import { ValidationRun } from '../schema.ts'
@@ -35,7 +33,6 @@ export function requestValidationRun({ database, maxWaitingRuns }: SubmissionOpt
         {
           location: { description: 'The URL of the run.', type: 'string' },
           'retry-after': { description: 'Whole seconds to wait.', type: 'integer' },
-          ...REVISION_HEADER,
         },
       ),
     },
@@ -51,6 +48,6 @@ export function requestValidationRun({ database, maxWaitingRuns }: SubmissionOpt
     const { run } = await refusing(
       requestRun(database, { token, eid, maxWaiting: maxWaitingRuns, actor: actorOf(principal) }),
     )
-    return accepted(locate(run), 1, renderRun(run, current), revisionOf(authorized, run))
+    return accepted(locate(run), 1, renderRun(run, current))
   })
 }
