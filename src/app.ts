@@ -3,10 +3,9 @@ import { createAccess } from './api/access/create-access.ts'
 import type { ConsumeLimit } from './api/access/rate-limit.ts'
 import type { Part } from './api/contract/part.ts'
 import { registerOperations } from './api/contract/register.ts'
+import { type DemoCredentials, registerDocs, registerRoot } from './api/reference/docs.ts'
 import { registerOpenApi } from './api/reference/openapi.ts'
-import { registerProblemPages } from './api/reference/problem-pages.ts'
-import { type DemoCredentials, registerReference } from './api/reference/reference.ts'
-import { registerRoot } from './api/reference/root.ts'
+import { registerProblemPages } from './api/reference/problems.ts'
 import { registerHealth } from './api/serving/health.ts'
 import { createServing, type Serving } from './api/serving/serving.ts'
 import type { Log } from './api/telemetry/log.ts'
@@ -56,7 +55,7 @@ export async function buildApp(options: AppOptions): Promise<Pick<Serving, 'app'
   const { app, send, versions } = serving
   metrics.report(serving.metrics)
   await registerOpenApi(app)
-  registerReference(app, options.demo)
+  registerDocs(app, options.demo)
   registerRoot(app, settings.CONSOLE === 'on' ? '/console' : '/docs')
   registerHealth(app, revisions, lifecycle)
   registerProblemPages(app)

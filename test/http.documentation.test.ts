@@ -24,13 +24,15 @@ test('/ redirects people to the console or the reference, and shows programs whe
 
 test('the reference and the OpenAPI document are compressed and have validators', async () => {
   const service = await Service.start()
-  for (const url of ['/openapi.json', '/docs', '/docs/static/reference.css', '/docs/static/reference.js']) {
+  for (const url of ['/openapi.json', '/docs', '/docs/static/swagger-ui.css', '/docs/static/swagger-ui.js']) {
     const plain = await service.request({ url })
     expect([url, plain.statusCode, plain.headers.vary]).toEqual([url, 200, 'accept-encoding'])
     for (const round of [1, 2]) {
       const { headers, rawPayload } = await service.request({ url, headers: { 'accept-encoding': 'br' } })
-      expect([url, round, headers['content-encoding']]).toEqual([url, round, 'br'])
       expect(headers.etag).toBe(plain.headers.etag)
+      // The page itself is small: it loads the rest.
+      if (url === '/docs') continue
+      expect([url, round, headers['content-encoding']]).toEqual([url, round, 'br'])
       expect(brotliDecompressSync(rawPayload).equals(plain.rawPayload)).toBe(true)
       expect(rawPayload.length).toBeLessThan(plain.rawPayload.length)
     }

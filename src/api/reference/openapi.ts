@@ -3,7 +3,7 @@ import type { FastifyInstance } from 'fastify'
 import { describeSharedErrors } from '../contract/describe.ts'
 import { VERSIONS } from '../request/versions.ts'
 import { StaticPage } from '../serving/static-page.ts'
-import { shapeDocument } from './shape-document.ts'
+import { shapeDocument } from './shape.ts'
 
 const DESCRIPTION = `An occupation catalogue in New Zealand English and te reo Māori, and the validation results of data submissions.
 
