@@ -65,8 +65,8 @@ const GROUPS: readonly (readonly [names: string, add: Add])[] = [
   [
     'submissions',
     async (program) => {
-      const { addSubmissionCommands } = await import('./remote/submissions.ts')
-      const { addExplanationCommands } = await import('./remote/explanations.ts')
+      const { addSubmissionCommands } = await import('./submissions/commands.ts')
+      const { addExplanationCommands } = await import('./remote/explain.ts')
       const { openSealer } = await import('./submissions/encryption/open-sealer.ts')
       const { recordErasuresIn } = await import('./submissions/retention/erasures.ts')
       const submissions = addSubmissionCommands(
@@ -78,10 +78,7 @@ const GROUPS: readonly (readonly [names: string, add: Add])[] = [
       addExplanationCommands(submissions, apiKey())
     },
   ],
-  [
-    'submit',
-    async (program) => (await import('./remote/submissions.ts')).addSubmitCommand(program, apiKey()),
-  ],
+  ['submit', async (program) => (await import('./remote/submit.ts')).addSubmitCommand(program, apiKey())],
   [
     'returns',
     async (program) => {

@@ -92,6 +92,14 @@ test('a token that is no longer valid is a problem with status 410', async () =>
   })
 })
 
+test('a snapshot is sent again only if the catalogue is another one', async () => {
+  const { client, service } = await startClient(['A'])
+  const { etag } = await client.occupations.snapshot()
+  await expect(client.occupations.snapshot({ ifNoneMatch: etag })).rejects.toMatchObject({ status: 304 })
+  await service.import([{ occupationCode: 'Z', titleEnglish: 'New' }])
+  expect(await client.occupations.snapshot({ ifNoneMatch: etag })).toMatchObject({ revision: 2 })
+})
+
 test('a snapshot that breaks off is an error', async () => {
   const { client, front } = await startClient(Array.from({ length: 3000 }, (_, number) => `O${number}`))
   await client.occupations.snapshot().then(({ records }) => collect(records()))

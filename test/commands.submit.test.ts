@@ -12,9 +12,10 @@ import { Service } from './support/service.ts'
 import { makeXlsx } from './support/xlsx.ts'
 
 const URL = 'http://127.0.0.1:1'
+const ORGANISATION = { eid: '1001', scope: 'submissions:write' } as const
 
 test('submitting without a key says which variable is missing', () => {
-  expect(() => openClient(URL, '1001', undefined)).toThrow(
+  expect(() => openClient(URL, { ...ORGANISATION, apiKey: undefined })).toThrow(
     'MAHI_API_KEY is not set. Set it to a key with the scope submissions:write',
   )
 })
@@ -23,7 +24,7 @@ test('a refusal says what is wrong with the key, or with the rest', async () => 
   const service = await Service.start()
   const url = `http://127.0.0.1:${await listen(service)}`
   const submit = async (eid: string, key: string) => {
-    const client = openClient(url, eid, key)
+    const client = openClient(url, { ...ORGANISATION, eid, apiKey: key })
     return await askService(url, () => client.submissions.create({ returnId: '202512' }))
   }
   const create = async (scopes: Parameters<Service['createKey']>[0]['scopes']) =>
@@ -66,7 +67,9 @@ test('another service, or what speaks no HTTP, is refused at once', async () => 
   })
   const port = await listenOn(server)
   const submit = async (url: string) =>
-    await askService(url, () => openClient(url, '1001', 'key').submissions.create({ returnId: '202512' }))
+    await askService(url, () =>
+      openClient(url, { ...ORGANISATION, apiKey: 'key' }).submissions.create({ returnId: '202512' }),
+    )
   const url = `http://127.0.0.1:${port}`
   const advice = 'so the response is not from Mahi. Check the URL, and the proxy in front of the service'
   for (status of [401, 404, 405, 501])

@@ -11,6 +11,7 @@ export type {
   OccupationChangeFeed,
   OccupationCopy,
   OccupationSnapshot,
+  SnapshotOptions,
 } from './occupation-changes.ts'
 export type {
   CodingDecisions,

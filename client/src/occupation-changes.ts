@@ -38,6 +38,12 @@ export interface OccupationSnapshot {
   records(): AsyncGenerator<OccupationRecord, void, undefined>
 }
 
+/** How a snapshot is asked for. */
+export interface SnapshotOptions extends CallOptions {
+  /** The `etag` of an earlier snapshot: while the catalogue is the same, the call rejects with status 304. */
+  ifNoneMatch?: string | undefined
+}
+
 /** A copy of the catalogue in memory, compared with the service's digest. */
 export interface OccupationCopy {
   /** Number of the revision. */
@@ -62,7 +68,7 @@ export interface OccupationChangeFeed {
   /** Every change from a token on; returns the token for the next time. */
   allChanges(query?: ChangesQuery, options?: CallOptions): AsyncGenerator<OccupationChange, string, undefined>
   /** The whole catalogue; `options.deadline` is for its beginning, `options.signal` for all of it. */
-  snapshot(options?: CallOptions): Promise<OccupationSnapshot>
+  snapshot(options?: SnapshotOptions): Promise<OccupationSnapshot>
   /**
    * A copy of the catalogue in memory: the earlier one with the changes since, or everything where there is none, its
    * token is no longer valid, or the changes do not lead to the service's digest; `notice` then says so. A copy that
@@ -109,9 +115,11 @@ export function createOccupationChanges(send: SendRequest, stream: StreamRequest
     return token
   }
 
-  async function snapshot(options?: CallOptions): Promise<OccupationSnapshot> {
+  async function snapshot(options?: SnapshotOptions): Promise<OccupationSnapshot> {
+    const etagOfEarlier = options?.ifNoneMatch
     const { headers, body } = await stream(['occupations', 'snapshot'], {}, options, {
       accept: 'application/x-ndjson',
+      ...(etagOfEarlier !== undefined && { 'if-none-match': etagOfEarlier }),
     })
     const type = headers.get('content-type')?.split(';', 1)[0]
     const totalCount = readCount(headers.get('total-count'))

@@ -1,13 +1,18 @@
 import { stringify } from 'csv-stringify/sync'
 import { MahiError } from '../../client/src/errors.ts'
+import type { Client } from '../../client/src/index.ts'
+import type { ResultsSummary } from '../../client/src/types.ts'
 import type { ValidationFinding } from '../../client/src/validation-results.ts'
+import { describePartial } from '../engines/checking/index.ts'
 import { increment } from '../foundation/increment.ts'
 import { count, formatNumber } from '../foundation/text/format-number.ts'
 import { PUBLISHED_COLUMNS } from '../submissions/findings/publish.ts'
-import type { Format } from './formats.ts'
+
+export const FORMATS = ['ndjson', 'json', 'csv'] as const
+export type Format = (typeof FORMATS)[number]
 
 /** The number of entries, in total and by the values of some fields. */
-export interface ResultsSummary {
+export interface ResultsCounts {
   total: number
   readonly errorType: Map<string, number>
   readonly fileType: Map<string, number>
@@ -22,15 +27,15 @@ export async function writeResults(
   entries: AsyncIterable<ValidationFinding>,
   format: Format,
   write: (text: string) => Promise<void>,
-): Promise<ResultsSummary> {
-  const summary: ResultsSummary = {
+): Promise<ResultsCounts> {
+  const summary: ResultsCounts = {
     total: 0,
     errorType: new Map(),
     fileType: new Map(),
     errorCode: new Map(),
   }
   const begin = async () => {
-    if (format === 'csv') await write(stringify([PUBLISHED_COLUMNS.map(({ name }) => name)], { bom: true }))
+    if (format === 'csv') await write(`\ufeff${toCsvRow(PUBLISHED_COLUMNS.map(({ name }) => name))}`)
     if (format === 'json') await write('[')
   }
   for await (const entry of entries) {
@@ -58,8 +63,12 @@ function toCsv(entry: ValidationFinding): string {
   return stringify([cells], { escape_formulas: true })
 }
 
+export function toCsvRow(cells: readonly string[]): string {
+  return stringify([cells])
+}
+
 /** The summary as text, most frequent values first. */
-export function describeResults({ total, ...fields }: ResultsSummary): string {
+export function describeResults({ total, ...fields }: ResultsCounts): string {
   const titles = { errorType: 'By severity', fileType: 'By file type', errorCode: 'By error code' }
   const tables = Object.entries(fields).map(([field, counts]) => {
     const rows = [...counts].sort(([a, x], [b, y]) => y - x || (a < b ? -1 : 1))
@@ -69,4 +78,43 @@ export function describeResults({ total, ...fields }: ResultsSummary): string {
     ]
   })
   return [count(total, 'entry', 'entries'), ...tables.flat()].join('\n')
+}
+
+/** Entries per page: the default maximum of a service. */
+const PAGE_SIZE = 1000
+
+/**
+ * Fetches all findings: in one response, or from a service without one in pages, as large as it allows.
+ */
+export async function* fetchEntries(
+  { validationResults }: Client,
+  token: string,
+): AsyncGenerator<ValidationFinding> {
+  const whole = await validationResults.export(token)
+  if (whole !== undefined) {
+    yield* whole
+    return
+  }
+  let begun = false
+  try {
+    for await (const entry of validationResults.all(token, { pageSize: PAGE_SIZE })) {
+      begun = true
+      yield entry
+    }
+    return
+  } catch (error) {
+    const faults = error instanceof MahiError && error.status === 400 ? error.errors?.pageSize : undefined
+    if (begun || faults === undefined) throw error
+    const most = Number(/ to ([\d,]+)/.exec(String(faults))?.[1]?.replaceAll(',', ''))
+    // Without a size, the service uses its default.
+    const size = most >= 1 && most < PAGE_SIZE ? { pageSize: most } : {}
+    yield* validationResults.all(token, size)
+  }
+}
+
+/** One sentence for each code of which not all findings are stored. */
+export function listPartial({ codes = [] }: ResultsSummary): string[] {
+  return codes.flatMap(({ errorCode = '', count: findings = 0, stored = findings }) =>
+    describePartial(errorCode, stored, findings),
+  )
 }

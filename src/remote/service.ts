@@ -7,13 +7,18 @@ import { say } from '../foundation/command-line/terminal.ts'
 import { fail } from '../foundation/faults/user-error.ts'
 import { isLoopbackHost } from '../foundation/is-loopback-host.ts'
 import { lookUp } from '../foundation/look-up.ts'
-import { UNREACHABLE_DEADLINE } from './source.ts'
 
 /** The environment variable with the key: other users of the machine can read command lines. */
 export const KEY_VARIABLE = 'MAHI_API_KEY'
 
+/** Time limit of retries if the connection is refused or the host is unknown, in milliseconds. */
+const UNREACHABLE_DEADLINE = 3_000
+
+/** Time limit of a request for much data, including retries and rate-limit pauses, in milliseconds. */
+export const PATIENCE = 5 * 60_000
+
 /** Returns the key if it is a valid header value. Messages never repeat it. */
-export function assertKey(apiKey: string | undefined): string | undefined {
+function assertKey(apiKey: string | undefined): string | undefined {
   if (apiKey === undefined || /^[\x21-\x7e]+$/.test(apiKey)) return apiKey
   return fail({
     message: `${KEY_VARIABLE} contains a line break, a space or another character that is not allowed in a key. Set it to the key only`,
@@ -61,7 +66,7 @@ export async function ifOffered<T>(call: () => Promise<T>): Promise<T | undefine
  * Creates a function that reports that a request has failed and will be sent again. That a service is away is reported
  * once for all attempts of one request.
  */
-export function createRetryNotice(url: string): (failure: MahiError, pause: number) => void {
+function createRetryNotice(url: string): (failure: MahiError, pause: number) => void {
   let last: { text: string; until: number } | undefined
   return (failure, pause) => {
     const text = printable(dropStop(explain(failure, url)))
@@ -174,21 +179,22 @@ function printable(text: string): string {
   return line.length > 500 ? `${line.slice(0, 500)}…` : line
 }
 
-/**
- * Creates a client of the service at a URL, for one organisation. Only the catalogue of a service can be public, so a key
- * is needed.
- *
- * @param scope the scope that the key needs
- */
-export function openClient(
-  url: string,
-  eid: string,
-  apiKey: string | undefined,
-  scope: Scope = 'submissions:write',
-  { field = '--url', deadline }: { field?: UrlField; deadline?: number } = {},
-): Client {
+/** How a client is opened. */
+interface Opening {
+  /** The organisation to act for. */
+  readonly eid?: string
+  readonly apiKey: string | undefined
+  /** The scope that the key needs; absent if the service may be public, and decides whether it needs a key. */
+  readonly scope?: Scope
+  /** How the user names the URL; by default the option `--url`. */
+  readonly field?: UrlField
+  readonly deadline?: number
+}
+
+/** Creates a client of the service at a URL. */
+export function openClient(url: string, { eid, apiKey, scope, field = '--url', deadline }: Opening): Client {
   const baseUrl = readServiceUrl(url, field)
-  if (apiKey === undefined) fail({ message: lackKey(scope) })
+  if (apiKey === undefined && scope !== undefined) fail({ message: lackKey(scope) })
   return createClient({
     baseUrl,
     apiKey: assertKey(apiKey),

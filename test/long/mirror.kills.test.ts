@@ -34,7 +34,7 @@ test('mirror killed at any moment leaves a complete copy, and the next run goes 
     const after = await truth()
 
     const command = installation.start(['mirror', url, 'copy'], { environment })
-    const path = join(installation.folder, 'copy', 'occupations.ndjson.part')
+    const path = join(installation.folder, 'copy', 'occupations.ndjson.new')
     // Somewhere between the start of the process and its end, further on in each round.
     while (!existsSync(path) && command.child.exitCode === null) await sleep(5)
     await sleep(round * 5)

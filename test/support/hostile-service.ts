@@ -4,17 +4,17 @@ import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
+import { createClient } from '../../client/src/index.ts'
 import { mirrorOccupations } from '../../src/remote/mirror.ts'
-import { createSource } from '../../src/remote/source.ts'
 import { Installation } from './command.ts'
 
-type Answer = (response: ServerResponse, path: string) => void
+type Answer = (response: ServerResponse, path: string, ifNoneMatch: string | undefined) => void
 
 /** A service that responds to every request in the same way; returns its URL. */
 export async function serveHostile(answer: Answer): Promise<string> {
   const server = createServer((request, response) => {
     response.on('error', () => undefined)
-    answer(response, request.url ?? '')
+    answer(response, request.url ?? '', request.headers['if-none-match'])
   }).listen(0, '127.0.0.1')
   await once(server, 'listening')
   onTestFinished(() => {
@@ -52,10 +52,10 @@ export const GOOD = `${line('A')}\n${line('B')}\n`
 export async function makeCopy() {
   const mahi = new Installation()
   let answer: Answer = (response) => sendSnapshot(response, GOOD)
-  const url = await serveHostile((response, path) => answer(response, path))
+  const url = await serveHostile((...given) => answer(...given))
   const folder = join(mahi.folder, 'copy')
-  const mirror = (full = false) =>
-    mirrorOccupations({ url, folder, full, source: createSource(url, undefined) })
+  const { occupations } = createClient({ baseUrl: url, cachedPages: 0 })
+  const mirror = () => mirrorOccupations({ url, folder, occupations })
   await mirror()
   const become = (other: Answer) => {
     answer = other

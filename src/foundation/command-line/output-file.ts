@@ -50,7 +50,7 @@ function placeOf(path: string): string {
 }
 
 /** Writes a file, and waits until its content survives a power failure. */
-export async function fillAndSync<T>(
+async function fillAndSync<T>(
   path: string,
   fill: (append: (content: string | Uint8Array) => Promise<void>) => Promise<T>,
 ): Promise<T> {
@@ -68,7 +68,7 @@ export async function fillAndSync<T>(
 }
 
 /** A rename only survives a power failure once the folder is on the disk. */
-export async function syncFolder(path: string): Promise<void> {
+async function syncFolder(path: string): Promise<void> {
   // Windows cannot open a folder, and does not need to.
   if (process.platform === 'win32') return
   const folder = await open(path)

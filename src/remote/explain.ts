@@ -36,7 +36,7 @@ export function addExplanationCommands(submissions: Command, apiKey: string | un
   const withScope =
     (scope: Scope) =>
     <T>({ url, eid }: Flags, work: Work<T>) => {
-      const { submissions: client } = openClient(url, eid, apiKey, scope)
+      const { submissions: client } = openClient(url, { eid, apiKey, scope })
       return askService(url, () => work(client))
     }
   const read = withScope('validation-results:read')

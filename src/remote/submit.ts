@@ -1,0 +1,305 @@
+import { createReadStream } from 'node:fs'
+import { Readable } from 'node:stream'
+import type { Command } from 'commander'
+import type { Client } from '../../client/src/index.ts'
+import type { SubmissionFile, ValidationRun } from '../../client/src/types.ts'
+import { type CheckedInput, describeSpare } from '../engines/checking/index.ts'
+import { action, jsonOption, report } from '../foundation/command-line/command.ts'
+import { say, writeOut } from '../foundation/command-line/terminal.ts'
+import { UserError } from '../foundation/faults/user-error.ts'
+import { dropEnd } from '../foundation/text/drop-end.ts'
+import { count, formatNumber } from '../foundation/text/format-number.ts'
+import { askService, openClient } from './service.ts'
+import {
+  compareSent,
+  describeNextSteps,
+  describeNotChecked,
+  describeRun,
+  type Ended,
+  fetchCommand,
+  hasAllSent,
+  type Place,
+  type SentFiles,
+  tabulateFindings,
+} from './submit-report.ts'
+
+interface SubmitFlags {
+  url: string
+  eid: string
+  return: string
+  definition: string
+  file?: string[]
+  wait?: true
+  json?: true
+}
+
+/** How far `submit` has come. It changes while the command runs. */
+interface Sending {
+  stage: 'creating' | 'sending' | 'requesting' | 'waiting' | 'ended'
+  /** The names of the files that have arrived. */
+  readonly received: string[]
+  /** The submission, once it is known. */
+  token?: string
+  /** The page of the submission in the console, if the service has the console; never rejects. */
+  page?: Promise<string | undefined>
+}
+
+/** Adds `submit`, which uploads files to a service. */
+export function addSubmitCommand(program: Command, apiKey: string | undefined): void {
+  program
+    .command('submit')
+    .description('upload files to a service for validation; the key comes from MAHI_API_KEY')
+    .argument('[paths...]', 'a folder with the files, files, a ZIP archive or a workbook')
+    .requiredOption('--url <url>', 'the URL of the service, such as https://careers.example')
+    .requiredOption('--eid <eid>', 'the identifier of the organisation')
+    .requiredOption('--return <id>', 'the return, such as 202512')
+    .option('--definition <definition>', 'the definition that assigns the files by their names', 'sdr')
+    .option('--file <name=file...>', 'which file is which, such as enrolments=SDR_2025.csv')
+    .option('--wait', 'wait for the validation, show what to fix, and exit 1 if there are errors')
+    .addOption(jsonOption)
+    .action(
+      action(async (paths: string[], flags: SubmitFlags) => {
+        if (paths.length === 0 && flags.file === undefined)
+          throw new UserError('Name a folder with the files to submit, or the files.')
+        const { Containers, findDefinition, loadDefinition } = await import('../engines/checking/index.ts')
+        const definition = loadDefinition(findDefinition(flags.definition))
+        const containers = new Containers()
+        try {
+          const opened = await containers.openArchives(paths)
+          const { files, unread, spare, notes } = await containers.select(opened, definition, flags.file)
+          for (const note of notes) say(`Note: ${note}`)
+          for (const { name, resource } of unread)
+            say(
+              `${name} was not sent: ${resource === undefined ? `it is not a file of ${definition.name}` : `rename it to ${resource}.csv`}.`,
+            )
+          for (const each of spare) say(describeSpare(each))
+          const { url, eid } = flags
+          const { submissions } = openClient(url, { eid, apiKey, scope: 'submissions:write' })
+          const sending: Sending = { stage: 'creating', received: [] }
+          await askService(url, () => submitFiles(submissions, files, definition.name, flags, sending), {
+            onAway: () => adviseResumption(sending, flags),
+          })
+        } finally {
+          await containers.remove()
+        }
+      }),
+    )
+}
+
+async function submitFiles(
+  submissions: Client['submissions'],
+  files: readonly CheckedInput[],
+  definition: string,
+  flags: SubmitFlags,
+  sending: Sending,
+): Promise<void> {
+  const { submissionToken: token } = await submissions.create({ returnId: flags.return, definition })
+  sending.token = token
+  sending.stage = 'sending'
+  const sent = await sendFiles(submissions, token, files, flags, sending)
+  sending.stage = 'requesting'
+  const requested = await submissions.validate(token)
+  sending.stage = 'waiting'
+  const place = { url: flags.url, eid: flags.eid, token }
+  // Asked now, because the service may be away when the page is needed.
+  const page = findConsolePage(place)
+  sending.page = page
+  if (flags.wait === true) {
+    const ended = await waitForSent(submissions, place, requested, sent, flags, sending)
+    await reportRun(submissions, place, ended, sent, await page, flags)
+  } else {
+    await reportRequest(place, requested, sent, await page, flags)
+  }
+}
+
+async function sendFiles(
+  submissions: Client['submissions'],
+  token: string,
+  files: readonly CheckedInput[],
+  flags: SubmitFlags,
+  { received }: Sending,
+): Promise<SentFiles> {
+  const sent = new Map<string, SubmissionFile>()
+  for (const file of files) {
+    if (!('path' in file)) continue
+    const { path, name, resource } = file
+    const content = Readable.toWeb(createReadStream(path)) as ReadableStream<Uint8Array>
+    const stored = await submissions.putFile(token, resource, content, {
+      format: /\.(?:ndjson|jsonl)(?:\.gz)?$/i.test(name) ? 'ndjson' : 'csv',
+      gzip: /\.gz$/i.test(name),
+    })
+    received.push(name)
+    sent.set(resource, stored)
+    if (flags.json) continue
+    say(`${name}: ${count(stored.records ?? 0, 'record')}.`)
+    for (const note of stored.notes ?? []) say(`Note: ${name}: ${note}`)
+  }
+  return sent
+}
+
+/**
+ * Waits for the run, and for another one if the files have changed since it was requested: while a run is queued or in
+ * progress, a request for another one returns it, although it reads the files of its own request.
+ */
+async function waitForSent(
+  submissions: Client['submissions'],
+  { token }: Place,
+  requested: ValidationRun & { runId: number },
+  sent: SentFiles,
+  flags: SubmitFlags,
+  sending: Sending,
+): Promise<Ended> {
+  const options = { onProgress: flags.json === true ? undefined : followRun() }
+  for (let { runId } = requested; ; ) {
+    const run = await submissions.waitForRun(token, runId, options)
+    const submission = await submissions.get(token)
+    if (!isOutdated({ run, submission }, sent)) {
+      sending.stage = 'ended'
+      return { run, submission }
+    }
+    if (flags.json !== true)
+      say(`The files have changed since run ${run.runId} was requested. They are validated again.`)
+    sending.stage = 'requesting'
+    runId = (await submissions.validate(token)).runId
+    sending.stage = 'waiting'
+  }
+}
+
+/** Whether another run must read what was sent. */
+function isOutdated({ run, submission }: Ended, sent: SentFiles): boolean {
+  const isOpen = ['Pending', 'Validating', 'Validated'].includes(submission.submissionStatus ?? '')
+  const { late } = compareSent(run, sent)
+  return run.status === 'Processed' && isOpen && late.length > 0 && hasAllSent(submission, sent)
+}
+
+async function reportRequest(
+  place: Place,
+  run: ValidationRun,
+  sent: SentFiles,
+  page: string | undefined,
+  flags: SubmitFlags,
+): Promise<void> {
+  const { token } = place
+  const { runId, status } = run
+  const { notChecked } = compareSent(run, sent)
+  const text = [
+    `Run ${runId} of submission ${token} is ${status}.`,
+    ...describeNotChecked(run, sent),
+    notChecked.length === 0
+      ? `When it has ended, see the result with: ${fetchCommand(place)}`
+      : 'Run the same command again with --wait, which has a run read the files that it sends.',
+    ...(page === undefined ? [] : [`Console: ${page}`]),
+  ]
+  const summary = { submissionToken: token, runId, status, notChecked, console: page }
+  await report(flags, summary, text.join('\n'))
+}
+
+async function reportRun(
+  submissions: Client['submissions'],
+  place: Place,
+  ended: Ended,
+  sent: SentFiles,
+  page: string | undefined,
+  flags: SubmitFlags,
+): Promise<void> {
+  const { run } = ended
+  if (run.status !== 'Processed')
+    throw new UserError(`the validation ended as ${run.status}: ${run.reason ?? 'no reason was given'}`)
+  const summary = await submissions.summary(place.token)
+  const { causes } = await submissions.causes(place.token)
+  const { files, isOwn, lines } = describeRun(ended, sent, summary)
+  if ((run.errorCount ?? 0) > 0 || !isOwn) process.exitCode = 1
+  if (flags.json === true) {
+    const found = { ...summary, runId: run.runId, causes, ...files, console: page }
+    await writeOut(`${JSON.stringify(found)}\n`)
+    return
+  }
+  for (const line of tabulateFindings(summary, causes)) await writeOut(`${line}\n`)
+  for (const line of lines) say(line)
+  const counts = `${count(run.errorCount ?? 0, 'error')} and ${count(run.warningCount ?? 0, 'warning')}`
+  say(`Submission ${place.token}, run ${run.runId}: ${counts}.`)
+  if (page !== undefined) say(`Console: ${page}`)
+  // Who has not sent what was checked is not led to submit it.
+  const next = isOwn
+    ? await describeNextSteps(submissions, place, ended, summary)
+    : [
+        'Agree with the others who send files of this return, then run the same command again to send all of yours.',
+      ]
+  for (const line of next) say(line)
+}
+
+/**
+ * Says how far a run is, from the states that are seen of it: one line for each stage, and one for each file that has
+ * been read.
+ */
+function followRun(): (run: ValidationRun) => void {
+  const said = new Set<string>()
+  const once = (key: string, line: string) => {
+    if (said.has(key)) return
+    said.add(key)
+    say(line)
+  }
+  return ({ status, progress }) => {
+    if (status === 'Queued') once('queued', 'The run is waiting for its turn.')
+    if (status !== 'InProgress' || progress === undefined) return
+    const { stage, files = [] } = progress
+    const tellStage = () => stage !== undefined && once(`stage:${stage}`, `${stage}.`)
+    const read = files.filter(({ done = 0, total = 0 }) => done >= total)
+    // The stage after the last file comes after it.
+    if (read.length < files.length) tellStage()
+    for (const { file = '', total = 0 } of read)
+      once(`file:${file}`, `${file}: ${formatNumber(total)} records read.`)
+    tellStage()
+  }
+}
+
+/** Says how to continue after the service has stopped responding; `undefined` if nothing has arrived. */
+async function adviseResumption(
+  { stage, received, token = '', page }: Sending,
+  place: Omit<Place, 'token'>,
+): Promise<string | undefined> {
+  if (stage === 'creating') return undefined
+  if (stage === 'sending') {
+    const names = received.length === 0 ? '' : `Received before that: ${received.join(', ')}. `
+    return `${names}Run the same command again when the service runs`
+  }
+  if (stage === 'requesting')
+    return 'All files were received, but perhaps not the request to check them. Run the same command again when the service runs'
+  const state =
+    stage === 'waiting'
+      ? 'All files were received, and the check continues when the service runs again'
+      : 'The check has ended'
+  const shown = await page
+  const console = shown === undefined ? '' : `, or open ${shown}`
+  return `${state}. Then see the result with: ${fetchCommand({ ...place, token })}${console}`
+}
+
+/** How long the start page may take: the result of the command does not depend on it. */
+const START_PAGE_MS = 5_000
+
+/** The most characters of a start page that are read. */
+const START_PAGE_LENGTH = 16_384
+
+/** The page of a submission in the console, if the start page of the service says that it has one. */
+async function findConsolePage({ url, token, eid }: Place): Promise<string | undefined> {
+  const base = dropEnd(url, (character) => character === '/')
+  try {
+    const { body } = await fetch(`${base}/`, {
+      headers: { accept: 'application/json' },
+      redirect: 'error',
+      signal: AbortSignal.timeout(START_PAGE_MS),
+    })
+    let text = ''
+    for await (const chunk of body?.pipeThrough(new TextDecoderStream()) ?? []) {
+      text += chunk
+      // A longer text is not the page that is looked for, and does not parse.
+      if (text.length > START_PAGE_LENGTH) break
+    }
+    const { home } = JSON.parse(text) as { home?: unknown }
+    return home === '/console'
+      ? `${base}/console/submissions/${encodeURIComponent(token)}?eid=${encodeURIComponent(eid)}`
+      : undefined
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,144 @@
+import type { Command } from 'commander'
+import { COMMAND } from '../api/access/actor.ts'
+import { action, jsonOption, report, type WithDatabase } from '../foundation/command-line/command.ts'
+import { say, writeOut } from '../foundation/command-line/terminal.ts'
+import type { Database } from '../foundation/database/database.ts'
+import type { Sealer } from '../foundation/database/seal.ts'
+import { count, formatNumber } from '../foundation/text/format-number.ts'
+import { formatTimestamp } from '../foundation/text/timestamp.ts'
+import { cancelSubmission } from './retention/ending.ts'
+import type { RecordErasure } from './retention/erasures.ts'
+import { enqueuePurge } from './retention/purge.ts'
+import { findByToken, listAll, readState, type SubmissionState } from './submission.ts'
+
+/** Adds the commands for submissions that access the database directly, and returns their group. */
+export function addSubmissionCommands(
+  program: Command,
+  withDatabase: WithDatabase,
+  openSealer: (database: Database) => Promise<Sealer>,
+  recordErasure: () => RecordErasure,
+): Command {
+  const submissions = program
+    .command('submissions')
+    .description('list, show, delete, purge, reencrypt, explain and submit submissions')
+
+  submissions
+    .command('list')
+    .description('list submissions, newest first, without their data')
+    .option('--eid <eid>', 'only those of one organisation')
+    .addOption(jsonOption)
+    .action(
+      action(async ({ eid, json }: { eid?: string; json?: true }) => {
+        const rows = await withDatabase(async (database) => {
+          const described: ReturnType<typeof describe>[] = []
+          for (const row of await listAll(database, eid))
+            described.push(describe(await readState(database, row)))
+          return described
+        })
+        if (json) return writeOut(`${JSON.stringify({ submissions: rows })}\n`)
+        for (const { submissionToken, eid: of, returnId, submissionStatus, dateCreated } of rows) {
+          const columns = [submissionToken, of, returnId, submissionStatus, dateCreated]
+          await writeOut(`${columns.join('  ')}\n`)
+        }
+        if (rows.length === 0) say('There are no submissions.')
+      }),
+    )
+
+  submissions
+    .command('show')
+    .description('show the state of a submission, its files and its last run, without their data')
+    .argument('<token>', 'the token of the submission')
+    .addOption(jsonOption)
+    .action(
+      action(async (token: string) => {
+        const found = await withDatabase(async (database) => {
+          return await readState(database, await findByToken(database, token))
+        })
+        const { files, lastRun } = found
+        const shown = {
+          ...describe(found),
+          files: files.map(({ resource, records, bytes, sha256, received }) => ({
+            file: resource,
+            records,
+            bytes,
+            sha256,
+            received: formatTimestamp(received),
+          })),
+          ...(lastRun !== undefined && {
+            validationRun: {
+              runId: lastRun.number,
+              status: lastRun.status,
+              errorCount: lastRun.errors,
+              warningCount: lastRun.warnings,
+              reason: lastRun.reason,
+            },
+          }),
+        }
+        await writeOut(`${JSON.stringify(shown, null, 2)}\n`)
+      }),
+    )
+
+  submissions
+    .command('delete')
+    .description('cancel a submission; its data is unreadable at once, and a worker deletes it')
+    .argument('<token>', 'the token of the submission')
+    .addOption(jsonOption)
+    .action(
+      action(async (token: string, flags: { json?: true }) => {
+        const { eid } = await withDatabase(async (database) => {
+          const submission = await findByToken(database, token)
+          return await cancelSubmission(database, { ...submission, actor: COMMAND }, recordErasure())
+        })
+        const summary = { submissionToken: token, eid, submissionStatus: 'Cancelled' }
+        await report(flags, summary, 'The submission is cancelled. A worker deletes its data.')
+      }),
+    )
+
+  submissions
+    .command('purge')
+    .description('delete the data of cancelled submissions now, without a worker')
+    .addOption(jsonOption)
+    .action(
+      action(async (flags: { json?: true }) => {
+        const purged = await withDatabase(async (database) => {
+          const { purgeNow } = await import('./retention/purge.ts')
+          for (const { token, eid, ended, purged } of await listAll(database))
+            if (ended === 'Cancelled' && purged === null) await enqueuePurge(database, eid, token)
+          return await purgeNow(database)
+        })
+        await report(
+          flags,
+          { purged },
+          `${count(purged, 'job')} done. The data of cancelled submissions is deleted.`,
+        )
+      }),
+    )
+
+  submissions
+    .command('reencrypt')
+    .description('encrypt files and findings with the first of ENCRYPTION_KEYS, while the service runs')
+    .addOption(jsonOption)
+    .action(
+      action(async (flags: { json?: true }) => {
+        const { reencrypt } = await import('./encryption/reencrypt.ts')
+        const summary = await withDatabase(async (database) =>
+          reencrypt(database, await openSealer(database)),
+        )
+        const { key, files, runs, left } = summary
+        const done = `Encrypted ${count(files, 'file')} and ${count(runs, 'run')} again. The key "${key}" encrypts `
+        const rest = `all but ${formatNumber(left)} files or runs, which were being written. Run the command again.`
+        await report(flags, summary, done + (left === 0 ? 'everything.' : rest))
+      }),
+    )
+  return submissions
+}
+
+function describe({ token, eid, returnId, status, created, published }: SubmissionState) {
+  return {
+    submissionToken: token,
+    eid,
+    returnId,
+    submissionStatus: status,
+    dateCreated: formatTimestamp(created ?? published),
+  }
+}
