@@ -27,7 +27,7 @@ const POLICY = [
 
 /** Swagger UI's colours have too little contrast in places (WCAG 2.2, 1.4.3). */
 const STYLE = `html { color-scheme: light dark }
-.swagger-ui .info .title small { background: #4a5160 }
+.swagger-ui :is(.info .title small, .download-contents) { background: #4a5160 }
 .swagger-ui .info .title small.version-stamp { background: #3b6500 }
 html:not(.dark-mode) .swagger-ui :is(a, .info a, .renderedMarkdown a) { color: #0b57a4 }
 html:not(.dark-mode) .swagger-ui .parameter__in { color: #555 }

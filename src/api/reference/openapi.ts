@@ -11,7 +11,7 @@ Every field of every response is optional: a field without a value is absent.
 
 ## Getting a key
 
-The operator of this service creates API keys with \`mahi keys create --client NAME\`, which prints the key once. Send it in the \`X-API-Key\` header or as \`Authorization: Bearer\`. On the reference page at [/docs](/docs), paste it into the field for the key.
+The operator of this service creates API keys with \`mahi keys create --client NAME\`, which prints the key once. Send it in the \`X-API-Key\` header or as \`Authorization: Bearer\`. On the reference page at [/docs](/docs), enter it under Authorize.
 
 ## Errors
 
