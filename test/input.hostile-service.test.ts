@@ -1,4 +1,6 @@
 import { expect, test } from 'vitest'
+import { createClient } from '../client/src/index.ts'
+import { mirrorOccupations } from '../src/remote/mirror.ts'
 import { Installation } from './support/command.ts'
 import { GOOD, makeCopy, sendSnapshot, serveHostile } from './support/hostile-service.ts'
 
@@ -72,6 +74,18 @@ test('a copy or a state that was damaged is noticed, and fetched again', async (
     expect(copy()).toBe(GOOD)
   }
   expect(await mirror()).toMatchObject({ changed: false, total: 2 })
+})
+
+test('the ETag of one service is not sent to another', async () => {
+  const { folder, copy } = await makeCopy()
+  const other = '{"occupationCode":"OTHER"}\n'
+  // Whose first snapshot has the same ETag.
+  const url = await serveHostile((response, _, etag) =>
+    etag === undefined ? sendSnapshot(response, other) : response.writeHead(304).end(),
+  )
+  const { occupations } = createClient({ baseUrl: url, cachedPages: 0 })
+  expect(await mirrorOccupations({ url, folder, occupations })).toMatchObject({ changed: true, total: 1 })
+  expect(copy()).toBe(other)
 })
 
 test('a 304 that nobody asked for ends a mirror', async () => {

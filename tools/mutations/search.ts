@@ -93,7 +93,7 @@ export default [
     file: 'src/remote/mirror.ts',
     text: 'state?.url === url && ',
     replacement: '',
-    test: COPY,
+    test: 'test/input.hostile-service.test.ts',
   },
   // The client
   {
