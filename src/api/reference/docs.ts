@@ -39,6 +39,10 @@ html:not(.dark-mode) .swagger-ui .parameter__in { color: #555 }
 html:not(.dark-mode) .swagger-ui .btn.authorize { color: #0b6b3f; border-color: #0b6b3f }
 html:not(.dark-mode) .swagger-ui .btn.cancel { color: #b3261e; border-color: #b3261e }
 html.dark-mode .swagger-ui .header-col { color: #e4e6e6 }
+@media (max-width: 40rem) {
+  .swagger-ui table :is(thead, tbody, tr, th, td) { display: block; min-width: 0; overflow-wrap: anywhere }
+  .swagger-ui :is(input, select, textarea, pre) { box-sizing: border-box; min-width: 0 !important; max-width: 100% !important }
+}
 `
 
 /** Shows the document. The labels and roles are those that axe finds missing in Swagger UI. */
@@ -54,18 +58,22 @@ function complete() {
   root.querySelector('.information-container')?.setAttribute('role', 'banner')
   for (const each of root.querySelectorAll('select, input, textarea')) {
     if (each.labels?.length > 0 || each.ariaLabel) continue
-    each.ariaLabel = each.closest('[data-param-name]')?.dataset.paramName ?? 'Example'
+    const name = each.closest('[data-param-name]')?.dataset.paramName
+    each.ariaLabel = name ?? (each.localName === 'textarea' ? 'Request body' : 'Example')
   }
   for (const each of root.querySelectorAll('pre')) each.tabIndex = 0
 }
 new MutationObserver(complete).observe(root, { childList: true, subtree: true })
 
+/** The document with what the demo fills in, and without patterns, for which Swagger UI invents random texts. */
+function prepare(name, node) {
+  if (name === 'pattern' && typeof node === 'string') return undefined
+  const example = node?.in === undefined ? undefined : demo?.parameters[node.name]
+  return example === undefined ? node : { ...node, example }
+}
+
 async function show() {
-  const { servers, ...spec } = JSON.parse(await (await fetch('/openapi.json')).text(), (_, node) =>
-    node?.in !== undefined && demo?.parameters[node.name] !== undefined
-      ? { ...node, example: demo.parameters[node.name] }
-      : node,
-  )
+  const { servers, ...spec } = JSON.parse(await (await fetch('/openapi.json')).text(), prepare)
   const reference = SwaggerUIBundle({
     spec,
     domNode: root,
