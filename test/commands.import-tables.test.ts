@@ -135,7 +135,7 @@ describe('a spreadsheet', () => {
   const header = ['occupationCode', 'titleEnglish', 'renumeration.payLowerBound', 'lastUpdatedDate']
   const run = async (sheets: Parameters<typeof makeXlsx>[0], merged: string[] = [], ...more: string[]) => {
     const mahi = new Installation()
-    const file = mahi.write('jobs.xlsx', makeXlsx(sheets, merged))
+    const file = mahi.write('jobs.xlsx', makeXlsx(sheets, { merged }))
     const outcome = await mahi.run([...IMPORT, ...more, file])
     return { mahi, ...outcome, lines: outcome.stderr.trimEnd().split('\n') }
   }

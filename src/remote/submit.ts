@@ -68,6 +68,7 @@ export function addSubmitCommand(program: Command, apiKey: string | undefined): 
           const opened = await containers.openArchives(paths)
           const { files, unread, spare, notes } = await containers.select(opened, definition, flags.file)
           for (const note of notes) say(`Note: ${note}`)
+          for (const { name, faults = [] } of files) for (const fault of faults) say(`${name}: ${fault}`)
           for (const { name, resource } of unread)
             say(
               `${name} was not sent: ${resource === undefined ? `it is not a file of ${definition.name}` : `rename it to ${resource}.csv`}.`,

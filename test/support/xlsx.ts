@@ -1,4 +1,5 @@
 import { crc32 } from 'node:zlib'
+import { pack } from './pack.ts'
 
 /** A cell: text, a number, a date by its serial number, a number with a format, or raw XML. */
 export type XlsxCell =
@@ -9,10 +10,13 @@ export type XlsxCell =
   | { readonly xml: string }
   | undefined
 
-/** A spreadsheet in the XLSX format, as programs write it: sheets by name, each a list of rows. */
+/** A spreadsheet in the XLSX format, as programs write it: sheets by name, each a list of rows, and elements before them. */
 export function makeXlsx(
   sheets: Readonly<Record<string, readonly (readonly XlsxCell[])[]>>,
-  merged: readonly string[] = [],
+  {
+    merged = [],
+    properties = '',
+  }: { readonly merged?: readonly string[]; readonly properties?: string } = {},
 ): Buffer {
   const names = Object.keys(sheets)
   const cells = Object.values(sheets).flat(2)
@@ -26,7 +30,7 @@ export function makeXlsx(
   const files: Record<string, string> = {
     '[Content_Types].xml': `<Types xmlns="${packages}/content-types"><Default Extension="rels" ContentType="application/vnd.openxmlformats-package.relationships+xml"/><Default Extension="xml" ContentType="application/xml"/><Override PartName="/xl/workbook.xml" ContentType="${type}.sheet.main+xml"/><Override PartName="/xl/styles.xml" ContentType="${type}.styles+xml"/>${names.map((_, index) => `<Override PartName="/xl/worksheets/sheet${index + 1}.xml" ContentType="${type}.worksheet+xml"/>`).join('')}</Types>`,
     '_rels/.rels': `<Relationships xmlns="${packages}/relationships"><Relationship Id="rId1" Type="${office}/officeDocument" Target="xl/workbook.xml"/></Relationships>`,
-    'xl/workbook.xml': `<workbook xmlns="${main}" xmlns:r="${office}"><sheets>${names.map((name, index) => `<sheet name="${name}" sheetId="${index + 1}" r:id="rId${index + 1}"/>`).join('')}</sheets></workbook>`,
+    'xl/workbook.xml': `<workbook xmlns="${main}" xmlns:r="${office}">${properties}<sheets>${names.map((name, index) => `<sheet name="${name}" sheetId="${index + 1}" r:id="rId${index + 1}"/>`).join('')}</sheets></workbook>`,
     'xl/_rels/workbook.xml.rels': `<Relationships xmlns="${packages}/relationships">${names.map((_, index) => `<Relationship Id="rId${index + 1}" Type="${office}/worksheet" Target="worksheets/sheet${index + 1}.xml"/>`).join('')}<Relationship Id="rId${names.length + 1}" Type="${office}/styles" Target="styles.xml"/></Relationships>`,
     'xl/styles.xml': `<styleSheet xmlns="${main}"><numFmts count="${formats.length}">${formats.map((format, index) => `<numFmt numFmtId="${200 + index}" formatCode="${escapeXml(format).replaceAll('"', '&quot;')}"/>`).join('')}</numFmts><fonts count="1"><font/></fonts><fills count="1"><fill/></fills><borders count="1"><border/></borders><cellStyleXfs count="1"><xf/></cellStyleXfs><cellXfs count="${2 + formats.length}"><xf numFmtId="0"/><xf numFmtId="14" applyNumberFormat="1"/>${formats.map((_, index) => `<xf numFmtId="${200 + index}" applyNumberFormat="1"/>`).join('')}</cellXfs></styleSheet>`,
   }
@@ -42,7 +46,8 @@ export function makeXlsx(
   return zip(files)
 }
 
-const letter = (column: number) => String.fromCharCode(65 + column)
+const letter = (column: number): string =>
+  (column < 26 ? '' : letter(Math.floor(column / 26) - 1)) + String.fromCharCode(65 + (column % 26))
 const escapeXml = (text: string) => text.replaceAll('&', '&amp;').replaceAll('<', '&lt;')
 
 function writeCell(cell: XlsxCell, place: string, formats: readonly string[]): string {
@@ -55,6 +60,20 @@ function writeCell(cell: XlsxCell, place: string, formats: readonly string[]): s
   return 'date' in cell
     ? `<c r="${place}" s="1"><v>${cell.date}</v></c>`
     : cell.xml.replace('<c', `<c r="${place}"`)
+}
+
+/** A spreadsheet with these files as its sheets, compressed, as small as one can be. */
+export async function packSheets(sheets: readonly (string | Uint8Array)[]): Promise<Buffer> {
+  const named = sheets.map((_, at) => `<sheet name="S${at}" xmlns:r="r" r:id="r${at}"/>`)
+  const parts = sheets.map((_, at) => `<Relationship Id="r${at}" Type="t/worksheet" Target="${at}.xml"/>`)
+  const packed = await pack({
+    '_rels/.rels':
+      '<Relationships><Relationship Id="a" Type="t/officeDocument" Target="xl/workbook.xml"/></Relationships>',
+    'xl/workbook.xml': `<workbook><sheets>${named.join('')}</sheets></workbook>`,
+    'xl/_rels/workbook.xml.rels': `<Relationships>${parts.join('')}</Relationships>`,
+    ...Object.fromEntries(sheets.map((sheet, at) => [`xl/${at}.xml`, sheet])),
+  })
+  return Buffer.from(packed)
 }
 
 /** A ZIP file whose entries are stored as they are. */

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { Installation } from '../support/command.ts'
 import { pack } from '../support/pack.ts'
-import { makeXlsx } from '../support/xlsx.ts'
+import { makeXlsx, packSheets } from '../support/xlsx.ts'
 
 const SAMPLES = join(import.meta.dirname, '../../samples/sdr')
 const read = (folder: string, name: string) => readFileSync(join(SAMPLES, folder, name))
@@ -64,8 +64,9 @@ test('a marked workbook can be corrected and checked again', async () => {
 
 test('a workbook with too many cells is refused in a sentence', async () => {
   const mahi = new Installation()
-  const cells = '<c r="A1"><v>1</v></c>'.repeat(5_100_000)
-  writeFileSync(join(mahi.folder, 'return.xlsx'), await pack({ 'xl/worksheets/sheet1.xml': cells }))
+  const row = `<row>${'<c><v>1</v></c>'.repeat(10_200)}</row>`
+  const sheet = `<worksheet><sheetData>${row.repeat(500)}</sheetData></worksheet>`
+  writeFileSync(join(mahi.folder, 'return.xlsx'), await packSheets([sheet]))
   const { code, stderr } = await mahi.run(['check', 'return.xlsx'])
   expect([code, stderr]).toEqual([2, expect.stringMatching(/has more than 5000000 cells/)])
 })

@@ -167,8 +167,8 @@ export default [
   {
     fault: 'spreadsheets: cells beyond the named columns are skipped',
     file: `${records}/read-xlsx.ts`,
-    text: "if (cells.slice(names.length).some((cell) => cell !== '')) {",
-    replacement: 'if (cells.length > 1_000_000) {',
+    text: "if (row.slice(names.length).some((cell) => toText(cell).trim() !== ''))",
+    replacement: 'if (row.length > 1_000_000)',
     test: 'test/input.spreadsheets.test.ts',
   },
   {
@@ -180,10 +180,24 @@ export default [
   },
   {
     fault: 'spreadsheets: codes lose the zeros that their format shows',
-    file: `${records}/read-xlsx.ts`,
-    text: 'return showCells(data, readShownNumbers(bytes, sheet))',
-    replacement: 'return showCells(data, new Map())',
+    file: `${records}/xlsx-values.ts`,
+    text: "if (format.kind === 'code') return { kind: 'code', stored, shown }",
+    replacement: "if (format.kind === 'code') return readNumber(stored)",
     test: 'test/input.spreadsheets.test.ts',
+  },
+  {
+    fault: 'spreadsheets: date-times are cut to a second, not rounded',
+    file: `${records}/xlsx-values.ts`,
+    text: 'const ticks = Math.round(serial * perDay)',
+    replacement: 'const ticks = Math.floor(serial * perDay)',
+    test: 'test/checks.workbooks.test.ts',
+  },
+  {
+    fault: 'spreadsheets: a formula without a stored result is an empty cell',
+    file: `${records}/xlsx-values.ts`,
+    text: "return formula === undefined ? '' :",
+    replacement: "return formula !== '' ? '' :",
+    test: 'test/checks.workbooks.test.ts',
   },
   // JSON Schema.
   {

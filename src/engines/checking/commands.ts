@@ -180,14 +180,7 @@ async function readRequest(
   const definition = await readDefinition(flags, paths)
   const { findCode } = await import('./explain-check.ts')
   const only = (flags.only ?? []).map((code) => findCode(definition, code).check.code)
-  // Copies of sheets are files, whose names are those of files.
-  const isCopied = flags.fix !== undefined || flags.mark !== undefined
-  const { files, complete, unread, spare, notes } = await containers.select(
-    paths,
-    definition,
-    flags.file,
-    isCopied,
-  )
+  const { files, complete, unread, spare, notes } = await containers.select(paths, definition, flags.file)
   for (const note of [...definition.notes, ...notes]) say(`Note: ${note}`)
   return { definition, files, complete, unread, spare, returnId: flags.return, asOf: flags.asOf, only }
 }

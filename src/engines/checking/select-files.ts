@@ -19,9 +19,16 @@ export interface Origin {
   readonly opened: ReadonlySet<string>
   /** The file of a name in an archive or of a sheet, such as `return.xlsx/Course register`. */
   readonly locate: (name: string) => string | undefined
+  /** What is known to be wrong with a file, after its name. */
+  readonly faultOf: (path: string) => string | undefined
 }
 
-const AS_IS: Origin = { nameOf: () => undefined, opened: new Set(), locate: () => undefined }
+const AS_IS: Origin = {
+  nameOf: () => undefined,
+  opened: new Set(),
+  locate: () => undefined,
+  faultOf: () => undefined,
+}
 
 const ENDING = /\.(?:csv|tsv|txt|ndjson|jsonl)(?:\.gz)?$|\.(?:xlsx|xls|ods|zip)$/i
 
@@ -33,7 +40,7 @@ export interface SelectedFiles {
   readonly unread: readonly UnreadFile[]
   /** Files that were recognised, but another one is surer to be meant. */
   readonly spare: readonly SpareFile[]
-  /** The files that were recognised although they have another name, as full sentences. */
+  /** The files that were recognised although they have another name, and those that cannot be read, as full sentences. */
   readonly notes: readonly string[]
 }
 
@@ -48,7 +55,7 @@ export function selectFiles(
   paths: readonly string[],
   definition: Definition,
   named: readonly string[] = [],
-  { nameOf, opened, locate }: Origin = AS_IS,
+  { nameOf, opened, locate, faultOf }: Origin = AS_IS,
 ): SelectedFiles {
   const faults: Fault[] = []
   const show = (path: string) => nameOf(path) ?? path
@@ -146,13 +153,25 @@ export function selectFiles(
     resource: resource.name,
     path,
     name,
-    // A person who names a file with --file has decided about the others.
-    faults: lost
-      .filter((each) => each.resource === resource && match !== 'option')
-      .map((each) => describeLost(each.name, name)),
+    faults: [
+      ...describeFault(faultOf(path)),
+      // A person who names a file with --file has decided about the others.
+      ...lost
+        .filter((each) => each.resource === resource && match !== 'option')
+        .map((each) => describeLost(each.name, name)),
+    ],
   }))
-  const notRead = guesses.map(({ name, resource }) => ({ name, resource: resource?.name }))
+  const notRead: UnreadFile[] = []
+  for (const { name, path, resource } of guesses) {
+    const [fault] = describeFault(faultOf(path))
+    if (fault !== undefined) notes.push(`${name} was not read. ${fault}`)
+    if (fault === undefined || resource !== undefined) notRead.push({ name, resource: resource?.name })
+  }
   return { files, complete, unread: notRead, spare, notes }
+}
+
+function describeFault(fault: string | undefined): string[] {
+  return fault === undefined ? [] : [`The file ${fault}.`]
 }
 
 function describeLost(name: string, read: string): string {

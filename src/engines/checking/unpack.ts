@@ -15,8 +15,7 @@ import { Readable, Transform, type TransformCallback } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { explainReadError } from '../../foundation/faults/read-error.ts'
 import { type Fault, fail, UserError } from '../../foundation/faults/user-error.ts'
-import { renderRecord, type TextSheet } from '../records/index.ts'
-import { hasDirectory } from './container/zip-directory.ts'
+import { hasDirectory, renderRecord, type TextSheet } from '../records/index.ts'
 import type { Definition } from './definition/definition.ts'
 import { MARK_PREFIX } from './engine/columns.ts'
 import { isFile, isJunk } from './is-file.ts'
@@ -48,6 +47,8 @@ export class Containers {
   #count = 0
   /** The name of what was unpacked, by its folder. */
   readonly #names = new Map<string, Container>()
+  /** What is wrong with workbooks that cannot be read, and with sheets, by their files. */
+  readonly #faults = new Map<string, string>()
   /** Workbooks that need not be read again. */
   readonly opened = new Set<string>()
 
@@ -118,9 +119,10 @@ export class Containers {
   /**
    * Writes the sheets of the workbooks among the paths, or in their folders, as CSV files. A folder with a file for
    * each sheet takes the place of a workbook; a file does if the workbook has the name of a file of the definition.
+   * One in a folder that cannot be read stays where it is, with its fault.
    *
    * @param isFileName whether a name without its extension is that of a file of the definition
-   * @throws {UserError} if a workbook is too large or damaged
+   * @throws {UserError} if a given workbook is too large or damaged
    */
   async openWorkbooks(paths: readonly string[], isFileName: (name: string) => boolean): Promise<string[]> {
     const opened: string[] = []
@@ -129,19 +131,28 @@ export class Containers {
       else if (statSync(path).isDirectory()) {
         opened.push(path)
         const inside = readdirSync(path).filter((name) => WORKBOOK.test(name) && !isJunk(name))
-        for (const name of inside.sort()) opened.push(await this.#openWorkbook(join(path, name), isFileName))
+        for (const name of inside.sort())
+          opened.push(...(await this.#tryWorkbook(join(path, name), isFileName)))
       } else opened.push(WORKBOOK.test(path) ? await this.#openWorkbook(path, isFileName) : path)
     }
     return opened
+  }
+
+  async #tryWorkbook(path: string, isFileName: (name: string) => boolean): Promise<string[]> {
+    try {
+      return [await this.#openWorkbook(path, isFileName)]
+    } catch (error) {
+      if (!(error instanceof UserError)) throw error
+      const [fault] = error.faults
+      this.#faults.set(resolve(path), fault?.message ?? error.message)
+      return []
+    }
   }
 
   async #openWorkbook(path: string, isFileName: (name: string) => boolean): Promise<string> {
     const unpacked = this.nameOf(path)
     const name = unpacked ?? basename(path)
     const shown = unpacked ?? path
-    const folder = this.#nextFolder()
-    this.opened.add(resolve(path))
-    this.#names.set(folder, { path: this.originOf(path) ?? path, name, isWorkbook: true })
     // Imported on demand: few inputs are workbooks.
     const { readWorkbook } = await import('../records/index.ts')
     const read = await readWorkbook(path).catch((error: unknown) => {
@@ -154,14 +165,29 @@ export class Containers {
     const isMarked = filled.some(isMarkedSheet)
     const sheets = filled.filter(({ name }) => !isMarked || !SUMMARY.test(name))
     if (sheets.length === 0) fail({ file: shown, message: 'has no sheet with data' })
+    const folder = this.#nextFolder()
+    this.opened.add(resolve(path))
+    this.#names.set(folder, { path: this.originOf(path) ?? path, name, isWorkbook: true })
     const stem = basename(path).replace(WORKBOOK, '')
     const [first, ...others] = sheets
     // One workbook for each file: then its own name counts, and its sheet may be called Sheet1.
     if (first !== undefined && others.length === 0 && isFileName(stem) && !isFileName(first.name))
-      return await writeSheet(first, join(folder, `${stem}.csv`))
+      return await this.#writeSheet(first, join(folder, `${stem}.csv`))
     const taken = new Set<string>()
-    for (const sheet of sheets) await writeSheet(sheet, join(folder, nameFile(sheet.name, taken)))
+    for (const sheet of sheets) await this.#writeSheet(sheet, join(folder, nameFile(sheet.name, taken)))
     return folder
+  }
+
+  /** Writes a sheet as CSV in which each row is a line, so that findings name the row. */
+  async #writeSheet(sheet: TextSheet, path: string): Promise<string> {
+    await pipeline(Readable.from(renderRows(sheet)), createWriteStream(path, { mode: 0o600 }))
+    if (sheet.fault !== undefined) this.#faults.set(path, sheet.fault)
+    return path
+  }
+
+  /** What is wrong with a workbook or a sheet, after its name. */
+  faultOf(path: string): string | undefined {
+    return this.#faults.get(resolve(path))
   }
 
   /** The name of what was unpacked: its archive or workbook, and its path or sheet there. */
@@ -211,20 +237,19 @@ export class Containers {
    *
    * @param paths from `openArchives`
    * @param named what each file is that has a name of its own: `enrolments=NAME.csv`
-   * @param isCopied whether copies of sheets are meant, whose names are those of files
    * @throws {UserError}
    */
   async select(
     paths: readonly string[],
     definition: Definition,
     named: readonly string[] = [],
-    isCopied = false,
   ): Promise<SelectedFiles> {
     const opened = await this.openWorkbooks(paths, (name) => isFileName(name, definition))
     return selectFiles(opened, definition, named, {
-      nameOf: (path) => (isCopied ? undefined : this.nameOf(path)),
+      nameOf: (path) => this.nameOf(path),
       opened: this.opened,
       locate: (name) => this.locate(name),
+      faultOf: (path) => this.faultOf(path),
     })
   }
 
@@ -308,12 +333,6 @@ function nameFile(sheet: string, taken: Set<string>): string {
   for (let number = 2; taken.has(name.toLowerCase()); number++) name = `${plain} ${number}.csv`
   taken.add(name.toLowerCase())
   return name
-}
-
-/** Writes a sheet as CSV in which each row is a line, so that findings name the row. */
-async function writeSheet(sheet: TextSheet, path: string): Promise<string> {
-  await pipeline(Readable.from(renderRows(sheet)), createWriteStream(path, { mode: 0o600 }))
-  return path
 }
 
 function* renderRows(sheet: TextSheet): Generator<string> {

@@ -9,6 +9,7 @@ import type { ListSeparator, Mapping, Target } from './mapping.ts'
 import { describeDoubt } from './no-record.ts'
 import { readRange } from './pay-range.ts'
 import type { Locate, SourceRecord } from './source-record.ts'
+import type { Cell } from './xlsx-values.ts'
 
 export interface TableOptions {
   /** The possible columns. */
@@ -24,7 +25,7 @@ export interface TableOptions {
 }
 
 /** A number of a spreadsheet whose cell shows other digits: 110 with the format `0000` shows `0110`. */
-export interface ShownNumber {
+interface ShownNumber {
   readonly stored: string
   readonly shown: string
 }
@@ -39,9 +40,6 @@ export interface HeaderColumn {
   readonly name: string
   readonly target: Target | undefined
 }
-
-/** A cell of a table; a date if the spreadsheet stores it as one. */
-export type Cell = string | Date | ShownNumber
 
 /**
  * Finds the target of each column of a table.
@@ -124,8 +122,8 @@ export function* readRow(
     if (target === undefined || cell === undefined || cell === '') continue
     try {
       const text = readText(cell, target)
-      if (typeof cell === 'object' && 'shown' in cell && text === cell.shown)
-        onShown?.({ ...cell, cell: nameCell(index, place.line) })
+      if (typeof cell === 'object' && cell.kind === 'code' && text === cell.shown)
+        onShown?.({ stored: cell.stored, shown: cell.shown, cell: nameCell(index, place.line) })
       for (const [path, field] of readCell(text, target, value)) {
         if (typeof field === 'number' && !isExact(text, field)) inexact = true
         put(value, path, field)
@@ -266,7 +264,7 @@ function describeColumn(
 }
 
 /** The name of a cell in a spreadsheet, such as `F17`. */
-function nameCell(index: number, line: number): string {
+export function nameCell(index: number, line: number): string {
   let letters = ''
   for (let rest = index; rest >= 0; rest = Math.floor(rest / 26) - 1) {
     letters = String.fromCharCode(65 + (rest % 26)) + letters
@@ -274,15 +272,22 @@ function nameCell(index: number, line: number): string {
   return `${letters}${line}`
 }
 
-/** @throws {Error} for a date instead of text, which a spreadsheet has probably converted from a code */
+/**
+ * @throws {Error} for a formula without a result, and for a date instead of text, which a spreadsheet has probably
+ * converted from a code
+ */
 function readText(cell: Cell, { path, read, list }: Target): string {
   if (typeof cell === 'string') return cell
+  const { kind, stored, shown } = cell
+  if (kind === 'formula')
+    throw new Error(
+      'has a formula without a stored result: open the workbook in a spreadsheet program, which recalculates it, and save it',
+    )
   // The format of a number belongs to a text such as a code; an amount is the number itself.
-  if ('shown' in cell) return read === String || list ? cell.shown : cell.stored
-  const date = cell.toISOString()
-  if (path.at(-1) === 'lastUpdatedDate') return date
+  if (kind !== 'moment') return read === String || list ? shown : stored
+  if (path.at(-1) === 'lastUpdatedDate') return `${stored}Z`
   throw new Error(
-    `is the date ${date.slice(0, 10)} in the spreadsheet: format the column as text and enter the value again`,
+    `is the date ${shown} in the spreadsheet: format the column as text and enter the value again`,
   )
 }
 

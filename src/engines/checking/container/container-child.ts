@@ -2,10 +2,10 @@
 import { readdirSync, renameSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fail } from '../../../foundation/faults/user-error.ts'
+import { isWorkbook } from '../../records/index.ts'
 import { serveOrder } from '../process/serve-order.ts'
 import { Containers } from '../unpack.ts'
 import type { ContainerOrder, OpenedContainer } from './container-messages.ts'
-import { isWorkbook } from './zip-directory.ts'
 
 serveOrder(open)
 
@@ -26,6 +26,10 @@ async function open({ path, definition, only, unpackedBytes }: ContainerOrder): 
       file: other.name,
       message: `is the file ${other.resource}, not ${only}: send an archive or a workbook of several files as a whole`,
     })
+  for (const { name, path } of files.flatMap((file) => ('path' in file ? [file] : []))) {
+    const message = containers.faultOf(path)
+    if (message !== undefined) fail({ file: name, message })
+  }
   return {
     files: definition.resources.flatMap(({ name: resource }) =>
       files.flatMap((file) =>

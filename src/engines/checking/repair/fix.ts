@@ -10,7 +10,7 @@ import { CR_NOTE } from '../engine/prepare-file.ts'
 import { resolveParameters } from '../parameters.ts'
 import { type ChangeGroup, ChangeList, type LeftRows } from './change-list.ts'
 import { CHANGES } from './changes-name.ts'
-import { type AppendBytes, nameUniquely, OutputFolder } from './output-folder.ts'
+import { type AppendBytes, nameOutside, nameUniquely, OutputFolder } from './output-folder.ts'
 import { type FilePlan, planRepairs } from './repair-plan.ts'
 import { isWhole, openReader, readSeparated, type SeparatedFile } from './separated-file.ts'
 import { Passage, prepareSources, type SourceFile } from './source-file.ts'
@@ -36,14 +36,14 @@ export function chooseFixFolder(
   const given = files.map(({ name }) => name)
   const copies = nameUniquely([...given, CHANGES], nameFixed).values()
   // A file in gzip that cannot be repaired keeps its name.
-  const names = new Set([...copies, ...given])
+  const names = new Set([...copies, ...given.map(nameOutside)])
   const inputs = files.flatMap((file) => ('path' in file ? [file.path] : []))
   return new OutputFolder(path, [...names], { option: '--fix', inputs, overwrite })
 }
 
 /** Separated text is unpacked; other files are copied as they are. */
 function nameFixed(name: string): string {
-  return name.replace(/(?<=\.(?:csv|tsv|txt))\.gz$/i, '')
+  return nameOutside(name).replace(/(?<=\.(?:csv|tsv|txt))\.gz$/i, '')
 }
 
 /**
@@ -70,7 +70,7 @@ export async function fixFiles(
       const fixed = new Map<string, string>()
       for (const source of sources) {
         const plan = plans.get(source)
-        const name = plan === undefined ? source.name : nameFixed(source.name)
+        const name = plan === undefined ? nameOutside(source.name) : nameFixed(source.name)
         await folder.write(name, (add) => writeFixed(source, plan, changes, add, signal))
         copies.push(name)
         fixed.set(source.resource.name, name)

@@ -5,7 +5,7 @@ import type { CheckedInput } from '../check-files.ts'
 import type { Definition } from '../definition/definition.ts'
 import type { CheckSummary, Finding } from '../engine/summary.ts'
 import { writeMarkedCsv } from './mark-csv.ts'
-import { nameUniquely, OutputFolder } from './output-folder.ts'
+import { nameOutside, nameUniquely, OutputFolder } from './output-folder.ts'
 import { RowFindings } from './row-findings.ts'
 import { openSource, prepareSources } from './source-file.ts'
 
@@ -91,6 +91,6 @@ export async function markFiles(
 
 /** The name of the copy of a file: without `.gz`, and `.csv` unless it is another form of separated text. */
 function nameCopy(name: string): string {
-  const plain = name.replace(/\.gz$/i, '')
+  const plain = nameOutside(name).replace(/\.gz$/i, '')
   return /\.(?:csv|tsv|txt)$/i.test(plain) ? plain : `${plain.replace(/\.\w+$/, '')}.csv`
 }

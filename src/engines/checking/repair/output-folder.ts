@@ -53,6 +53,12 @@ export class OutputFolder {
   }
 }
 
+/** The name of a file without its archive or workbook: its sheets become files of their own. */
+export function nameOutside(name: string): string {
+  const inner = name.replace(/^.*\.(?:zip|xls[xm])\//is, '')
+  return /\.xls[xm]\/[^/]*$/i.test(name) ? `${inner}.csv` : inner
+}
+
 /**
  * The names of the copies of some files.
  *

@@ -1,0 +1,107 @@
+import { closeSync, fstatSync, openSync, readSync } from 'node:fs'
+import { inflateRawSync } from 'node:zlib'
+
+const DIRECTORY_END = Buffer.from('PK\u0005\u0006', 'latin1')
+const ENTRY = 0x02014b50
+const DEFLATED = 8
+/** The end record of a ZIP archive with the longest comment. */
+const MOST_END = 22 + 65_535
+/** The directory of a workbook is a fraction of it. */
+const MOST_DIRECTORY = 2 ** 20
+/** The part that each Office document has. */
+const CONTENT_TYPES = '[Content_Types].xml'
+/** A size that is in the extra field of ZIP64 instead, which some programs write for small files too. */
+const ELSEWHERE = 0xffffffff
+const ZIP64 = 1
+
+/** A file in a ZIP archive, as the directory of the archive states. */
+export interface ZipEntry {
+  readonly name: string
+  readonly isDeflated: boolean
+  readonly packedBytes: number
+  /** The offset of its own header. */
+  readonly at: number
+}
+
+/** Reads bytes of an archive, or fewer at its end. */
+type ReadAt = (from: number, bytes: number) => Buffer
+
+/** Whether a ZIP archive is a workbook, which its directory says: an archive can also contain a workbook. */
+export function isWorkbook(path: string): boolean {
+  return withFile(path, (size, read) => readDirectory(size, read).some(({ name }) => name === CONTENT_TYPES))
+}
+
+/** Whether a file ends like a ZIP archive, with its directory: one that was cut off does not. */
+export function hasDirectory(path: string): boolean {
+  return withFile(path, (size, read) => findEnd(size, read) !== undefined)
+}
+
+/** The files of an archive in memory; none if its directory is missing. */
+export function listEntries(bytes: Buffer): ZipEntry[] {
+  return readDirectory(bytes.length, (from, length) => bytes.subarray(from, from + length))
+}
+
+/**
+ * Unpacks a file of an archive in memory.
+ *
+ * @throws {RangeError} with the code `ERR_BUFFER_TOO_LARGE` if it has more bytes than `most`
+ * @throws {Error} if it is damaged
+ */
+export function unpackEntry(bytes: Buffer, { at, packedBytes, isDeflated }: ZipEntry, most: number): Buffer {
+  // The lengths of the name and the extra field can differ from those in the directory.
+  const start = at + 30 + bytes.readUInt16LE(at + 26) + bytes.readUInt16LE(at + 28)
+  const packed = bytes.subarray(start, start + packedBytes)
+  return isDeflated ? inflateRawSync(packed, { maxOutputLength: Math.max(most, 1) }) : packed
+}
+
+function withFile<T>(path: string, use: (size: number, read: ReadAt) => T): T {
+  const file = openSync(path, 'r')
+  try {
+    return use(fstatSync(file).size, (from, bytes) => {
+      const buffer = Buffer.alloc(bytes)
+      return buffer.subarray(0, readSync(file, buffer, 0, bytes, from))
+    })
+  } finally {
+    closeSync(file)
+  }
+}
+
+/** Finds the record at the end of an archive's directory (APPNOTE.TXT, section 4.3.16). */
+function findEnd(size: number, read: ReadAt): Buffer | undefined {
+  const rest = read(Math.max(0, size - MOST_END), Math.min(size, MOST_END))
+  const at = rest.lastIndexOf(DIRECTORY_END)
+  return at < 0 || at + 22 > rest.length ? undefined : rest.subarray(at)
+}
+
+function readDirectory(size: number, read: ReadAt): ZipEntry[] {
+  const end = findEnd(size, read)
+  if (end === undefined) return []
+  const directory = read(end.readUInt32LE(16), Math.min(end.readUInt32LE(12), MOST_DIRECTORY))
+  const entries: ZipEntry[] = []
+  for (let at = 0; at + 46 <= directory.length && directory.readUInt32LE(at) === ENTRY; ) {
+    const afterName = at + 46 + directory.readUInt16LE(at + 28)
+    const afterExtra = afterName + directory.readUInt16LE(at + 30)
+    const stated = [24, 20, 42].map((offset) => directory.readUInt32LE(at + offset))
+    const [, packedBytes = 0, own = 0] = readSizes(stated, directory.subarray(afterName, afterExtra))
+    entries.push({
+      name: directory.toString('utf8', at + 46, afterName),
+      isDeflated: directory.readUInt16LE(at + 10) === DEFLATED,
+      packedBytes,
+      at: own,
+    })
+    at = afterExtra + directory.readUInt16LE(at + 32)
+  }
+  return entries
+}
+
+/** The unpacked size, the packed size and the offset of a file, of which ZIP64 has those that are stated as elsewhere. */
+function readSizes(stated: readonly number[], extra: Buffer): number[] {
+  let at = 0
+  while (at + 4 <= extra.length && extra.readUInt16LE(at) !== ZIP64) at += 4 + extra.readUInt16LE(at + 2)
+  at += 4
+  return stated.map((size) => {
+    if (size !== ELSEWHERE || at + 8 > extra.length) return size
+    at += 8
+    return Number(extra.readBigUInt64LE(at - 8))
+  })
+}

@@ -1,0 +1,310 @@
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { Workbook } from '@cj-tech-master/excelts'
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { readWorkbook, renderRecord } from '../src/engines/records/index.ts'
+import { Installation } from './support/command.ts'
+import { define } from './support/definition.ts'
+import { cases } from './support/properties.ts'
+import { temporaryFolder, writeFiles } from './support/temporary.ts'
+import { makeXlsx, type XlsxCell } from './support/xlsx.ts'
+
+/** The texts of a sheet's first column. */
+async function readColumn(cells: readonly XlsxCell[], properties = ''): Promise<string[]> {
+  const path = join(temporaryFolder(), 't.xlsx')
+  writeFileSync(path, makeXlsx({ t: cells.map((cell) => [cell]) }, { properties }))
+  const [sheet] = await readWorkbook(path)
+  return [...(sheet?.rows() ?? [])].map(([text = '']) => text)
+}
+
+describe('the value of a cell', () => {
+  test.each<[string, XlsxCell, string]>([
+    ['a whole number with a fraction of zeros', { xml: '<c><v>3.0</v></c>' }, '3'],
+    ['a number with zeros at its end', { xml: '<c><v>3.10</v></c>' }, '3.1'],
+    ['a number with an exponent', { xml: '<c><v>1.5E-3</v></c>' }, '0.0015'],
+    ['a small number', { xml: '<c><v>1.2e-9</v></c>' }, '0.0000000012'],
+    ['a large number', { xml: '<c><v>1E+23</v></c>' }, '100000000000000000000000'],
+    ['a number of more than 15 digits', { xml: '<c><v>0.30000000000000004</v></c>' }, '0.3'],
+    ['a negative zero', { xml: '<c><v>-0</v></c>' }, '0'],
+    ['a truth value', { xml: '<c t="b"><v>1</v></c>' }, 'TRUE'],
+    ['an untrue one', { xml: '<c t="b"><v>0</v></c>' }, 'FALSE'],
+    ['an error', { xml: '<c t="e"><v>#N/A</v></c>' }, '#N/A'],
+    ['the result of a formula', { xml: '<c t="str"><f>A1&amp;"x"</f><v>ax</v></c>' }, 'ax'],
+    ['a day in ISO 8601', { xml: '<c t="d" s="1"><v>2025-02-17T00:00:00Z</v></c>' }, '2025-02-17'],
+    ['spaces', ' a\u00a0', ' a\u00a0'],
+    ['only spaces', '  ', '  '],
+    [
+      'a character beyond the BMP',
+      { xml: '<c t="inlineStr"><is><t>&#x1F600;&#134071;</t></is></c>' },
+      '😀𠮷',
+    ],
+    ['formatted text', { xml: '<c t="inlineStr"><is><r><t>a </t></r><r><t>b</t></r></is></c>' }, 'a b'],
+    [
+      'text with a reading',
+      { xml: '<c t="inlineStr"><is><t>東京</t><rPh><t>とうきょう</t></rPh></is></c>' },
+      '東京',
+    ],
+    [
+      'an escaped character',
+      { xml: '<c t="inlineStr"><is><t>a_x000D_b_x005F_x0041_</t></is></c>' },
+      'a\rb_x0041_',
+    ],
+    ['text that looks like a number', { xml: '<c t="str"><v> 3.0</v></c>' }, ' 3.0'],
+  ])('of %s', async (_, cell, text) => {
+    expect(await readColumn(['head', cell])).toEqual(['head', text])
+  })
+
+  test('is that of its own row and column where the references are left out', async () => {
+    const path = join(temporaryFolder(), 't.xlsx')
+    const book = makeXlsx({ t: [['a', 'b'], [], ['c', { number: 5, format: '0' }]] })
+    const bare = book
+      .toString('latin1')
+      .replaceAll(/ r="[A-Z]\d"/g, (reference) => ' '.repeat(reference.length))
+    writeFileSync(path, Buffer.from(bare, 'latin1'))
+    const [sheet] = await readWorkbook(path)
+    expect([...(sheet?.rows() ?? [])]).toEqual([['a', 'b'], [], ['c', '5']])
+  })
+
+  test('of a formula with an empty result is empty', async () => {
+    expect(await readColumn([{ xml: '<c t="str"><f>""</f><v></v></c>' }, 'x'])).toEqual(['', 'x'])
+  })
+
+  test('counts days from 1904 where the workbook says so', async () => {
+    expect(await readColumn([{ date: 1 }], '<workbookPr date1904="1"/>')).toEqual(['1904-01-02'])
+  })
+})
+
+/** The serial number of 2025-02-17 09:05:07.25. */
+const MOMENT = 45_705 + (9 * 3600 + 5 * 60 + 7.25) / 86_400
+
+test.each<[string, number, string]>([
+  // Numbers keep their value, whatever surrounds them or is rounded.
+  ['General', 1234.5, '1234.5'],
+  ['0', 1234.5, '1234.5'],
+  ['0.00', 7, '7'],
+  ['#,##0', 1234567, '1234567'],
+  ['#,##0.00', 1234.5, '1234.5'],
+  ['#,##0;-#,##0', -5, '-5'],
+  ['#,##0_);(#,##0)', -5, '-5'],
+  ['#,##0_);[Red](#,##0)', 5, '5'],
+  ['0%', 0.15, '0.15'],
+  ['0.00%', 0.155, '0.155'],
+  ['0.00E+00', 1234, '1234'],
+  ['##0.0E+0', 1234, '1234'],
+  ['# ?/?', 0.5, '0.5'],
+  ['"$"#,##0.00', 100, '100'],
+  ['"$"0', 100, '100'],
+  ['[$€-407] #,##0.00', 100, '100'],
+  ['_-"$"* #,##0.00_-;-"$"* #,##0.00_-;_-"$"* "-"??_-;_-@_-', 100, '100'],
+  ['0 "days"', 12, '12'],
+  ['0"%"', 15, '15'],
+  ['"FY "0', 2025, '2025'],
+  ['# ##0', 1234, '1234'],
+  ['+0;-0', 7, '7'],
+  ['@', 42, '42'],
+  // Codes have the digits that their cells show.
+  ['0000', 3, '0003'],
+  ['00000-0000', 12345678, '01234-5678'],
+  ['000-00-0000', 12345678, '012-34-5678'],
+  ['###-####', 5551234, '555-1234'],
+  ['"A"000', 7, 'A007'],
+  ['"20"00', 25, '2025'],
+  // Dates and times show their parts.
+  ['m/d/yyyy', MOMENT, '2025-02-17'],
+  ['dd/mm/yyyy', MOMENT, '2025-02-17'],
+  ['yyyy-mm-dd', 45_705, '2025-02-17'],
+  ['d-mmm-yy', 45_705, '2025-02-17'],
+  ['[$-409]mmmm d, yyyy;@', 45_705, '2025-02-17'],
+  ['m/d/yy h:mm', MOMENT, '2025-02-17T09:05:07'],
+  ['yyyy-mm-dd hh:mm:ss', 45_705, '2025-02-17T00:00:00'],
+  ['yyyy-mm-ddThh:mm:ss.000', MOMENT, '2025-02-17T09:05:07.250'],
+  ['h:mm AM/PM', MOMENT, '09:05:07'],
+  ['h:mm:ss', 0.5, '12:00:00'],
+  ['mm:ss', 0.5 / 24, '00:30:00'],
+  ['[h]:mm:ss', 25.5 / 24, '25:30:00'],
+  ['[h]:mm', 2, '48:00:00'],
+  ['[mm]:ss', 1.5 / 24, '01:30:00'],
+  ['yyyy-mm-dd', 1, '1900-01-01'],
+  ['yyyy-mm-dd', 59, '1900-02-28'],
+  ['yyyy-mm-dd', 60, '1900-02-29'],
+  ['yyyy-mm-dd', 61, '1900-03-01'],
+  ['yyyy-mm-dd', -1, '-1'],
+])('the format %s shows %d as %s', async (format, number, text) => {
+  expect(await readColumn([{ number, format }])).toEqual([text])
+})
+
+test('every minute of a day is read to the second', async () => {
+  const minutes = Array.from({ length: 1440 }, (_, minute) => minute)
+  const cells = minutes.map((minute) => ({ number: 45_705 + minute / 1440, format: 'yyyy-mm-dd hh:mm:ss' }))
+  const two = (value: number) => String(value).padStart(2, '0')
+  expect(await readColumn(cells)).toEqual(
+    minutes.map((minute) => `2025-02-17T${two(Math.floor(minute / 60))}:${two(minute % 60)}:00`),
+  )
+})
+
+test('a table has the same findings and the same corrections as CSV and as XLSX', async () => {
+  const definition = {
+    table: {
+      fields: [
+        { name: 'code', constraints: { required: true } },
+        { name: 'amount', type: 'number', constraints: { minimum: 0 } },
+        { name: 'day', type: 'date' },
+        { name: 'flag', type: 'boolean' },
+        { name: 'note', constraints: { maxLength: 4, enum: ['yes', 'no', 'T1'] } },
+      ],
+      primaryKey: 'code',
+    },
+  }
+  // No line ends, because a finding in CSV names the line and not the row.
+  const text = fc.oneof(
+    fc.constantFrom(
+      'yes',
+      'Yes ',
+      ' no',
+      'T1',
+      '007',
+      '1,5',
+      '17/02/2025',
+      '=1+1',
+      '#N/A',
+      '  ',
+      'a"b',
+      '😀',
+      '\u00a0x',
+    ),
+    fc.string({ unit: 'grapheme', maxLength: 6 }).filter((each) => !/[\p{Cc}\p{Cs}\ufeff]/u.test(each)),
+  )
+  const cell = fc.oneof(
+    text,
+    fc.integer({ min: -50, max: 20_000 }),
+    fc.integer({ min: -500, max: 500 }).map((value) => value / 8),
+    fc.boolean(),
+    fc.date({ min: new Date('1950-01-01'), max: new Date('2050-01-01'), noInvalidDate: true }).map((date) => {
+      return new Date(date.toISOString().slice(0, 10))
+    }),
+    fc.constant(null),
+  )
+  const row = fc.tuple(text, cell, cell, cell, cell)
+  await fc.assert(
+    fc.asyncProperty(fc.array(row, { minLength: 10, maxLength: 60 }), async (rows) => {
+      const table = [
+        ['code', 'amount', 'day', 'flag', 'note'],
+        ...rows.map((cells, at) => [`C${at}`, ...cells.slice(1)]),
+      ]
+      const book = new Workbook()
+      const sheet = book.addWorksheet('table')
+      for (const cells of table) {
+        const added = sheet.addRow(cells)
+        for (const [at, value] of cells.entries())
+          if (value instanceof Date) added.getCell(at + 1).numFmt = 'yyyy-mm-dd'
+      }
+      const shown = (value: unknown) => {
+        if (value instanceof Date) return value.toISOString().slice(0, 10)
+        if (typeof value === 'boolean') return String(value).toUpperCase()
+        return value === null ? '' : String(value)
+      }
+      const csv = table.map((cells) => renderRecord(cells.map(shown)))
+      const definitionFolder = define(definition)
+      const asCsv = writeFiles({ 'table.csv': `${csv.join('\n')}\n` })
+      const asXlsx = writeFiles({ 'table.xlsx': new Uint8Array(await book.xlsx.writeBuffer()) })
+      const [one, other] = await Promise.all(
+        [asCsv, asXlsx].map((folder) => runBoth(folder, definitionFolder)),
+      )
+      expect(other?.findings).toEqual(one?.findings)
+      expect(other?.fixed).toEqual(one?.fixed)
+    }),
+    cases(6),
+  )
+})
+
+/** The findings before and after corrections, and the corrected file, of the table. */
+async function runBoth(folder: string, definition: string) {
+  const mahi = new Installation()
+  const run = async (...options: string[]) =>
+    (await mahi.run(['check', folder, '--definition', definition, '--format', 'ndjson', ...options])).stdout
+  const findings = await run()
+  const left = await run('--fix', 'fixed')
+  const plain = (text: string) => text.replaceAll('table.xlsx/table', 'table.csv')
+  return {
+    findings: [findings, left].map(plain),
+    fixed: readFileSync(join(mahi.folder, 'fixed/table.csv'), 'utf8'),
+  }
+}
+
+const NUMBERS = { table: { fields: [{ name: 'code' }, { name: 'n', type: 'integer' }] } }
+
+test('a formula without a stored value is a fault of the file, and no empty cell', async () => {
+  const folder = writeFiles({
+    'table.xlsx': makeXlsx({
+      table: [
+        ['code', 'n'],
+        ['a', { xml: '<c><f>1+1</f></c>' }],
+        ['b', { xml: '<c><f>1+2</f><v></v></c>' }],
+        ['c', { xml: '<c><f>1+3</f><v>4</v></c>' }],
+      ],
+    }),
+  })
+  const run = ['check', folder, '--definition', define(NUMBERS), '--format', 'ndjson']
+  const { stdout } = await new Installation().run(run)
+  expect(stdout).toContain(
+    'The file has a formula without a stored result in B2 and 1 other cell: open the workbook in a spreadsheet program, which recalculates it, and save it.',
+  )
+  expect(stdout).toContain('n is \\"=1+1\\"')
+  expect(stdout).not.toContain('table.xlsx/table","line":4')
+})
+
+describe('a workbook in a folder that cannot be read', () => {
+  const password = Buffer.concat([
+    Buffer.from('d0cf11e0a1b11ae1', 'hex'),
+    Buffer.alloc(512),
+    Buffer.from('EncryptedPackage', 'utf16le'),
+  ])
+  const others: readonly [string, Uint8Array, RegExp][] = [
+    ['protected', password, /protected with a password/],
+    ['damaged', Buffer.from('PK\u0003\u0004 and no more'), /is damaged/],
+    [
+      'too large',
+      Buffer.concat([Buffer.from('PK\u0003\u0004'), Buffer.alloc(21 * 2 ** 20)]),
+      /at most 20971520/,
+    ],
+    ['empty', makeXlsx({ Sheet1: [] }), /no sheet with data/],
+  ]
+
+  test.each(others)('is a line if it is %s and no file of the definition', async (_, book, reason) => {
+    const folder = writeFiles({ 'table.csv': 'code,n\na,q\n', 'notes.xlsx': book })
+    const run = ['check', folder, '--definition', define(NUMBERS), '--format', 'ndjson']
+    const { code, stdout, stderr } = await new Installation().run(run)
+    expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringMatching(reason) })
+    expect(stderr).toContain('Note: notes.xlsx was not read. The file ')
+    expect(stdout.trim().split('\n')).toEqual([expect.stringContaining('"file":"table.csv"')])
+  })
+
+  test.each(others)('is a finding if it is %s and one of the definition', async (_, book, reason) => {
+    const folder = writeFiles({ 'table.xlsx': book, 'other.csv': 'code,n\na,q\n' })
+    const definition = define({ ...NUMBERS, other: NUMBERS.table })
+    const run = ['check', folder, '--definition', definition, '--format', 'ndjson']
+    const { code, stdout } = await new Installation().run(run)
+    expect({ code, stdout }).toEqual({ code: 1, stdout: expect.stringMatching(reason) })
+    expect(stdout).toContain('"file":"other.csv"')
+  })
+})
+
+test('findings name the sheet also when the files are marked, and the copies are CSV', async () => {
+  const mahi = new Installation()
+  mahi.write(
+    'in/table.xlsx',
+    makeXlsx({
+      table: [
+        ['code', 'n'],
+        ['a', 'b'],
+      ],
+    }),
+  )
+  const run = ['check', 'in', '--definition', define(NUMBERS), '--format', 'ndjson']
+  const plain = await mahi.run(run)
+  const marked = await mahi.run([...run, '--mark', 'marked'])
+  expect(plain.stdout).toContain('"file":"table.xlsx/table"')
+  expect(marked.stdout).toBe(plain.stdout)
+  expect(readFileSync(join(mahi.folder, 'marked/table.csv'), 'utf8')).toContain('TAB-02-type')
+})
