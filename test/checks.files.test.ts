@@ -1,5 +1,6 @@
 import { cpSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { gzipSync } from 'node:zlib'
 import { describe, expect, test } from 'vitest'
 import { findDescriptor, loadDefinition } from '../src/engines/checking/definition/load.ts'
 import type { InputFile } from '../src/engines/checking/engine/run.ts'
@@ -8,9 +9,10 @@ import { selectFiles } from '../src/engines/checking/select-files.ts'
 import { Containers } from '../src/engines/checking/unpack.ts'
 import { checkInputs, places } from './support/checking.ts'
 import { Installation } from './support/command.ts'
-import { LIBRARY, writeDefinition } from './support/definition.ts'
+import { define, LIBRARY, writeDefinition } from './support/definition.ts'
 import { pack } from './support/pack.ts'
 import { temporaryFolder, writeFiles } from './support/temporary.ts'
+import { makeXlsx } from './support/xlsx.ts'
 
 const MEMBERS = 'memberId,born,kind\nM1,,01\nM2,,02\n'
 const FAULTY = 'memberId,born,kind\nM1,x,01\n'
@@ -173,6 +175,30 @@ test('names of files and columns may have another case and other separators, whi
   // A name that two columns resemble is not guessed.
   const two = writeFiles({ 'members.csv': 'member_id,Member Id,born,kind\nM1,M1,,01\n' })
   expect((await checkPaths([join(two, 'members.csv')])).found).toContain('MEM-00-header members.csv:1')
+})
+
+test.each([
+  ['things.xlsx', makeXlsx({ things: [['value'], ['y']] }), 'things.xlsx/things'],
+  ['things.ods', 'PK', 'things.ods'],
+  ['things.csv.gz', gzipSync('value\ny\n'), 'things.csv.gz'],
+])('the file that the definition names is read, and %s beside it is listed', async (name, content, shown) => {
+  const fields = [{ name: 'value', type: 'integer' }]
+  for (const path of ['things.csv', 'data/things.csv']) {
+    const definition = define({ things: { fields, resource: { path } } })
+    const beside = path.replace('things.csv', name)
+    const folder = writeFiles({ [path]: 'value\nx\n', [beside]: content })
+    const mahi = new Installation()
+    const run = ['check', folder, '--definition', definition, '--format', 'ndjson']
+    const { code, stdout, stderr } = await mahi.run(run)
+    expect({ code, found: stdout.match(/"file":"[^"]*","line":2/g) }).toEqual({
+      code: 1,
+      found: [`"file":"${path}","line":2`],
+    })
+    expect(stdout.trim().split('\n')).toHaveLength(1)
+    expect(stderr).toContain(
+      `${path === 'things.csv' ? shown : beside} was not read: ${path} was read in its place.`,
+    )
+  }
 })
 
 test('--file says which file is which, also by its name in the folder that is checked', async () => {

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
@@ -9,6 +10,9 @@ import { writeFiles } from './support/temporary.ts'
 /** A definition of one file of the given fields; `more` are properties of its resource. */
 const defineThings = (fields: readonly object[], { schema = {}, ...more }: Record<string, unknown> = {}) =>
   define({ things: { fields, ...(schema as object), resource: more } })
+
+/** A dialect that is rewritten before it is read. */
+const SPACED = { skipInitialSpace: true }
 
 describe('dialects', () => {
   const fields = [{ name: 'id', type: 'integer' }, { name: 'name' }]
@@ -27,6 +31,30 @@ describe('dialects', () => {
       ['4 THI-01-type'],
     ],
     ['spaces after separators', { skipInitialSpace: true }, 'id, name\n1, "a,b"\nx, c\n', ['3 THI-01-type']],
+    ['LF for CRLF', { lineTerminator: '\r\n' }, 'id,name\n1,a\nx,b\n', ['3 THI-01-type']],
+    ['CR for LF', { lineTerminator: '\n' }, 'id,name\r1,a\rx,b\r', ['3 THI-01-type']],
+    ['CRLF for CR', { lineTerminator: '\r' }, 'id,name\r\n1,a\r\nx,b\r\n', ['3 THI-01-type']],
+    ['LF for its own', { lineTerminator: ';' }, 'id,name\n1,a\nx,b\n', ['3 THI-01-type']],
+    [
+      'LF for CRLF in a dialect',
+      { lineTerminator: '\r\n', ...SPACED },
+      'id, name\n1, a\nx, b\n',
+      ['3 THI-01-type'],
+    ],
+    [
+      'CR for LF in a dialect',
+      { lineTerminator: '\n', ...SPACED },
+      'id, name\r1, a\rx, b\r',
+      ['3 THI-01-type'],
+    ],
+    [
+      'CR with LF in values',
+      { lineTerminator: '\r', ...SPACED },
+      'id, name\r1, "a\nb"\rx, b\r',
+      ['4 THI-01-type'],
+    ],
+    ['quotes that are text', { quoteChar: '' }, 'id,name\n1,"a\nx,b"\n', ['3 THI-01-type']],
+    ['no quotes', { quoteChar: null, delimiter: '\t' }, 'id\tname\n1\ta "b\nx\t"\n', ['3 THI-01-type']],
     ['a text for no value', { nullSequence: 'NULL' }, 'id,name\nNULL,a\nNA,b\n', ['3 THI-01-type']],
   ])('%s', async (_name, dialect, text, expected) => {
     for (const chunk of [7, 1 << 16]) {
@@ -76,6 +104,55 @@ describe('files', () => {
   })
 })
 
+/** A package as it is published: things.csv has a wrong value in line 3. */
+interface Published {
+  readonly descriptor: { readonly resources: object[] }
+  readonly resource: object
+  readonly schema: object
+  readonly field: { readonly constraints: object }
+}
+
+const THINGS = 'value\n1\nx\n'
+const MD5 = createHash('md5').update(THINGS).digest('hex')
+
+/** Every property that only describes, with a value that no standard foresees. */
+const DESCRIBED = Object.fromEntries(
+  [
+    ...['path', 'url', 'title', 'description', 'homepage', 'image', 'version', 'keywords', 'contributors'],
+    ...['sources', 'source', 'license', 'author', 'authors', 'publisher', 'language', 'example', 'examples'],
+    ...[
+      'rdfType',
+      'unit',
+      'units',
+      'label',
+      'currency',
+      'compression',
+      'mediatype',
+      'profile',
+      'id',
+      'licence',
+    ],
+    ...['created', 'updated', 'notes', 'name'],
+  ].map((name, at) => [name, [5, null, { en: 'x' }, ['x']][at % 4]]),
+)
+
+function publish(change: (published: Published) => void) {
+  const field = { name: 'value', type: 'integer', constraints: {} }
+  const schema = { fields: [field] }
+  const resource = { name: 'things', path: 'things.csv', schema }
+  const descriptor = { resources: [resource] as object[] }
+  change({ descriptor, resource, schema, field })
+  const folder = writeFiles({ 'datapackage.json': JSON.stringify(descriptor), 'things.csv': THINGS })
+  return { folder, path: join(folder, 'things.csv') }
+}
+
+async function checkPublished(change: (published: Published) => void): Promise<string[]> {
+  const { folder, path } = publish(change)
+  const files = [{ resource: 'things', name: 'things.csv', path }]
+  const { findings } = await checkInputs(files, { definition: loadDefinition(folder) })
+  return findings.map(({ errorCode, line }) => `${errorCode} ${line}`)
+}
+
 describe('descriptors', () => {
   const faultsOf = (folder: string): string => {
     try {
@@ -124,6 +201,87 @@ describe('descriptors', () => {
     [{ hash: 'crc32:00' }, /hash: must be a digest of md5, sha1, sha256, sha512/],
   ])('the resource %j is refused', (more, fault) => {
     expect(faultsOf(defineThings([{ name: 'value' }], more as Record<string, unknown>))).toMatch(fault)
+  })
+
+  test.each<[string, (published: Published) => void]>([
+    ['schema', ({ schema }) => Object.assign(schema, { ...DESCRIBED, licenses: [] })],
+    [
+      'field',
+      ({ field }) => Object.assign(field, { ...DESCRIBED, name: 'value', type: 'integer', example: 5 }),
+    ],
+    [
+      'constraints',
+      ({ field }) => Object.assign(field.constraints, { title: 'x', description: 5, rdfType: {} }),
+    ],
+    [
+      'resource',
+      ({ resource }) => Object.assign(resource, { ...DESCRIBED, path: 'things.csv', name: 'things' }),
+    ],
+    [
+      'package',
+      ({ descriptor }) => Object.assign(descriptor, { ...DESCRIBED, name: 'x', created: '2025-02-17' }),
+    ],
+    [
+      'dialect',
+      ({ resource }) => Object.assign(resource, { dialect: { title: 'x', version: 2, licenses: 5 } }),
+    ],
+  ])('no property of a %s that only describes is a refusal', async (_, change) => {
+    expect(await checkPublished(change)).toEqual(['things-01-type 3'])
+  })
+
+  test.each<[string, object]>([
+    [
+      'a scheme',
+      { scheme: 'file', hashing: 'md5', format: 'csv', mediatype: 'text/csv', rows: 2, fields: 1 },
+    ],
+    ['a mark in the encoding', { encoding: 'utf-8-sig' }],
+    ['an encoding of Python', { encoding: 'utf_8' }],
+    ['a dialect of CSV', { dialect: { csv: { delimiter: ';', quoteChar: '"' }, headerRows: [1] } }],
+    ['a layout', { layout: { header: true }, control: {}, checklist: { checks: [] } }],
+    ['statistics', { stats: { bytes: 10, fields: 1, rows: 2, hash: MD5 }, hashing: 'md5' }],
+    ['digests', { stats: { bytes: 10, md5: MD5 } }],
+  ])('what Frictionless writes is read: %s', async (_, more) => {
+    const found = await checkPublished(({ resource }) => Object.assign(resource, more))
+    expect(found).toEqual(['things-01-type 3'])
+  })
+
+  test('the bytes that Frictionless has counted are compared', async () => {
+    const found = await checkPublished(({ resource }) => Object.assign(resource, { stats: { bytes: 13 } }))
+    expect(found).toEqual(['things-00-file 1', 'things-01-type 3'])
+  })
+
+  test('checks of other programs are named as not run', () => {
+    const { folder } = publish(({ schema, resource }) => {
+      Object.assign(schema, { custom_checks: [{ name: 'french-siret-value', params: {} }, 'x'] })
+      Object.assign(resource, { checklist: {} })
+    })
+    expect(loadDefinition(folder).notes).toEqual([
+      'datapackage.json: resources[0].checklist: is not run.',
+      'datapackage.json: resources[0].schema.custom_checks: has checks of another program, which are not run: french-siret-value, one without a name.',
+    ])
+  })
+
+  test('a schema at a URL is read from the file of its name, and a missing one is named', async () => {
+    const at = (url: string) => (published: Published) => Object.assign(published.resource, { schema: url })
+    const { folder } = publish(at('https://rs.example/1.0/things-schema.json?raw=1'))
+    expect(faultsOf(folder)).toContain(
+      'schema: is at https://rs.example/1.0/things-schema.json?raw=1, which is not downloaded: save it as things-schema.json beside datapackage.json',
+    )
+    writeFileSync(join(folder, 'things-schema.json'), JSON.stringify({ fields: [{ name: 'value' }] }))
+    expect(loadDefinition(folder).notes).toEqual([expect.stringContaining('things-schema.json was read.')])
+    expect(faultsOf(publish(at('https://rs.example/../..')).folder)).toContain('save it as ')
+  })
+
+  test('a foreign key to a resource that cannot be checked is a note', () => {
+    const { folder } = publish(({ descriptor, schema }) => {
+      descriptor.resources.push({ name: 'remote', path: 'https://example.org/x.csv', schema: { fields: [] } })
+      Object.assign(schema, {
+        foreignKeys: [{ fields: 'value', reference: { resource: 'remote', fields: 'id' } }],
+      })
+    })
+    expect(loadDefinition(folder).notes).toContain(
+      'datapackage.json: resources[0].schema.foreignKeys[0]: is not checked: remote is not.',
+    )
   })
 
   test('what describes a published package only is a note, and what would change the check a fault', () => {

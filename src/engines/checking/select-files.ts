@@ -91,8 +91,13 @@ export function selectFiles(
   }
   const isNamed = new Set([...chosen.values()].map(({ path }) => resolve(path)))
   const add = (path: string, given: boolean) => {
-    const found = findResource(basename(path), definition)
     const name = nameOf(path) ?? basename(path)
+    // What a sheet of a workbook is called is not the name of a file.
+    const exact = definition.resources.find((each) => each.path === posix.basename(name))
+    const found =
+      exact === undefined
+        ? findResource(basename(path), definition)
+        : { resource: exact, match: 'path' as const }
     if (found !== undefined) candidates.push({ ...found, path, name, given })
     else if (!given) unread.push({ path, name })
     else {
@@ -109,7 +114,8 @@ export function selectFiles(
       for (const { name, resource } of listNested(path, definition)) {
         const file = join(path, name)
         if (isNamed.has(resolve(file))) continue
-        candidates.push({ resource, path: file, name: nameOf(file) ?? name, match: 'path', given: false })
+        const match = name === resource.path ? 'path' : 'name'
+        candidates.push({ resource, path: file, name: nameOf(file) ?? name, match, given: false })
       }
       for (const name of listFiles(path)) {
         const file = join(path, name)
@@ -128,7 +134,7 @@ export function selectFiles(
       else if (each.given || each.match === best.match)
         faults.push(describeTwo(resource, show(best.path), show(each.path)))
       else {
-        others.push(each)
+        if (!isExport(each, best)) others.push(each)
         spare.push({ name: each.name, resource: resource.name, read: best.name })
       }
     }
@@ -232,6 +238,11 @@ interface Candidate {
 interface Unread {
   readonly path: string
   readonly name: string
+}
+
+/** Whether a file is the one of the definition in another format, as publishers add it for people. */
+function isExport({ name, match }: Candidate, best: Candidate): boolean {
+  return best.match === 'path' && match === 'name' && posix.extname(name) !== posix.extname(best.name)
 }
 
 function chooseBest(candidates: readonly Candidate[]): Candidate {

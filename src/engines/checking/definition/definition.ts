@@ -95,6 +95,7 @@ export interface Dialect {
   readonly commentChar: string | undefined
   /** Detected if `undefined`. */
   readonly lineTerminator: string | undefined
+  /** Empty if quotes are text. */
   readonly quoteChar: string | undefined
   readonly doubleQuote: boolean
   readonly escapeChar: string | undefined

@@ -55,8 +55,10 @@ export function loadDefinition(folder: string, { examples = true } = {}): Defini
   const faults: Fault[] = []
   const file = findDescriptor(folder) ?? 'datapackage.json'
   const descriptor = readDocument(join(folder, file), faults)
-  const root = new Node(resolvePaths(descriptor, { folder, file }, faults), file, faults)
-  const definition = faults.length === 0 ? readPackage(root, { folder, file }, faults, examples) : undefined
+  const notes: string[] = []
+  const root = new Node(resolvePaths(descriptor, { folder, file }, faults, notes), file, faults, notes)
+  const definition =
+    faults.length === 0 ? readPackage(root, { folder, file }, faults, notes, examples) : undefined
   if (faults.length > 0 || definition === undefined) throw new DefinitionRefused(faults)
   return definition
 }
@@ -71,14 +73,14 @@ function readPackage(
   root: Node,
   { folder, file }: Place,
   faults: Fault[],
+  notes: string[],
   withExamples: boolean,
 ): Definition | undefined {
   if (root.object() === undefined) {
     root.fault('must be an object')
     return undefined
   }
-  const notes: string[] = []
-  root.knows(['mahi:notice', 'mahi:return'], { object: 'package', notes })
+  root.knows(['mahi:notice', 'mahi:return'], { object: 'package' })
   assertProfile(root)
   const all = root.get('resources').list()
   if (all.length === 0)
@@ -124,8 +126,8 @@ function readPackage(
   const definition: Definition = {
     folder,
     name,
-    version: root.get('version').text() ?? '',
-    title: root.get('title').text() ?? name,
+    version: root.get('version').description() ?? '',
+    title: root.get('title').description() ?? name,
     notice: root.get('mahi:notice').text(),
     returns: {
       default: returns.get('default').text(),
@@ -135,8 +137,8 @@ function readPackage(
     resources: resources.map((node, index) =>
       readResource(node, {
         names: names[index] as ResourceNames,
-        notes,
         fieldsOf,
+        isUnchecked: (resource) => known.includes(resource) && !fieldNames.has(resource),
         readCodelist: getCodelist,
         rulesOf: (resource) => rules.filter((each) => each.resource === resource).map(({ rule }) => rule),
       }),
@@ -231,8 +233,16 @@ function reportReferenceTypes({ resources }: Definition, file: string, faults: F
   }
 }
 
-/** Replaces the paths of schemas and dialects in files of their own by their content. */
-function resolvePaths(descriptor: unknown, { folder, file }: Place, faults: Fault[]): unknown {
+/**
+ * Replaces the paths of schemas and dialects in files of their own by their content. Nothing is downloaded: one at a URL
+ * is read from the file of its name beside the descriptor.
+ */
+function resolvePaths(
+  descriptor: unknown,
+  { folder, file }: Place,
+  faults: Fault[],
+  notes: string[],
+): unknown {
   const { resources } = (descriptor ?? {}) as { resources?: unknown }
   if (!Array.isArray(resources)) return descriptor
   return {
@@ -245,8 +255,15 @@ function resolvePaths(descriptor: unknown, { folder, file }: Place, faults: Faul
         if (typeof path !== 'string') continue
         const fault = (message: string) =>
           faults.push({ file, field: `resources[${index}].${name}`, message })
-        if (URL_PATH.test(path)) fault(`is at ${path}, which is not downloaded; put the file into the folder`)
-        else if (!WITHIN.test(path)) fault('must be a path within the folder of the definition')
+        if (URL_PATH.test(path)) {
+          const own = nameOfUrl(path)
+          if (isFile(join(folder, own))) {
+            notes.push(
+              `${file}: resources[${index}].${name}: is at ${path}, which is not downloaded: ${own} was read.`,
+            )
+            resolved[name] = readDocument(join(folder, own), faults)
+          } else fault(`is at ${path}, which is not downloaded: save it as ${own} beside ${file}`)
+        } else if (!WITHIN.test(path)) fault('must be a path within the folder of the definition')
         else if (!existsSync(join(folder, path))) fault(`is in ${path}, which does not exist`)
         else if (!isFile(join(folder, path))) fault(`must be an object or the path of a file, not "${path}"`)
         else resolved[name] = readDocument(join(folder, path), faults)
@@ -254,6 +271,15 @@ function resolvePaths(descriptor: unknown, { folder, file }: Place, faults: Faul
       return resolved
     }),
   }
+}
+
+/** The name of a file that has been downloaded. */
+function nameOfUrl(url: string): string {
+  const [path = ''] = url.replace(/^\w+:\/+/, '').split(/[?#]/)
+  const plain = basename(path)
+    .replaceAll(/[^\w.-]/g, '_')
+    .replace(/^\.+/, '')
+  return /\.(?:json|ya?ml)$/i.test(plain) ? plain : `${plain || 'schema'}.json`
 }
 
 function readDocument(path: string, faults: Fault[]): unknown {

@@ -4,23 +4,26 @@ import { quote } from '../../../foundation/text/quote.ts'
 import { suggest } from '../../../foundation/text/suggest.ts'
 import { isDate } from '../parameters.ts'
 import { compilePattern } from './pattern.ts'
-import { findMisnamed, STANDARD, type StandardObject } from './standard.ts'
+import { findMisnamed, isDescriptive, STANDARD, type StandardObject } from './standard.ts'
 
 /** A definition has faults, and none of it is used. */
 export class DefinitionRefused extends UserError {}
 
-/** A value in a JSON or YAML document with its location; reports faults at that location. */
+/** A value in a JSON or YAML document with its location; reports faults and notes at that location. */
 export class Node {
   readonly value: unknown
   readonly #file: string
   readonly #path: string
   readonly #faults: Fault[]
+  readonly #notes: string[]
 
-  constructor(value: unknown, file: string, faults: Fault[], path = '') {
+  /** @param notes gets what changes no check, as full sentences */
+  constructor(value: unknown, file: string, faults: Fault[], notes: string[] = [], path = '') {
     this.value = value
     this.#file = file
     this.#path = path
     this.#faults = faults
+    this.#notes = notes
   }
 
   get present(): boolean {
@@ -33,21 +36,23 @@ export class Node {
     return undefined
   }
 
+  note(message: string): undefined {
+    this.#notes.push(`${this.#file}: ${this.#path}: ${message}.`)
+  }
+
   get(name: string): Node {
     const value = isObject(this.value) ? this.value[name] : undefined
     const step = /^[\w]+$/.test(name) ? (this.#path === '' ? name : `.${name}`) : `[${JSON.stringify(name)}]`
-    return new Node(value, this.#file, this.#faults, this.#path + step)
+    return new Node(value, this.#file, this.#faults, this.#notes, this.#path + step)
   }
 
   /**
    * Reports all unknown properties if `strict`. Otherwise, of an object of the standard, it reports unknown `mahi:`
-   * properties and those that resemble one of the standard's.
-   *
-   * @param notes gets those that change no check, as full sentences; without it, they are faults too
+   * properties and those that resemble one of the standard's. What changes no check is a note.
    */
   knows(
     names: readonly string[],
-    { strict = false, object, notes }: { strict?: boolean; object?: StandardObject; notes?: string[] } = {},
+    { strict = false, object }: { strict?: boolean; object?: StandardObject } = {},
   ): void {
     if (!isObject(this.value)) return
     const standard = object === undefined ? [] : STANDARD[object]
@@ -55,11 +60,10 @@ export class Node {
       if (names.includes(name) || standard.includes(name)) continue
       const misnamed = object === undefined ? undefined : findMisnamed(name, object)
       const node = this.get(name)
-      if (misnamed?.isHarmless === true && notes !== undefined)
-        notes.push(`${node.#file}: ${node.#path}: ${misnamed.message}.`)
+      if (misnamed?.isHarmless === true) node.note(misnamed.message)
       else if (misnamed !== undefined) node.fault(misnamed.message)
-      else if (strict || name.startsWith('mahi:'))
-        this.get(name).fault(`is not a known property${suggest(name, [...names, ...standard])}`)
+      else if (name.startsWith('mahi:') || (strict && !(object !== undefined && isDescriptive(name, object))))
+        node.fault(`is not a known property${suggest(name, [...names, ...standard])}`)
     }
   }
 
@@ -82,7 +86,7 @@ export class Node {
   }
 
   #item(item: unknown, index: number): Node {
-    return new Node(item, this.#file, this.#faults, `${this.#path}[${index}]`)
+    return new Node(item, this.#file, this.#faults, this.#notes, `${this.#path}[${index}]`)
   }
 
   /** A list, or a single value as a list with one item. */
@@ -94,6 +98,22 @@ export class Node {
     if (!this.present) return undefined
     if (typeof this.value === 'string') return this.value
     return this.fault(`must be text, not ${describe(this.value)}`)
+  }
+
+  /** This object with the properties of others, which are in its place in the descriptors of some programs. */
+  with(...others: readonly Node[]): Node {
+    const objects = [this, ...others].map((each) => each.value).filter(isObject)
+    if (objects.length === 0) return this
+    const all = Object.fromEntries(objects.flatMap((each) => Object.entries(each)))
+    return new Node(all, this.#file, this.#faults, this.#notes, this.#path)
+  }
+
+  /** A text that only describes: a number or a truth value is one too, and anything else is ignored with a note. */
+  description(): string | undefined {
+    if (this.value === undefined || this.value === null) return undefined
+    if (typeof this.value === 'object')
+      return this.note(`is ${describe(this.value)}, not text, and is ignored`)
+    return String(this.value)
   }
 
   requiredText(): string {

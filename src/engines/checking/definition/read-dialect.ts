@@ -7,8 +7,26 @@ const OTHER_FORMATS = ['property', 'itemType', 'itemKeys', 'table']
 /** The most lines that a header or comments may take. */
 const MOST_ROWS = 100
 
-/** Reads the dialect of a resource: how its file is divided into records and values. */
-export function readDialect(node: Node): Dialect {
+/** What Frictionless writes beside the dialect, as far as it says which lines and columns are read. */
+const LIMITS = [
+  'pickFields',
+  'skipFields',
+  'limitFields',
+  'offsetFields',
+  'pickRows',
+  'skipRows',
+  'limitRows',
+  'offsetRows',
+]
+
+/**
+ * Reads the dialect of a resource: how its file is divided into records and values.
+ *
+ * @param layout the part of it that version 4 of Frictionless has beside it
+ */
+export function readDialect(given: Node, layout: Node): Dialect {
+  const node = given.with(given.get('csv'), layout)
+  for (const name of LIMITS) if (layout.get(name).present) layout.get(name).fault('is not supported')
   node.object()?.knows([], { strict: true, object: 'dialect' })
   for (const name of OTHER_FORMATS) {
     if (node.get(name).present) node.get(name).fault('is not supported: Mahi reads CSV, NDJSON and workbooks')
@@ -17,8 +35,6 @@ export function readDialect(node: Node): Dialect {
   const headerRows = readRows(node.get('headerRows'))
   if (node.get('headerRows').present && !header && headerRows.length > 0)
     node.get('headerRows').fault('contradicts header, which is false')
-  const quoteChar = readCharacter(node.get('quoteChar'))
-  const escapeChar = readCharacter(node.get('escapeChar'))
   const delimiter = readText(node.get('delimiter'))
   if (delimiter !== undefined && /["\r\n]/.test(delimiter))
     node.get('delimiter').fault('must not contain a quote or the end of a line')
@@ -30,9 +46,12 @@ export function readDialect(node: Node): Dialect {
     commentRows: readRows(node.get('commentRows')),
     commentChar: readText(node.get('commentChar')),
     lineTerminator: readText(node.get('lineTerminator')),
-    quoteChar,
+    // Without one, quotes are text.
+    quoteChar: ['', null].includes(node.get('quoteChar').value as never)
+      ? ''
+      : readCharacter(node.get('quoteChar')),
     doubleQuote: doubleQuote.present ? doubleQuote.flag() : true,
-    escapeChar,
+    escapeChar: readCharacter(node.get('escapeChar')),
     skipInitialSpace: node.get('skipInitialSpace').flag(),
   }
 }
@@ -47,7 +66,7 @@ function readRows(node: Node): number[] {
 }
 
 function readText(node: Node): string | undefined {
-  const text = node.text()
+  const text = node.value === null ? undefined : node.text()
   return text === '' ? node.fault('must not be empty') : text
 }
 

@@ -14,6 +14,13 @@ const NAMES = [
 export function readEncoding(node: Node): string | undefined {
   const text = node.text()
   if (text === undefined || isKnown(text)) return text
+  // As Python names it; a byte order mark is recognised anyway.
+  const plain = text
+    .toLowerCase()
+    .replaceAll('_', '-')
+
+    .replace(/^utf-?8-sig$/, 'utf-8')
+  if (isKnown(plain)) return plain
   return node.fault(
     `must be the name of an encoding that Mahi knows, such as utf-8 or windows-1252, not ${quote(text)}${suggest(text, NAMES)}`,
   )

@@ -99,7 +99,6 @@ export interface FieldContext {
 export function readField(node: Node, position: number, context: FieldContext): Field {
   node.knows(PROPERTIES, { object: 'field' })
   const name = node.get('name').requiredText()
-  for (const described of ['description', 'rdfType']) node.get(described).text()
   const type = node.get('type').oneOf(FIELD_TYPES) ?? 'string'
   const constraints = node.get('constraints')
   constraints.object()?.knows([], { strict: true, object: 'constraints' })
@@ -114,8 +113,8 @@ export function readField(node: Node, position: number, context: FieldContext): 
   const form = {
     name,
     column: context.columns[position] ?? name,
-    title: node.get('title').text() ?? name,
-    description: node.get('description').text(),
+    title: node.get('title').description() ?? name,
+    description: node.get('description').description(),
     type,
     format: readFormat(node.get('format'), type),
     delimiter: readCharacters(node.get('delimiter')) ?? ',',

@@ -43,8 +43,8 @@ export interface ResourceContext {
   readonly fieldsOf: (resource: string) => readonly string[] | undefined
   readonly readCodelist: (name: string, node: Node) => readonly PermittedValue[]
   readonly rulesOf: (resource: string) => readonly SqlRule[]
-  /** Gets what is ignored, as full sentences. */
-  readonly notes: string[]
+  /** Whether a resource is in the descriptor, and cannot be checked. */
+  readonly isUnchecked: (resource: string) => boolean
 }
 
 /** The field names in a resource's schema, before the rest of the resource is read. */
@@ -58,7 +58,9 @@ export function listFieldNames(resource: Node): string[] {
 
 /** Reads a resource: a file, its fields and its checks. */
 export function readResource(node: Node, context: ResourceContext): Resource {
-  node.knows(PROPERTIES, { object: 'resource', notes: context.notes })
+  const counted = typeof node.get('fields').value === 'number' ? ['fields'] : []
+  node.knows([...PROPERTIES, ...counted], { object: 'resource' })
+  if (node.get('checklist').present) node.get('checklist').note('is not run')
   const name = node.get('name').requiredText()
   const { prefix, table } = context.names
   const code = node.get('mahi:code').text()
@@ -67,12 +69,13 @@ export function readResource(node: Node, context: ResourceContext): Resource {
   const schema = node.get('schema')
   if (!schema.present) schema.fault('is missing')
   schema.object()?.knows(['mahi:recordChecks'], { object: 'schema' })
+  noteCustomChecks(schema.get('custom_checks'))
   const names = listFieldNames(node)
   for (const [index, each] of names.entries()) {
     if (names.indexOf(each) !== index) schema.get('fields').fault(`has ${each} twice`)
   }
   const columns = nameColumns(names)
-  const dialect = readDialect(node.get('dialect'))
+  const dialect = readDialect(node.get('dialect'), node.get('layout'))
   const missingValues = readMissingValues(schema.get('missingValues')) ?? ['']
   const keyed = schema
     .get('primaryKey')
@@ -140,7 +143,7 @@ export function readResource(node: Node, context: ResourceContext): Resource {
     name,
     table,
     path: (path[0] === undefined ? undefined : assertPath(path[0])) ?? '',
-    title: node.get('title').text() ?? name,
+    title: node.get('title').description() ?? name,
     prefix,
     fileType: node.get('mahi:fileType').oneOf(FILE_TYPES) ?? 'Unknown',
     record: readRecordFields(node.get('mahi:record'), names),
@@ -151,8 +154,7 @@ export function readResource(node: Node, context: ResourceContext): Resource {
     orderedColumns: fieldsMatch === 'exact' || dialect.headerRows.length === 0,
     dialect,
     encoding: readEncoding(node.get('encoding')),
-    bytes: node.get('bytes').whole(),
-    hash: readHash(node.get('hash')),
+    ...readStatistics(node),
     fields: markLocalId(fields, node.get('mahi:record').get('localId').value),
     fileCheck,
     headerCheck,
@@ -166,13 +168,35 @@ export function readResource(node: Node, context: ResourceContext): Resource {
   }
 }
 
+/** Names the checks of a schema that only another program knows. */
+function noteCustomChecks(node: Node): void {
+  if (!Array.isArray(node.value) || node.value.length === 0) return
+  const names = node.list().map((item) => item.get('name').description() ?? 'one without a name')
+  node.note(`has checks of another program, which are not run: ${names.join(', ')}`)
+}
+
+/** What the descriptor says about the bytes of the file, also where Frictionless writes it. */
+function readStatistics(node: Node): Pick<Resource, 'bytes' | 'hash'> {
+  const stats = node.get('stats')
+  const bytes = [node.get('bytes'), stats.get('bytes')].find((each) => each.present)
+  const given = [node.get('hash'), stats.get('hash'), stats.get('sha256'), stats.get('md5')].find(
+    (each) => each.present,
+  )
+  return {
+    bytes: bytes?.whole(),
+    hash: given === undefined ? undefined : readHash(given, node.get('hashing')),
+  }
+}
+
 const ALGORITHMS = lookUp<number>({ md5: 32, sha1: 40, sha256: 64, sha512: 128 })
 
-/** Reads the digest of a file: that of MD5, or of the algorithm named before a colon. */
-function readHash(node: Node): Resource['hash'] {
+/** Reads the digest of a file: of the algorithm named before a colon or beside it, or the one of this length. */
+function readHash(node: Node, hashing: Node): Resource['hash'] {
   const text = node.text()
   if (text === undefined) return undefined
-  const [, algorithm = 'md5', digest = ''] = /^(?:([a-z0-9-]+):)?([0-9a-f]+)$/i.exec(text) ?? []
+  const [, own, digest = ''] = /^(?:([a-z0-9-]+):)?([0-9a-f]+)$/i.exec(text) ?? []
+  const ofLength = Object.keys(ALGORITHMS).find((each) => ALGORITHMS[each] === digest.length)
+  const algorithm = own ?? hashing.description() ?? ofLength ?? 'md5'
   const name = algorithm.toLowerCase().replace('-', '')
   if (ALGORITHMS[name] === digest.length) return { algorithm: name, digest: digest.toLowerCase() }
   return node.fault(`must be a digest of ${Object.keys(ALGORITHMS).join(', ')}, such as sha256:e3b0c442...`)
@@ -252,7 +276,7 @@ function readKeys(
 function readForeignKeys(
   schema: Node,
   names: readonly string[],
-  { fieldsOf }: ResourceContext,
+  { fieldsOf, isUnchecked }: ResourceContext,
   self: string,
   derive: (kind: string, place: Node, concerned: readonly string[]) => Check,
 ): ForeignKey[] {
@@ -266,6 +290,8 @@ function readForeignKeys(
       const reference = node.get('reference')
       const resource = reference.get('resource').text() || self
       const others = fieldsOf(resource)
+      if (others === undefined && isUnchecked(resource))
+        return node.note(`is not checked: ${resource} is not`) ?? []
       if (others === undefined) {
         reference.get('resource').fault('is not the name of a resource')
         return []

@@ -70,24 +70,60 @@ const CONFUSED: Readonly<Partial<Record<StandardObject, readonly StandardObject[
   dialect: ['field'],
 }
 
-/** What describes a package or a resource and checks nothing; a key of a resource is one of its schema in older drafts. */
-const DESCRIPTIVE: Readonly<Partial<Record<StandardObject, readonly string[]>>> = {
-  package: [
-    ...['title', 'description', 'homepage', 'image', 'created', 'keywords', 'contributors', 'sources'],
-    ...['licenses', 'license', 'source', 'author', 'maintainers', 'publisher', 'publishers', 'language'],
-    ...['languages', 'format', 'mediatype', 'bytes', 'hash', 'url'],
+/** What describes and changes no check, wherever it is. */
+const DESCRIPTIVE: ReadonlySet<string> = new Set([
+  ...[
+    '$schema',
+    'profile',
+    'id',
+    'title',
+    'description',
+    'homepage',
+    'image',
+    'version',
+    'created',
+    'keywords',
   ],
+  ...['contributors', 'sources', 'source', 'licenses', 'license', 'author', 'authors', 'maintainers'],
+  ...[
+    'publisher',
+    'publishers',
+    'language',
+    'languages',
+    'url',
+    'mediatype',
+    'example',
+    'examples',
+    'rdfType',
+  ],
+  ...['currency', 'unit', 'units', 'label', 'compression', 'csvddfVersion', 'caseSensitiveHeader'],
+])
+
+/** What would change a check in its place, and only describes elsewhere; drafts had the key in the resource. */
+const HARMLESS_ELSEWHERE: ReadonlySet<string> = new Set([
+  ...['name', 'path', 'type', 'format', 'bytes', 'hash', 'encoding', 'primaryKey'],
+])
+
+/** What programs such as Frictionless write besides the standard, and what changes no check. */
+const OF_PROGRAMS: Readonly<Partial<Record<StandardObject, readonly string[]>>> = {
   resource: [
-    ...['title', 'description', 'homepage', 'sources', 'licenses', 'license', 'source', 'mediatype', 'url'],
-    ...['created', 'keywords', 'contributors', 'image', 'version', 'primaryKey'],
+    ...['scheme', 'hashing', 'stats', 'innerpath', 'extrapaths', 'control', 'datatype', 'rows', 'detector'],
+    ...['checklist', 'pipeline', 'layout'],
   ],
+  schema: ['custom_checks'],
+  dialect: ['type', 'name', 'path', 'csv', 'excel', 'ods', 'json', 'sql', 'headerCase', 'skipBlankRows'],
+}
+
+/** Whether a property that is not the standard's is known to change no check. */
+export function isDescriptive(name: string, object: StandardObject): boolean {
+  return DESCRIPTIVE.has(name) || OF_PROGRAMS[object]?.includes(name) === true
 }
 
 /** A name that is most probably a mistake. */
 interface Misnamed {
   /** What is wrong, as the end of a sentence. */
   readonly message: string
-  /** Whether the check is the same without it, so that it is no reason to refuse what somebody has published. */
+  /** Whether the check is the same without it: then it is no reason to refuse what somebody has published. */
   readonly isHarmless: boolean
 }
 
@@ -97,18 +133,18 @@ interface Misnamed {
  */
 export function findMisnamed(name: string, object: StandardObject): Misnamed | undefined {
   const own = STANDARD[object]
-  if (own.includes(name)) return undefined
-  const describes = (meant: string) => DESCRIPTIVE[object]?.includes(meant) === true
+  if (own.includes(name) || OF_PROGRAMS[object]?.includes(name) === true) return undefined
   const place = CONFUSED[object]?.find((other) => STANDARD[other].includes(name))
   if (place !== undefined) {
     const message = `belongs in ${PLACES[place]}, and has no meaning here`
-    return { message, isHarmless: describes(name) }
+    return { message, isHarmless: DESCRIPTIVE.has(name) || HARMLESS_ELSEWHERE.has(name) }
   }
+  if (DESCRIPTIVE.has(name)) return undefined
   const lower = name.toLowerCase()
   const near = own.find((each) => distance(lower, each.toLowerCase()) <= nearTo(each))
   if (near === undefined) return undefined
   const message = `is not a property of the standard${didYouMean(near)}`
-  return { message, isHarmless: describes(near) }
+  return { message, isHarmless: DESCRIPTIVE.has(near) }
 }
 
 /** How many letters of a name may be wrong: `related` is not meant to be `created`. */

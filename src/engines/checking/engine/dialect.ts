@@ -33,6 +33,8 @@ export class DialectDecoder {
   readonly #known: readonly string[]
   readonly #quote: string
   #separator: string | undefined
+  /** Found in the text, because descriptors often state another one. */
+  #terminator: string | undefined
   #rest = ''
   #line = 1
   readonly #header: string[][] = []
@@ -48,7 +50,10 @@ export class DialectDecoder {
   decode(chunk?: Uint8Array, options: { stream?: boolean } = {}): string {
     const isLast = options.stream !== true
     const text = this.#rest + this.#decoder.decode(chunk, options)
-    if (this.#separator === undefined && text !== '') this.#separator = this.#detect(text)
+    if (text !== '') {
+      this.#terminator ??= findTerminator(text, this.#dialect.lineTerminator)
+      this.#separator ??= this.#detect(text, this.#terminator)
+    }
     let at = 0
     let result = ''
     while (at < text.length) {
@@ -57,15 +62,15 @@ export class DialectDecoder {
       if (ended === undefined) break
       result += `${ended.text}\n`
       at = ended.end
-      const lines = text.slice(start, at).split(this.#dialect.lineTerminator ?? '\n').length - 1
+      const lines = text.slice(start, at).split(this.#terminator ?? '\n').length - 1
       this.#line += Math.max(1, lines)
     }
     this.#rest = text.slice(at)
     return result
   }
 
-  #detect(text: string): string {
-    const lines = text.split(this.#dialect.lineTerminator ?? '\n', Math.max(1, ...this.#dialect.headerRows))
+  #detect(text: string, terminator: string): string {
+    const lines = text.split(terminator, Math.max(1, ...this.#dialect.headerRows))
     return detectSeparator(lines.at(-1) ?? '', this.#known)
   }
 
@@ -86,7 +91,8 @@ export class DialectDecoder {
     if (record === undefined) {
       if (!isLast && text.length - at <= MAX_CHECKED_RECORD) return undefined
       // A misplaced quote: the reader of the rewritten file reports it, as far as it knows the quote.
-      return { text: text.slice(at, stop).replaceAll(this.#quote, '"'), end }
+      const line = text.slice(at, stop)
+      return { text: this.#quote === '' ? line : line.replaceAll(this.#quote, '"'), end }
     }
     const { cells } = record
     if (!headerRows.includes(line)) return { text: renderRecord(cells, this.#separator), end: record.end }
@@ -100,11 +106,11 @@ export class DialectDecoder {
   }
 
   #endOfLine(text: string, at: number): { stop: number; end: number } | undefined {
-    const { lineTerminator = '\n' } = this.#dialect
-    const found = text.indexOf(lineTerminator, at)
+    const terminator = this.#terminator ?? '\n'
+    const found = text.indexOf(terminator, at)
     if (found === -1) return undefined
-    const stop = lineTerminator === '\n' && found > at && text[found - 1] === '\r' ? found - 1 : found
-    return { stop, end: found + lineTerminator.length }
+    const stop = terminator === '\n' && found > at && text[found - 1] === '\r' ? found - 1 : found
+    return { stop, end: found + terminator.length }
   }
 
   /** Divides a record into values; `undefined` if a quote is not closed or is followed by other text. */
@@ -155,9 +161,16 @@ export class DialectDecoder {
   }
 
   #isEnd(text: string, at: number): boolean {
-    const { lineTerminator = '\n' } = this.#dialect
-    return text.startsWith(lineTerminator, at) || (lineTerminator === '\n' && text.startsWith('\r\n', at))
+    const terminator = this.#terminator ?? '\n'
+    return text.startsWith(terminator, at) || (terminator === '\n' && text.startsWith('\r\n', at))
   }
+}
+
+/** The end of the lines of a text: LF, which CR may precede, or CR, unless the text has another one that is stated. */
+function findTerminator(text: string, stated = '\n'): string {
+  if (!/[\r\n]/.test(stated)) return text.includes(stated) ? stated : '\n'
+  const isLf = text.includes('\r\n') || (stated !== '\r' && text.includes('\n'))
+  return isLf || !text.includes('\r') ? '\n' : '\r'
 }
 
 /** In a header of several lines, a name stands for all columns up to the next one. */

@@ -19,7 +19,8 @@ export interface ReadColumns {
 }
 
 /** The dialect of a resource that states none. */
-const PLAIN = readDialect(new Node(undefined, '', []))
+const NONE = new Node(undefined, '', [])
+const PLAIN = readDialect(NONE, NONE)
 
 /** The records that are read before others may do something. */
 const TURN = 10_000
