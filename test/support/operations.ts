@@ -38,6 +38,8 @@ export function serve(...operations: readonly Operation[]) {
     consume: () => undefined,
     limits: {},
     isSuspended: () => false,
+    hasEnded: () => undefined,
+    responses: { watch: () => undefined } as unknown as Access['responses'],
   }
   app.setErrorHandler(answerError)
   app.decorateRequest('principal', undefined)

@@ -2,6 +2,7 @@ import type { Mutation } from './mutation.ts'
 
 const CREDENTIALS = 'test/access.credentials.test.ts'
 const KEYS = 'test/access.keys.test.ts'
+const ENDED = 'test/access.ended.test.ts'
 const JWT = 'test/access.jwt.test.ts'
 const LIMITS = 'test/access.limits.test.ts'
 const VERSIONS = 'test/http.versions.test.ts'
@@ -70,6 +71,34 @@ export default [
     text: 'if (count !== undefined) {\n      count.times++',
     replacement: 'if (count !== undefined && count.times < 0) {\n      count.times++',
     test: 'test/access.audit.test.ts',
+  },
+  {
+    fault: 'an upload goes on after its key was revoked',
+    file: 'src/api/contract/register.ts',
+    text: '      assertAllowed()\n      yield piece\n',
+    replacement: '      yield piece\n',
+    test: ENDED,
+  },
+  {
+    fault: 'a change is committed although its key has expired meanwhile',
+    file: 'src/submissions/activity/activity.ts',
+    text: '  const { token, event, actor, file } = activity\n  actor.assertStillAllowed?.()\n',
+    replacement: '  const { token, event, actor, file } = activity\n',
+    test: ENDED,
+  },
+  {
+    fault: 'a download goes on after its organisation was suspended',
+    file: 'src/api/access/long-responses.ts',
+    text: '        response.destroy()\n',
+    replacement: '',
+    test: ENDED,
+  },
+  {
+    fault: 'what a revoked key waits for is sent',
+    file: 'src/api/contract/register.ts',
+    text: "            if (method === 'GET') assertAllowed()\n",
+    replacement: '',
+    test: ENDED,
   },
   // Keys
   {

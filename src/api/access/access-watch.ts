@@ -3,6 +3,7 @@ import { formatTimestamp } from '../../foundation/text/timestamp.ts'
 import { unavailable } from '../contract/problems.ts'
 import type { Audit } from './audit.ts'
 import type { Explain } from './keys.ts'
+import type { Principal } from './principal.ts'
 import { isClient } from './remembered.ts'
 import { listSuspensions, type Suspension } from './suspensions.ts'
 
@@ -73,6 +74,12 @@ export class AccessWatch {
     if (this.#suspended === undefined)
       throw unavailable('The service has not yet read which organisations are suspended. Try again.')
     return this.#suspended.has(eid)
+  }
+
+  /** Why a credential is no longer valid that was, as far as this process knows; a JWT can only expire. */
+  readonly hasEnded = ({ id, expires }: Principal): 'revoked' | 'expired' | undefined => {
+    if (expires <= Date.now()) return 'expired'
+    return (this.#known?.get(id)?.revoked ?? null) === null ? undefined : 'revoked'
   }
 
   /** From memory, so that every refusal takes the same time. */

@@ -5,6 +5,8 @@ export interface Actor {
   /** The public id of the credential, or `service` or `command`. */
   readonly id: string
   readonly name: string
+  /** See `Principal`. */
+  readonly assertStillAllowed?: (() => void) | undefined
 }
 
 /** The service, such as one of its jobs or the demo. */
@@ -19,7 +21,7 @@ export const LONGEST_NAME = 200
 /** The name that the identity provider gives, the subject of a token without a client, or the client. */
 export function actorOf(principal: Principal | undefined): Actor {
   if (principal === undefined) return SERVICE
-  const { id, name, alias, client } = principal
+  const { id, name, alias, client, assertStillAllowed } = principal
   const shown = (name ?? alias ?? client).replaceAll(/\p{C}+/gu, ' ').trim()
-  return { id, name: (shown === '' ? client : shown).slice(0, LONGEST_NAME) }
+  return { id, name: (shown === '' ? client : shown).slice(0, LONGEST_NAME), assertStillAllowed }
 }

@@ -3,8 +3,9 @@ import { type MaybePromise, whenKnown } from '../../foundation/cache/maybe-promi
 import { NO_CREDENTIAL, Problem } from '../contract/problems.ts'
 import { addressOf } from '../request/caller.ts'
 import type { Audit, RefusalReason } from './audit.ts'
-import { countFailure, countRequest } from './count-request.ts'
-import { type Explanation, explainScope } from './explain-refusal.ts'
+import { countFailure, countRequest, organisationOf } from './count-request.ts'
+import { type Explanation, explainScope, explainSuspension } from './explain-refusal.ts'
+import type { LongResponses } from './long-responses.ts'
 import { isRefused, type Principal, type Refused, type Scope, type Verify } from './principal.ts'
 import type { ConsumeLimit, CountedLimits, OperationLimit } from './rate-limit.ts'
 
@@ -18,6 +19,9 @@ export interface Access {
   readonly limits: CountedLimits
   /** Whether an operator has suspended the organisation. */
   readonly isSuspended: (eid: string) => boolean
+  /** Why a credential is no longer valid that was. */
+  readonly hasEnded: (principal: Principal) => 'revoked' | 'expired' | undefined
+  readonly responses: LongResponses
 }
 
 /** The requirements of an operation for its callers. */
@@ -73,6 +77,30 @@ export function admit(access: Access, { operation, limit, scope, anonymous, ofOr
     if (entered instanceof Promise) return entered
     return done()
   }
+}
+
+/**
+ * Checks again what may have changed since the request was admitted: its credential, and whether its organisation is
+ * suspended.
+ *
+ * @throws {Problem} `unauthorized`
+ */
+export function assertStillAllowed(
+  access: Access,
+  request: FastifyRequest,
+  { operation, ofOrganisation }: Pick<Admission, 'operation' | 'ofOrganisation'>,
+): void {
+  const { principal } = request
+  if (principal === undefined) return
+  const reason = access.hasEnded(principal)
+  if (reason !== undefined) {
+    const { id: key, client } = principal
+    access.audit.refused({ reason, operation, address: addressOf(request), key, client })
+    throw unauthorized()
+  }
+  const eid = ofOrganisation ? organisationOf(request, principal) : undefined
+  if (eid !== undefined && access.isSuspended(eid))
+    throw forbidden(access, request, operation, { reason: 'suspended', detail: explainSuspension(eid) })
 }
 
 /**

@@ -11,6 +11,7 @@ import { getCaller } from './get-caller.ts'
 import { createJwtVerifier, createKeyedHash, type JwtOptions, type KeyedHash } from './jwt.ts'
 import { KeyUse } from './key-use.ts'
 import { KeyVerifier } from './keys.ts'
+import { LongResponses } from './long-responses.ts'
 import { type ConsumeLimit, describeLimits, type RateLimitSettings, rateLimitsOf } from './rate-limit.ts'
 import { createBearerVerifier } from './verify.ts'
 
@@ -53,6 +54,7 @@ export async function createAccess(
   revisions.onStale(() => keys.forget())
   const jwt = jwtOptionsOf(settings)
   const keyedHash = createKeyedHash(await readHashKey(database))
+  const responses = new LongResponses()
   const delegations = new Delegations()
   const access: Access = {
     verifyKey: keys.verify,
@@ -64,6 +66,8 @@ export async function createAccess(
     consume,
     limits: describeLimits(rateLimitsOf(settings)),
     isSuspended: watch.isSuspended,
+    hasEnded: watch.hasEnded,
+    responses,
   }
   return {
     access,
@@ -80,6 +84,7 @@ export async function createAccess(
     ],
     stop: async () => {
       watch.stop()
+      responses.stop()
       await keyUse.stop()
       audit.stop()
     },

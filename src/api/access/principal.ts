@@ -32,6 +32,13 @@ export interface Principal {
   readonly eids: ReadonlySet<string>
   /** Milliseconds since 1970. */
   readonly expires: number
+  /**
+   * Checks again that the request may still be made, right before it changes something: its credential can have ended
+   * while its body arrived or it waited.
+   *
+   * @throws {Problem} `unauthorized`
+   */
+  readonly assertStillAllowed?: () => void
 }
 
 /** An invalid credential; the reason is only for the log. */

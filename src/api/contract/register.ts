@@ -3,9 +3,9 @@ import { type MaybePromise, whenKnown } from '../../foundation/cache/maybe-promi
 import { remember } from '../../foundation/cache/remember.ts'
 import { actFor } from '../../foundation/database/caller.ts'
 import { type TSchema, Type } from '../../foundation/schema/type.ts'
-import { type Access, admit, forbidden } from '../access/admit.ts'
+import { type Access, admit, assertStillAllowed, forbidden } from '../access/admit.ts'
 import { SCOPES } from '../access/principal.ts'
-import { type BodyDeclaration, compileBody, readNoBody } from '../request/body.ts'
+import { type BodyDeclaration, compileBody, type IncomingBody, readNoBody } from '../request/body.ts'
 import { releaseBody } from '../request/body-memory.ts'
 import { callerOf } from '../request/caller.ts'
 import {
@@ -114,11 +114,11 @@ function register(app: FastifyInstance, services: OperationServices, operation: 
   // What is recalled from memory needs no context: entering it costs 3 % of the processor time of a page.
   const [enter, enterToRead] = operation.recall === undefined ? [inContext, atOnce] : [atOnce, inContext]
   const handle = (request: FastifyRequest, reply: FastifyReply): MaybePromise<unknown> => {
-    const { principal } = request
+    const assertAllowed = () => assertStillAllowed(access, request, { operation: name, ofOrganisation })
     const path = read.path(request)
     const authorized = authorize?.({
       request,
-      principal,
+      principal: request.principal,
       path: path.values as Record<string, string>,
       isSuspended: access.isSuspended,
       forbid: (reason) => forbidden(access, request, name, reason),
@@ -138,11 +138,13 @@ function register(app: FastifyInstance, services: OperationServices, operation: 
       }
       const recalled = operation.recall?.(input)
       if (recalled !== undefined) return sender.send(request, reply, recalled)
+      if (request.principal !== undefined)
+        request.principal = { ...request.principal, assertStillAllowed: assertAllowed }
       const handle = (body: unknown) =>
         whenKnown(
           operation.handle({
             ...input,
-            principal,
+            principal: request.principal,
             header: inputs.header,
             body,
             authorized,
@@ -154,13 +156,21 @@ function register(app: FastifyInstance, services: OperationServices, operation: 
             const { owned } = request
             if (owned !== undefined && owned.token === undefined && method === 'POST')
               request.owned = { ...owned, token: tokenIn(result) }
+            // What was changed is changed, but what was waited for may no longer be read.
+            if (method === 'GET') assertAllowed()
+            if (result.kind === 'stream') access.responses.watch(reply.raw, assertAllowed)
             return sender.send(request, reply, result)
           },
         )
       return enterToRead(request, () => {
         const incoming = read.body(request)
-        if (!(incoming instanceof Promise)) return handle(incoming)
-        return incoming.then(handle).finally(() => releaseBody(request.raw))
+        if (!(incoming instanceof Promise)) return handle(whileAllowed(incoming, assertAllowed))
+        return incoming
+          .then((body) => {
+            assertAllowed()
+            return handle(body)
+          })
+          .finally(() => releaseBody(request.raw))
       })
     })
   }
@@ -306,6 +316,19 @@ function compileReaders(operation: Operation): Readers {
   } catch (error) {
     throw new TypeError(`${operation.name}: ${(error as Error).message}`, { cause: error })
   }
+}
+
+/** A body that ends with a refusal if its sender may no longer send it. */
+function whileAllowed(body: unknown, assertAllowed: () => void): unknown {
+  if (body === undefined) return undefined
+  const { bytes, ...rest } = body as IncomingBody
+  const read = async function* () {
+    for await (const piece of bytes) {
+      assertAllowed()
+      yield piece
+    }
+  }
+  return { ...rest, bytes: read() }
 }
 
 /** The token in the document of a new submission. */
