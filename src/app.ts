@@ -1,6 +1,6 @@
 import type { FastifyBaseLogger } from 'fastify'
 import { createAccess } from './api/access/create-access.ts'
-import type { ConsumeLimit } from './api/access/rate-limit.ts'
+import type { ConsumeLimit } from './api/access/limits.ts'
 import type { Part } from './api/contract/part.ts'
 import { registerOperations } from './api/contract/register.ts'
 import { type DemoCredentials, registerDocs, registerRoot } from './api/reference/docs.ts'

@@ -92,7 +92,7 @@ const GROUPS: readonly (readonly [names: string, add: Add])[] = [
   ],
   [
     'keys',
-    async (program) => (await import('./api/access/commands.ts')).addKeyCommands(program, withDatabase),
+    async (program) => (await import('./api/access/key-commands.ts')).addKeyCommands(program, withDatabase),
   ],
   [
     'organisations',

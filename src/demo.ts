@@ -1,7 +1,7 @@
 import { createReadStream, existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { createKey, idOf, KeyVerifier } from './api/access/keys.ts'
-import { isRefused, SCOPES } from './api/access/principal.ts'
+import { createKey, findValidKey, idOf } from './api/access/keys.ts'
+import { SCOPES } from './api/access/principal.ts'
 import { importOccupations } from './catalogue/import/import.ts'
 import { OCCUPATION_COLUMNS } from './catalogue/records/record-schema.ts'
 import { countOccupations } from './catalogue/records/rows.ts'
@@ -150,7 +150,7 @@ const MAX_SAMPLE_BYTES = 10_000_000
 async function findKey(database: Database): Promise<string> {
   if (existsSync(KEY_FILE)) {
     const key = readFileSync(KEY_FILE, 'utf8').trim()
-    if (!isRefused(await new KeyVerifier(database).verify(key))) return key
+    if ((await findValidKey(database, idOf(key), Date.now())) !== undefined) return key
   }
   const { key } = await createKey(database, {
     client: 'demo',

@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
-import { createMemoryLimiter, type RateLimits, rateLimitsOf } from './api/access/rate-limit.ts'
-import type { RedisLimiter, RedisLimiterOptions } from './api/access/redis-limit.ts'
+import { createMemoryLimiter, type RateLimits, rateLimitsOf } from './api/access/limits.ts'
+import type { RedisLimiter, RedisLimiterOptions } from './api/access/redis-limits.ts'
 import type { DemoCredentials } from './api/reference/docs.ts'
 import { listen, listenForRequests } from './api/serving/listen.ts'
 import { openLog } from './api/telemetry/log.ts'
@@ -105,7 +105,7 @@ export async function startServer(
 
 /** Loads the driver of Redis only where it is used. */
 async function startRedisLimiter(limits: RateLimits, options: RedisLimiterOptions): Promise<RedisLimiter> {
-  const { RedisLimiter } = await import('./api/access/redis-limit.ts')
+  const { RedisLimiter } = await import('./api/access/redis-limits.ts')
   return await RedisLimiter.start(limits, options)
 }
 

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { isIP } from 'node:net'
 import { distance } from 'fastest-levenshtein'
-import type { RateLimit } from './api/access/rate-limit.ts'
+import type { RateLimit } from './api/access/limits.ts'
 import type { Rate } from './api/request/body.ts'
 import { MOST_RECORDS } from './catalogue/records/limits.ts'
 import { LEAST_MEMORY_MB, readContainerLimit } from './foundation/command-line/memory.ts'

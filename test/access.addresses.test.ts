@@ -1,9 +1,18 @@
 import fc from 'fast-check'
-import { describe, expect, test } from 'vitest'
-import { verdict } from '../src/api/access/rate-limit.ts'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
+import { createMemoryLimiter, type RateLimits } from '../src/api/access/limits.ts'
 import { normaliseAddress } from '../src/api/request/caller.ts'
 import { cases } from './support/properties.ts'
 import { Service } from './support/service.ts'
+
+const OFF: RateLimits = {
+  occupations: 'off',
+  'validation-results': 'off',
+  submissions: 'off',
+  codings: 'off',
+  organisation: 'off',
+  'failed-credentials': 'off',
+}
 
 describe('the address of a caller', () => {
   test.each([
@@ -40,17 +49,23 @@ describe('the address of a caller', () => {
   })
 })
 
-test('the seconds until a window ends are never more than its length', () => {
-  fc.assert(
-    fc.property(
-      fc.double({ min: 0, max: 1e12, noNaN: true }),
-      fc.integer({ min: 1, max: 999_999 }),
-      (now, seconds) => {
-        const { reset } = verdict(0, now + seconds * 1000 - now, seconds)
+test('the seconds until a window ends are never more than its length, however the clock is set', async () => {
+  vi.useFakeTimers({ toFake: ['Date'] })
+  onTestFinished(() => {
+    vi.useRealTimers()
+  })
+  const time = fc.integer({ min: 0, max: 4_000_000_000_000 })
+  await fc.assert(
+    fc.asyncProperty(time, time, fc.integer({ min: 1, max: 999_999 }), async (first, second, seconds) => {
+      const limit = { requests: 9, seconds }
+      const consume = createMemoryLimiter({ ...OFF, occupations: limit })
+      for (const now of [first, second]) {
+        vi.setSystemTime(now)
+        const { reset = 0 } = (await consume('occupations', 'a')) ?? {}
         expect(reset).toBeGreaterThanOrEqual(1)
         expect(reset).toBeLessThanOrEqual(seconds)
-      },
-    ),
+      }
+    }),
     cases(100),
   )
 })

@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
-import { revokeKeys } from '../src/api/access/key-changes.ts'
+import { revokeKeys } from '../src/api/access/keys.ts'
 import { removeSuspension, storeSuspension } from '../src/api/access/suspensions.ts'
 import { until } from './support/command.ts'
 import { Service } from './support/service.ts'

@@ -1,13 +1,15 @@
-import { expect, test } from 'vitest'
-import { AccessWatch } from '../src/api/access/access-watch.ts'
+import { expect, onTestFinished, test } from 'vitest'
+import { AccessState } from '../src/api/access/access-state.ts'
 import { Audit } from '../src/api/access/audit.ts'
+import { KeyUse } from '../src/api/access/keys.ts'
 import { Metrics } from '../src/api/telemetry/metrics.ts'
 import { planLaunch } from '../src/foundation/command-line/memory.ts'
+import { RevisionWatch } from '../src/foundation/database/revision-watch.ts'
 import { claim, enqueue } from '../src/foundation/jobs/queue.ts'
 import { takeOne } from '../src/foundation/jobs/worker.ts'
 import { Outage } from '../src/foundation/outage.ts'
 import { readSettings } from '../src/settings.ts'
-import { Installation } from './support/command.ts'
+import { Installation, untilHolds } from './support/command.ts'
 import { Issuer } from './support/jwks.ts'
 import { openTemporary } from './support/reused-schemas.ts'
 import { Service } from './support/service.ts'
@@ -36,12 +38,16 @@ test('no organisation is served before the suspensions have been read', async ()
       return await database.all<Row>(sql, parameters)
     },
   } as typeof database
-  const watch = await AccessWatch.start(reader, new Audit({ warn: () => undefined }))
-  expect(() => watch.isSuspended('1001')).toThrow(expect.objectContaining({ slug: 'unavailable' }))
+  const revisions = await RevisionWatch.start(database)
+  const audit = new Audit({ warn: () => undefined })
+  const state = await AccessState.start(reader, revisions, audit, new KeyUse(database))
+  onTestFinished(async () => {
+    state.stop()
+    await revisions.stop()
+  })
+  expect(() => state.isSuspended('1001')).toThrow(expect.objectContaining({ slug: 'unavailable' }))
   fails = false
-  await watch.refresh()
-  expect(watch.isSuspended('1001')).toBe(false)
-  watch.stop()
+  await untilHolds(() => expect(state.isSuspended('1001')).toBe(false))
 })
 
 test('a job of a kind that a worker has no handler for stays in the queue', async () => {

@@ -1,11 +1,13 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { createKey } from '../src/api/access/keys.ts'
+import { Issuer } from './support/jwks.ts'
 import { Service } from './support/service.ts'
 
 const RESULTS = '/v1/submissions/submission-0001/validation-results'
 
 // Windows end when a test says so.
 beforeEach(() => {
-  vi.useFakeTimers({ toFake: ['performance'] })
+  vi.useFakeTimers({ toFake: ['Date'] })
 })
 afterEach(() => {
   vi.useRealTimers()
@@ -192,6 +194,40 @@ describe('an address has a limit of failed credentials', () => {
     expect((await wrong(service, '2001:db8:0:2::1')()).statusCode).toBe(401)
     expect((await wrong(service, '::ffff:10.0.0.1')()).statusCode).toBe(401)
     expect((await wrong(service, '::ffff:10.0.0.2')()).statusCode).toBe(401)
+  })
+
+  test('beyond which no credential causes any work', async () => {
+    const issuer = await Issuer.start()
+    const service = await Service.start({ ...issuer.settings, RATE_LIMIT_FAILED_CREDENTIALS: '1/60' })
+    const reads = vi.spyOn(service.database, 'get')
+    const refreshes = vi.spyOn(service.revisions, 'refresh').mockResolvedValue(undefined)
+    const ask = wrong(service, '10.0.0.1')
+    expect(await statuses(100, ask)).toEqual([401, ...Array(99).fill(429)])
+    expect(refreshes).toHaveBeenCalledTimes(1)
+    expect(reads.mock.calls.filter(([sql]) => sql.includes('api_key'))).toEqual([])
+
+    const authorization = `Bearer ${await issuer.sign(await issuer.addKey(), { aud: 'somebody else' })}`
+    const forged = () =>
+      service.request({ url: '/v1/occupations', remoteAddress: '10.0.0.2', headers: { authorization } })
+    expect(await statuses(100, forged)).toEqual([401, ...Array(99).fill(429)])
+    expect(service.log.filter((line) => line.includes('a JWT is not valid'))).toHaveLength(1)
+  })
+
+  test('which valid credentials do not use up, also those that are seen for the first time', async () => {
+    const issuer = await Issuer.start()
+    const service = await Service.start({ ...issuer.settings, RATE_LIMIT_FAILED_CREDENTIALS: '1/60' })
+    const signer = await issuer.addKey()
+    const ask = async (headers: Record<string, string>) =>
+      (await service.request({ url: '/v1/occupations', headers })).statusCode
+    for (let index = 0; index < 3; index++) {
+      const { key } = await createKey(service.database, { client: 'new', expires: Date.now() + 60_000 })
+      expect(await ask({ 'x-api-key': key })).toBe(200)
+      const token = await issuer.sign(signer, { sub: `user ${index}`, scope: 'occupations:read' })
+      expect(await ask({ authorization: `Bearer ${token}` })).toBe(200)
+    }
+    expect(await statuses(2, () => service.get('/v1/occupations', { 'x-api-key': 'wrong' }))).toEqual([
+      401, 429,
+    ])
   })
 
   test('and again when the window is over', async () => {

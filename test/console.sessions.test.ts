@@ -1,7 +1,6 @@
 import type { InjectOptions, LightMyRequestResponse } from 'fastify'
 import { describe, expect, test } from 'vitest'
-import { revokeKeys } from '../src/api/access/key-changes.ts'
-import { createKey } from '../src/api/access/keys.ts'
+import { createKey, revokeKeys } from '../src/api/access/keys.ts'
 import { SCOPES } from '../src/api/access/principal.ts'
 import { TOKEN_FIELD } from '../src/console/form-token.ts'
 import { IDLE, LINK_LIFETIME, LONGEST, Sessions } from '../src/console/sessions.ts'

@@ -1,6 +1,5 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { RememberedPrincipals } from '../src/api/access/remembered.ts'
 import { PageCache } from '../src/api/serving/page-cache.ts'
 import { remember } from '../src/foundation/cache/remember.ts'
 import { cases } from './support/properties.ts'
@@ -133,24 +132,5 @@ describe('what callers choose is remembered up to a number of characters', () =>
 
   test('and no result that is much larger than its text', () => {
     expect(countKept(10, () => false)).toBe(0)
-  })
-
-  test('and credentials by the number of their organisations', async () => {
-    const principals = new RememberedPrincipals()
-    const recall = async (name: string, organisations: number) => {
-      let verified = false
-      const eids = new Set(Array.from({ length: organisations }, (_, index) => String(index)))
-      await principals.recall(name, undefined, async () => {
-        verified = true
-        return { id: name, client: name, scopes: new Set(), eids, expires: Date.now() + 60_000 }
-      })
-      return verified
-    }
-    for (let index = 0; index < 1_000; index++) await recall(`small ${index}`, 1)
-    expect(await recall('small 0', 1)).toBe(false)
-    for (let index = 0; index < 100; index++) await recall(`large ${index}`, 2_000)
-    expect(await recall('large 99', 2_000)).toBe(false)
-    expect(await recall('small 0', 1)).toBe(true)
-    expect(await recall('large 0', 2_000)).toBe(true)
   })
 })

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { expect, test } from 'vitest'
-import { actorOf } from '../src/api/access/actor.ts'
+import { actorOf } from '../src/api/access/principal.ts'
 import { Sealer } from '../src/foundation/database/seal.ts'
 import { reencrypt } from '../src/submissions/encryption/reencrypt.ts'
 import {

@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { revokeKeys } from '../src/api/access/key-changes.ts'
+import { revokeKeys } from '../src/api/access/keys.ts'
 import { removeSuspension, storeSuspension } from '../src/api/access/suspensions.ts'
 import { readZoned, showInstant } from '../src/foundation/text/zoned-time.ts'
 import type { Cause } from '../src/submissions/findings/cause.ts'

@@ -6,7 +6,7 @@ import { PAGE, prepareDatabase, startMahi } from '../mahi.ts'
 const PARTS: readonly [string, RegExp][] = [
   ['collecting garbage', /^\(garbage collector\)/],
   ['log line and metrics', /\/src\/api\/telemetry\/|\/pino\/|\/sonic-boom\/|\/prom-client\//],
-  ['key', /\/src\/api\/access\/(?:admit|key-use|keys|remembered|verify)\./],
+  ['key', /\/src\/api\/access\/(?:access-state|admit|credentials|keys)\./],
   ['limit', /\/src\/api\/access\/rate-limit\./],
   ['query', /\/src\/foundation\/database\/(?!caller\.)|\/better-sqlite3\//],
   ['joining the page', /^renderPage |\/src\/api\/serving\/page(?:-cache)?\./],

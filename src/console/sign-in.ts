@@ -1,6 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { verifyPastedKey } from '../api/access/admit.ts'
-import { isRefused } from '../api/access/principal.ts'
 import type { ConsoleServices, Context, Redirect, Route } from './context.ts'
 import { endSession, readSession, readSigningIn, writeSession, writeSigningIn } from './cookies.ts'
 import { deriveToken, TOKEN_FIELD } from './form-token.ts'
@@ -50,7 +49,7 @@ export function registerSignIn(app: FastifyInstance, services: ConsoleServices):
     const form = await readForm(request)
     const key = (form.get('key') ?? '').trim()
     const principal = await verifyPastedKey(access, request, key)
-    if (isRefused(principal)) {
+    if (principal === undefined) {
       return renderSignIn(services, request, reply, {
         fault: 'This key is not valid. Check that it is complete, has not expired and was not revoked.',
       })

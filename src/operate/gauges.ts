@@ -1,5 +1,4 @@
-import { countUnreplaced, EXPIRING_DAYS, listValid } from '../api/access/expiring-keys.ts'
-import { listKeys } from '../api/access/keys.ts'
+import { countUnreplaced, EXPIRING_DAYS, listKeys, listValid } from '../api/access/keys.ts'
 import type { Metrics } from '../api/telemetry/metrics.ts'
 import { readIndexState } from '../catalogue/search/index-store.ts'
 import type { Database, Reader } from '../foundation/database/database.ts'

@@ -1,6 +1,5 @@
 import { type Audit, REFUSAL_REASONS } from '../api/access/audit.ts'
-import { countUnreplaced, EXPIRING_DAYS } from '../api/access/expiring-keys.ts'
-import { listKeys } from '../api/access/keys.ts'
+import { countUnreplaced, EXPIRING_DAYS, listKeys } from '../api/access/keys.ts'
 import { withScope } from '../api/contract/access-rules.ts'
 import { type Operation, operation } from '../api/contract/contract.ts'
 import { COMMON_PROBLEMS, describeDocument } from '../api/contract/describe.ts'

@@ -1,7 +1,6 @@
 import { statfsSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { listExpiring, listValid } from '../api/access/expiring-keys.ts'
-import { listKeys } from '../api/access/keys.ts'
+import { listExpiring, listKeys, listValid } from '../api/access/keys.ts'
 import { readIndexState } from '../catalogue/search/index-store.ts'
 import type { Database, Reader } from '../foundation/database/database.ts'
 import { readRevisions } from '../foundation/database/revisions.ts'

@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { COMMAND } from '../api/access/actor.ts'
+import { COMMAND } from '../api/access/principal.ts'
 import { action, jsonOption, report, type WithDatabase } from '../foundation/command-line/command.ts'
 import { say, writeOut } from '../foundation/command-line/terminal.ts'
 import type { Database } from '../foundation/database/database.ts'

@@ -1,4 +1,4 @@
-import { type Actor, SERVICE } from '../api/access/actor.ts'
+import { type Actor, SERVICE } from '../api/access/principal.ts'
 import type { Database, Reader, Writer } from '../foundation/database/database.ts'
 import { UserError } from '../foundation/faults/user-error.ts'
 import { showEnd } from '../foundation/text/zoned-time.ts'

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import type { LightMyRequestResponse } from 'fastify'
 import { afterEach, expect, test, vi } from 'vitest'
-import { revokeKeys } from '../../src/api/access/key-changes.ts'
+import { revokeKeys } from '../../src/api/access/keys.ts'
 import type { Scope } from '../../src/api/access/principal.ts'
 import { Issuer, type IssuerKey } from '../support/jwks.ts'
 import { cases, SEED } from '../support/properties.ts'

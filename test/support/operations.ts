@@ -1,7 +1,7 @@
 import Fastify from 'fastify'
 import { onTestFinished } from 'vitest'
 import type { Access } from '../../src/api/access/admit.ts'
-import type { Principal } from '../../src/api/access/principal.ts'
+import type { Principal, Verifier } from '../../src/api/access/principal.ts'
 import type { Operation } from '../../src/api/contract/contract.ts'
 import { answerError } from '../../src/api/contract/errors.ts'
 import { prepareOperations, registerOperations, SCHEMA_CONTROLLER } from '../../src/api/contract/register.ts'
@@ -25,6 +25,8 @@ const PRINCIPAL: Principal = {
   expires: Date.now() + 86_400_000,
 }
 
+const REFUSING: Verifier = { recall: () => undefined, verify: async () => ({ refused: 'unknown' }) }
+
 /** An app that has these operations only, without a database. */
 export function serve(...operations: readonly Operation[]) {
   const app = Fastify({ schemaController: SCHEMA_CONTROLLER })
@@ -32,10 +34,10 @@ export function serve(...operations: readonly Operation[]) {
   const common = new CommonHeaders({ stopping: false }, new Cors('*'))
   const log = createLog('info', { write: () => undefined })
   const access: Access = {
-    verifyKey: (key) => (key === 'right' ? PRINCIPAL : { refused: 'unknown' }),
-    verifyBearer: () => ({ refused: 'unknown' }),
+    keys: { ...REFUSING, recall: (key) => (key === 'right' ? PRINCIPAL : undefined) },
+    bearers: REFUSING,
     audit: { refused: () => undefined } as unknown as Access['audit'],
-    consume: () => undefined,
+    consume: async () => undefined,
     limits: {},
     isSuspended: () => false,
     hasEnded: () => undefined,

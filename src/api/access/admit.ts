@@ -1,19 +1,25 @@
-import type { FastifyReply, FastifyRequest, HookHandlerDoneFunction } from 'fastify'
-import { type MaybePromise, whenKnown } from '../../foundation/cache/maybe-promise.ts'
-import { NO_CREDENTIAL, Problem } from '../contract/problems.ts'
+import type { FastifyRequest } from 'fastify'
 import { addressOf } from '../request/caller.ts'
-import type { Audit, RefusalReason } from './audit.ts'
-import { countFailure, countRequest, organisationOf } from './count-request.ts'
-import { type Explanation, explainScope, explainSuspension } from './explain-refusal.ts'
+import type { Audit } from './audit.ts'
+import { type Credential, readCredential } from './credentials.ts'
+import {
+  type ConsumeLimit,
+  type CountedLimits,
+  countFailure,
+  countRequest,
+  forgiveFailure,
+  type OperationLimit,
+  organisationOf,
+} from './limits.ts'
 import type { LongResponses } from './long-responses.ts'
-import { isRefused, type Principal, type Refused, type Scope, type Verify } from './principal.ts'
-import type { ConsumeLimit, CountedLimits, OperationLimit } from './rate-limit.ts'
+import { isRefused, type Principal, type Scope, type Verifier } from './principal.ts'
+import { explainScope, explainSuspension, forbidden, unauthorized } from './refusals.ts'
 
 export interface Access {
   /** Verifies an `X-API-Key`. */
-  readonly verifyKey: Verify
+  readonly keys: Verifier
   /** Verifies an `Authorization: Bearer`, a key or a JWT. */
-  readonly verifyBearer: Verify
+  readonly bearers: Verifier
   readonly audit: Audit
   readonly consume: ConsumeLimit
   readonly limits: CountedLimits
@@ -49,34 +55,63 @@ declare module 'fastify' {
  * operation itself decides which data the caller may see.
  */
 export function admit(access: Access, { operation, limit, scope, anonymous, ofOrganisation }: Admission) {
-  const count = (request: FastifyRequest, principal: Principal | undefined) =>
-    whenKnown(countRequest(access, request, limit, ofOrganisation), () => {
-      if (principal !== undefined && scope !== undefined && !principal.scopes.has(scope))
-        throw forbidden(access, request, operation, {
-          reason: 'scope',
-          detail: explainScope(principal, scope),
-        })
-    })
-
-  const enter = (request: FastifyRequest): MaybePromise<void> => {
+  return async (request: FastifyRequest): Promise<void> => {
     const credential = readCredential(request)
-    if (credential === undefined) {
-      return anonymous
-        ? count(request, undefined)
-        : refuse(access, request, operation, { refused: 'missing' })
+    if (credential !== undefined) {
+      request.principal = await identify(access, request, operation, credential)
+      if (request.principal === undefined) throw unauthorized()
+    } else if (!anonymous) {
+      access.audit.refused({ reason: 'missing', operation, address: addressOf(request) })
+      await countFailure(access, request)
+      throw unauthorized()
     }
-    return whenKnown(verifyCredential(access, request, credential), (principal) => {
-      if (isRefused(principal)) return refuse(access, request, operation, principal)
-      request.principal = principal
-      return count(request, principal)
-    })
+    await countRequest(access, request, limit, ofOrganisation)
+    const { principal } = request
+    if (principal !== undefined && scope !== undefined && !principal.scopes.has(scope))
+      throw forbidden(access, request, operation, {
+        reason: 'scope',
+        detail: explainScope(principal, scope),
+      })
   }
+}
 
-  return (request: FastifyRequest, _reply: FastifyReply, done: HookHandlerDoneFunction) => {
-    const entered = enter(request)
-    if (entered instanceof Promise) return entered
-    return done()
+/**
+ * The holder of a credential; `undefined` if it is refused, which is audited. One that is not known counts as a failed
+ * credential until it has been verified: an address that has sent too many causes no more work.
+ *
+ * @throws {Problem} `too-many-requests`
+ */
+async function identify(
+  access: Access,
+  request: FastifyRequest,
+  operation: string,
+  { text, kind, client: named }: Credential,
+): Promise<Principal | undefined> {
+  const verifier = kind === 'key' ? access.keys : access.bearers
+  const known = verifier.recall(text, named)
+  if (known !== undefined) return known
+  await countFailure(access, request)
+  const verified = await verifier.verify(text, named)
+  if (isRefused(verified)) {
+    const { refused: reason, id: key, client } = verified
+    access.audit.refused({ reason, operation, address: addressOf(request), key, client })
+    return undefined
   }
+  await forgiveFailure(access, request)
+  return verified
+}
+
+/**
+ * Verifies a key that a person has entered in a form; an invalid one counts as a failed credential.
+ *
+ * @throws {Problem} `too-many-requests`
+ */
+export async function verifyPastedKey(
+  access: Access,
+  request: FastifyRequest,
+  key: string,
+): Promise<Principal | undefined> {
+  return await identify(access, request, 'console', { text: key, kind: 'key', client: undefined })
 }
 
 /**
@@ -101,95 +136,4 @@ export function assertStillAllowed(
   const eid = ofOrganisation ? organisationOf(request, principal) : undefined
   if (eid !== undefined && access.isSuspended(eid))
     throw forbidden(access, request, operation, { reason: 'suspended', detail: explainSuspension(eid) })
-}
-
-/**
- * Verifies a key that a person has entered in a form; an invalid one counts as a failed credential.
- *
- * @throws {Problem} `too-many-requests`
- */
-export async function verifyPastedKey(
-  access: Access,
-  request: FastifyRequest,
-  key: string,
-): Promise<Principal | Refused> {
-  const principal = await access.verifyKey(key)
-  if (!isRefused(principal)) return principal
-  const { refused: reason, id, client } = principal
-  const address = addressOf(request)
-  access.audit.refused({ reason, operation: 'console', address, key: id, client })
-  await countFailure(access, request, address)
-  return principal
-}
-
-/** Why a valid credential is refused: the reason for the log, and what the caller can correct. */
-export interface Forbidding {
-  readonly reason: RefusalReason
-  readonly detail: Explanation
-}
-
-/** The response to a valid credential that lacks the required rights; it is audited. */
-export function forbidden(
-  { audit }: Access,
-  request: FastifyRequest,
-  operation: string,
-  { reason, detail }: Forbidding,
-): Problem {
-  const { id: key, client } = request.principal ?? {}
-  audit.refused({ reason, operation, address: addressOf(request), key, client })
-  return unauthorized(`${detail}.`)
-}
-
-/** The 401; without a valid credential it is always the same, whatever is wrong. */
-export function unauthorized(detail: string = NO_CREDENTIAL): Problem {
-  return new Problem('unauthorized', detail, {
-    headers: { 'www-authenticate': 'Bearer realm="mahi", ApiKey realm="mahi", header="X-API-Key"' },
-  })
-}
-
-interface Credential {
-  readonly text: string
-  readonly verifier: 'verifyKey' | 'verifyBearer'
-}
-
-/** `X-API-Key: <key>`, or `Authorization: Bearer <key or JWT>` (RFC 6750, section 2.1). */
-function readCredential(request: FastifyRequest): Credential | undefined {
-  const key = request.headers['x-api-key']
-  if (key !== undefined) return { text: String(key), verifier: 'verifyKey' }
-  const authorization = request.headers.authorization
-  if (authorization === undefined) return undefined
-  return { text: /^bearer +(\S+) *$/i.exec(authorization)?.[1] ?? '', verifier: 'verifyBearer' }
-}
-
-function verifyCredential(
-  access: Access,
-  request: FastifyRequest,
-  { text, verifier }: Credential,
-): MaybePromise<Principal | Refused> {
-  const client = request.headers['x-client-id']
-  return access[verifier](text, client === undefined ? undefined : readHeaderText(String(client)))
-}
-
-/** @throws {Problem} `unauthorized`, or `too-many-requests` after too many attempts */
-function refuse(
-  access: Access,
-  request: FastifyRequest,
-  operation: string,
-  { refused: reason, id: key, client }: Refused,
-): MaybePromise<never> {
-  const address = addressOf(request)
-  access.audit.refused({ reason, operation, address, key, client })
-  return whenKnown(countFailure(access, request, address), () => {
-    throw unauthorized()
-  })
-}
-
-/**
- * The text of a header that may contain non-ASCII letters. Node reads headers as Latin-1, but callers send names such
- * as "Te Pūkenga" as UTF-8.
- */
-function readHeaderText(value: string): string {
-  if (!/[\u0080-\u00ff]/.test(value)) return value
-  const text = Buffer.from(value, 'latin1').toString('utf8')
-  return (text.includes('\ufffd') ? value : text).normalize('NFC')
 }

@@ -1,5 +1,6 @@
 import { userInfo } from 'node:os'
 import type { FastifyBaseLogger } from 'fastify'
+import { say } from '../../foundation/command-line/terminal.ts'
 import { formatTimestamp } from '../../foundation/text/timestamp.ts'
 
 /**
@@ -124,10 +125,13 @@ export class Audit {
   }
 }
 
-/** The line of a command that changed something, with the system user who ran it. */
-export function writeChange(change: Change): string {
-  const time = formatTimestamp(Date.now())
-  return JSON.stringify({ level: 'warn', time, ...change, by: nameUser() })
+/**
+ * Writes the line of a command that changed something, with the system user who ran it, if messages go to a file or a
+ * log; on a terminal, the user has already seen the result.
+ */
+export function reportChange(change: Change): void {
+  if (process.stderr.isTTY) return
+  say(JSON.stringify({ level: 'warn', time: formatTimestamp(Date.now()), ...change, by: nameUser() }))
 }
 
 /** The user name, or the user id if there is no name. */

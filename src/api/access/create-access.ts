@@ -3,17 +3,16 @@ import type { Database } from '../../foundation/database/database.ts'
 import { readHashKey } from '../../foundation/database/instance.ts'
 import type { RevisionWatch } from '../../foundation/database/revision-watch.ts'
 import type { Part } from '../contract/part.ts'
-import { AccessWatch } from './access-watch.ts'
+import { AccessState } from './access-state.ts'
 import type { Access } from './admit.ts'
 import { Audit } from './audit.ts'
+import { createBearerVerifier } from './credentials.ts'
 import { Delegations } from './delegation.ts'
 import { getCaller } from './get-caller.ts'
 import { createJwtVerifier, createKeyedHash, type JwtOptions, type KeyedHash } from './jwt.ts'
-import { KeyUse } from './key-use.ts'
-import { KeyVerifier } from './keys.ts'
+import { KeyUse } from './keys.ts'
+import { type ConsumeLimit, describeLimits, type RateLimitSettings, rateLimitsOf } from './limits.ts'
 import { LongResponses } from './long-responses.ts'
-import { type ConsumeLimit, describeLimits, type RateLimitSettings, rateLimitsOf } from './rate-limit.ts'
-import { createBearerVerifier } from './verify.ts'
 
 export interface AccessSettings extends RateLimitSettings {
   readonly JWT_ISSUER?: string | undefined
@@ -43,30 +42,24 @@ export async function createAccess(
   { database, revisions, consume, log }: AccessOptions,
 ): Promise<AccessPart> {
   const audit = new Audit(log)
-  const watch = await AccessWatch.start(database, audit)
   const keyUse = new KeyUse(database)
-  const keys = new KeyVerifier(database, watch.explain, keyUse.mark)
-  revisions.on('keys', () => {
-    keys.forget()
-    void watch.refresh()
-  })
-  // Otherwise a revoked key would be accepted for as long as changes cannot be read.
-  revisions.onStale(() => keys.forget())
+  const state = await AccessState.start(database, revisions, audit, keyUse)
   const jwt = jwtOptionsOf(settings)
   const keyedHash = createKeyedHash(await readHashKey(database))
   const responses = new LongResponses()
   const delegations = new Delegations()
   const access: Access = {
-    verifyKey: keys.verify,
-    verifyBearer: createBearerVerifier(
-      delegations.verifying(keys.verify),
+    keys: state,
+    bearers: createBearerVerifier(
+      state,
       jwt === undefined ? undefined : createJwtVerifier(jwt, keyedHash, log),
+      delegations,
     ),
     audit,
     consume,
     limits: describeLimits(rateLimitsOf(settings)),
-    isSuspended: watch.isSuspended,
-    hasEnded: watch.hasEnded,
+    isSuspended: state.isSuspended,
+    hasEnded: state.hasEnded,
     responses,
   }
   return {
@@ -83,7 +76,7 @@ export async function createAccess(
       },
     ],
     stop: async () => {
-      watch.stop()
+      state.stop()
       responses.stop()
       await keyUse.stop()
       audit.stop()

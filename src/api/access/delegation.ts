@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import type { Principal, Verify } from './principal.ts'
+import type { Principal } from './principal.ts'
 
 /** The prefix of delegated credentials; no key and no JWT starts with it. */
 const PREFIX = 'delegated:'
@@ -23,13 +23,11 @@ export class Delegations {
     this.#principals.delete(credential)
   }
 
-  /** A verifier of these credentials, which passes all other ones to `others`. */
-  verifying(others: Verify): Verify {
-    return (credential, client) => {
-      if (!credential.startsWith(PREFIX)) return others(credential, client)
-      const principal = this.#principals.get(credential)
-      this.#principals.delete(credential)
-      return principal ?? others(credential, client)
-    }
+  /** The principal of a credential, which is then used. */
+  take(credential: string): Principal | undefined {
+    if (!credential.startsWith(PREFIX)) return undefined
+    const principal = this.#principals.get(credential)
+    this.#principals.delete(credential)
+    return principal
   }
 }

@@ -6,8 +6,7 @@ import { COMMON_PROBLEMS, describeDocument } from '../contract/describe.ts'
 import { strings, text, time } from '../contract/fields.ts'
 import { document } from '../contract/results.ts'
 import type { Access } from './admit.ts'
-import { counterOf, organisationOf } from './count-request.ts'
-import type { LimitName } from './rate-limit.ts'
+import { counterOf, type LimitName, organisationOf } from './limits.ts'
 
 const Caller = Type.Object(
   {

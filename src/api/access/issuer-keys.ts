@@ -44,14 +44,19 @@ export class IssuerKeys {
   }
 
   /**
-   * Fetches the keys if they are old. A request waits for this only if the last fetch was long ago, so that a
-   * withdrawn key works for two minutes at most.
+   * Whether the keys are recent enough to verify with, so that a withdrawn key works for two minutes at most. Old ones
+   * are fetched again meanwhile.
    */
-  async refresh(): Promise<void> {
+  areRecent(): boolean {
     const age = performance.now() - this.#asked
-    if (age < REFRESH_AFTER) return
-    const asked = this.#ask()
-    if (age >= 2 * REFRESH_AFTER) await asked
+    if (age >= 2 * REFRESH_AFTER) return false
+    if (age >= REFRESH_AFTER) void this.#ask()
+    return true
+  }
+
+  /** Fetches the keys unless they are recent. */
+  async refresh(): Promise<void> {
+    if (!this.areRecent()) await this.#ask()
   }
 
   /**

@@ -3,8 +3,8 @@ import type { FastifyBaseLogger } from 'fastify'
 import { errors, type JWTPayload, jwtVerify } from 'jose'
 import { Problem } from '../contract/problems.ts'
 import { IssuerKeys } from './issuer-keys.ts'
-import type { Principal, Refused, Verify } from './principal.ts'
-import { isClient, RememberedPrincipals } from './remembered.ts'
+import { hashCredential } from './keys.ts'
+import { isClient, isRefused, type Principal, type Refused, type Verifier } from './principal.ts'
 
 /** The requirements that tokens must meet. */
 export interface JwtOptions {
@@ -54,12 +54,12 @@ export function createJwtVerifier(
   { issuer, audience, jwksUrl, eidClaim }: JwtOptions,
   keyedHash: KeyedHash,
   log: Pick<FastifyBaseLogger, 'warn' | 'debug'>,
-): Verify {
-  const remembered = new RememberedPrincipals()
+): Verifier {
+  const known = new KnownTokens()
   const keys = new IssuerKeys(
     jwksUrl,
     (message, reason) => log.warn({ reason }, message),
-    () => remembered.forget(),
+    () => known.clear(),
   )
   const expected = {
     issuer,
@@ -68,25 +68,84 @@ export function createJwtVerifier(
     requiredClaims: ['sub', 'exp'],
     clockTolerance: CLOCK_SKEW,
   }
-  const check = async (token: string, client: string | undefined): Promise<Principal | Refused> => {
+  const check = async (token: string): Promise<Principal | Refused> => {
     try {
       const { payload, protectedHeader } = await jwtVerify(token, keys.find, expected)
       if (!ACCESS_TOKEN.test(protectedHeader.typ ?? 'JWT'))
         throw new TokenRefused('"typ" names no access token')
-      const principal = readPrincipal(payload, eidClaim, keyedHash)
-      return isClient(principal, client)
-        ? principal
-        : { refused: 'client', id: principal.id, client: principal.client }
+      return readPrincipal(payload, eidClaim, keyedHash)
     } catch (error) {
       if (error instanceof Problem) throw error
       log.debug({ reason: describeFault(error) }, 'a JWT is not valid')
       return { refused: 'jwt' }
     }
   }
-  return async (token, client) => {
-    await keys.refresh()
-    return await remembered.recall(token, client, () => check(token, client))
+  return {
+    recall(token, client) {
+      const principal = keys.areRecent() ? known.find(token) : undefined
+      return principal !== undefined && isClient(principal, client) ? principal : undefined
+    },
+    async verify(token, client) {
+      await keys.refresh()
+      const { changes } = known
+      const verified = await check(token)
+      if (isRefused(verified)) return verified
+      // A token whose key was withdrawn meanwhile is not cached.
+      if (changes === known.changes) known.add(token, verified)
+      const { id } = verified
+      return isClient(verified, client) ? verified : { refused: 'client', id, client: verified.client }
+    },
   }
+}
+
+/** The most characters of cached principals: an evicted one is only verified again. */
+const CAPACITY = 4_000_000
+
+/** Characters counted for each principal besides its organisations, which a token may list in great number. */
+const EACH = 400
+
+/** The holders of valid tokens, by the hash of the token, so that no credential is kept in memory. */
+export class KnownTokens {
+  /** How often it was cleared. */
+  changes = 0
+  readonly #principals = new Map<string, Principal>()
+  #weight = 0
+
+  find(token: string): Principal | undefined {
+    const hash = hashCredential(token)
+    const principal = this.#principals.get(hash)
+    if (principal === undefined || principal.expires > Date.now()) return principal
+    this.#delete(hash, principal)
+    return undefined
+  }
+
+  add(token: string, principal: Principal): void {
+    const hash = hashCredential(token)
+    if (this.#principals.has(hash)) return
+    this.#principals.set(hash, principal)
+    this.#weight += weigh(principal)
+    for (const [oldest, other] of this.#principals) {
+      if (this.#weight <= CAPACITY) return
+      this.#delete(oldest, other)
+    }
+  }
+
+  clear(): void {
+    this.changes++
+    this.#principals.clear()
+    this.#weight = 0
+  }
+
+  #delete(hash: string, principal: Principal): void {
+    this.#principals.delete(hash)
+    this.#weight -= weigh(principal)
+  }
+}
+
+function weigh({ client, alias = '', eids }: Principal): number {
+  let characters = EACH + client.length + alias.length
+  for (const eid of eids) characters += EACH / 10 + eid.length
+  return characters
 }
 
 /** A fault of a token, in our own words. */

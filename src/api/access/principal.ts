@@ -1,4 +1,3 @@
-import type { MaybePromise } from '../../foundation/cache/maybe-promise.ts'
 import type { RefusalReason } from './audit.ts'
 
 /** The permissions of a credential. */
@@ -49,12 +48,47 @@ export interface Refused {
   readonly client?: string
 }
 
-/**
- * Identifies the holder of a credential, or refuses it because it is invalid or belongs to another client than the
- * one that the caller names.
- */
-export type Verify = (credential: string, client?: string) => MaybePromise<Principal | Refused>
+/** Identifies the holder of a credential, unless it belongs to another client than the one that the caller names. */
+export interface Verifier {
+  /** The holder of a credential that is known to be valid, without any work. */
+  recall(credential: string, client: string | undefined): Principal | undefined
+  verify(credential: string, client: string | undefined): Promise<Principal | Refused>
+}
 
 export function isRefused(verified: Principal | Refused): verified is Refused {
   return 'refused' in verified
+}
+
+/** Whether a credential belongs to the client that the caller names, if it names one. */
+export function isClient(
+  { client, alias }: Pick<Principal, 'client' | 'alias'>,
+  named: string | undefined,
+): boolean {
+  return named === undefined || named === client || (alias !== undefined && named === alias)
+}
+
+/** Who changed something, for those who see the same data. Unlike the id, the name can be personal and is never logged. */
+export interface Actor {
+  /** The public id of the credential, or `service` or `command`. */
+  readonly id: string
+  readonly name: string
+  /** See `Principal`. */
+  readonly assertStillAllowed?: (() => void) | undefined
+}
+
+/** The service, such as one of its jobs or the demo. */
+export const SERVICE: Actor = { id: 'service', name: 'Mahi' }
+
+/** The operator, at the command line. */
+export const COMMAND: Actor = { id: 'command', name: 'Operator' }
+
+/** The longest name that is stored: identity providers limit theirs by far less. */
+export const LONGEST_NAME = 200
+
+/** The name that the identity provider gives, the subject of a token without a client, or the client. */
+export function actorOf(principal: Principal | undefined): Actor {
+  if (principal === undefined) return SERVICE
+  const { id, name, alias, client, assertStillAllowed } = principal
+  const shown = (name ?? alias ?? client).replaceAll(/\p{C}+/gu, ' ').trim()
+  return { id, name: (shown === '' ? client : shown).slice(0, LONGEST_NAME), assertStillAllowed }
 }

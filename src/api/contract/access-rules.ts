@@ -1,9 +1,14 @@
 import type { FastifyRequest } from 'fastify'
 import type { MaybePromise } from '../../foundation/cache/maybe-promise.ts'
 import { type TObject, Type } from '../../foundation/schema/type.ts'
-import type { Forbidding } from '../access/admit.ts'
-import { explainEid, explainScope, explainSuspension, explainToken } from '../access/explain-refusal.ts'
 import type { Principal, Scope } from '../access/principal.ts'
+import {
+  explainEid,
+  explainScope,
+  explainSuspension,
+  explainToken,
+  type Forbidding,
+} from '../access/refusals.ts'
 import { text } from './fields.ts'
 import type { Problem } from './problems.ts'
 

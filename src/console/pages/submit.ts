@@ -1,4 +1,4 @@
-import { actorOf } from '../../api/access/actor.ts'
+import { actorOf } from '../../api/access/principal.ts'
 import { lookUp } from '../../foundation/look-up.ts'
 import { EMPTY_RETURN, isEmptyReturn } from '../../foundation/text/empty-return.ts'
 import { count, formatNumber } from '../../foundation/text/format-number.ts'

@@ -1,5 +1,5 @@
 import { type Command, InvalidArgumentError } from 'commander'
-import { reportChange } from '../../api/access/key-options.ts'
+import { reportChange } from '../../api/access/audit.ts'
 import { removeSuspension } from '../../api/access/suspensions.ts'
 import { action, jsonOption, report, type WithDatabase } from '../../foundation/command-line/command.ts'
 import { say, writeOut } from '../../foundation/command-line/terminal.ts'

@@ -1,4 +1,4 @@
-import { type Actor, SERVICE } from '../../api/access/actor.ts'
+import { type Actor, SERVICE } from '../../api/access/principal.ts'
 import type { Database, Reader } from '../../foundation/database/database.ts'
 import { changeSubmission, type SubmissionWriter } from '../findings/change-submission.ts'
 

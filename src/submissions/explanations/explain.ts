@@ -1,4 +1,4 @@
-import type { Actor } from '../../api/access/actor.ts'
+import type { Actor } from '../../api/access/principal.ts'
 import type { Database } from '../../foundation/database/database.ts'
 import type { Sealer } from '../../foundation/database/seal.ts'
 import { recordActivity } from '../activity/activity.ts'

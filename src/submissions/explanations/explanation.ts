@@ -1,4 +1,4 @@
-import type { Actor } from '../../api/access/actor.ts'
+import type { Actor } from '../../api/access/principal.ts'
 import { type Definition, listChecks } from '../../engines/checking/index.ts'
 import type { RunSummary } from '../findings/runs.ts'
 

@@ -1,4 +1,4 @@
-import type { Actor } from '../../api/access/actor.ts'
+import type { Actor } from '../../api/access/principal.ts'
 import type { Database } from '../../foundation/database/database.ts'
 import { formatTimestamp } from '../../foundation/text/timestamp.ts'
 import { recordActivity } from '../activity/activity.ts'

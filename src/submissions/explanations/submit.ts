@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { Actor } from '../../api/access/actor.ts'
+import type { Actor } from '../../api/access/principal.ts'
 import type { Holding } from '../../foundation/budget/budget.ts'
 import type { Database, Reader } from '../../foundation/database/database.ts'
 import type { Sealer } from '../../foundation/database/seal.ts'

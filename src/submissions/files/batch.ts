@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { type Actor, SERVICE } from '../../api/access/actor.ts'
+import { type Actor, SERVICE } from '../../api/access/principal.ts'
 import type { Database } from '../../foundation/database/database.ts'
 import type { Sealer } from '../../foundation/database/seal.ts'
 import { formatNumber } from '../../foundation/text/format-number.ts'

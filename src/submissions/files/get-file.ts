@@ -1,4 +1,4 @@
-import { actorOf } from '../../api/access/actor.ts'
+import { actorOf } from '../../api/access/principal.ts'
 import { type Operation, operation } from '../../api/contract/contract.ts'
 import { describeStream } from '../../api/contract/describe.ts'
 import { Problem } from '../../api/contract/problems.ts'

@@ -1,5 +1,5 @@
 import type { FastifyRequest } from 'fastify'
-import { actorOf } from '../../api/access/actor.ts'
+import { actorOf } from '../../api/access/principal.ts'
 import { type Operation, operation } from '../../api/contract/contract.ts'
 import { describeStream } from '../../api/contract/describe.ts'
 import { oneOf } from '../../api/contract/fields.ts'

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { Actor } from '../../api/access/actor.ts'
+import type { Actor } from '../../api/access/principal.ts'
 import { EMPTY_NOTE } from '../../engines/checking/index.ts'
 import { EncodingLook, inTurns, openDecoder } from '../../engines/records/index.ts'
 import type { Database } from '../../foundation/database/database.ts'

@@ -1,5 +1,5 @@
 import type { FastifyRequest } from 'fastify'
-import { actorOf } from '../../api/access/actor.ts'
+import { actorOf } from '../../api/access/principal.ts'
 import { continueAfter } from '../../api/contract/results.ts'
 import { callerOf } from '../../api/request/caller.ts'
 import { whileConnected } from '../../api/request/while-connected.ts'

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { SERVICE } from '../../api/access/actor.ts'
+import { SERVICE } from '../../api/access/principal.ts'
 import type { Database } from '../../foundation/database/database.ts'
 import type { Sealer } from '../../foundation/database/seal.ts'
 import { recordActivity } from '../activity/activity.ts'

@@ -1,4 +1,4 @@
-import { actorOf } from '../../api/access/actor.ts'
+import { actorOf } from '../../api/access/principal.ts'
 import { type Operation, operation } from '../../api/contract/contract.ts'
 import { describePage, NEXT_LINK, NOT_MODIFIED } from '../../api/contract/describe.ts'
 import { Problem, type ProblemOptions, ResultsProblemBody } from '../../api/contract/problems.ts'

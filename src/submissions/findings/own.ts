@@ -1,6 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import { unauthorized } from '../../api/access/admit.ts'
-import { explainToken } from '../../api/access/explain-refusal.ts'
+import { explainToken, unauthorized } from '../../api/access/refusals.ts'
 import { type AccessRule, asOrganisation } from '../../api/contract/access-rules.ts'
 import { Problem } from '../../api/contract/problems.ts'
 import type { Page } from '../../api/serving/page.ts'

@@ -1,5 +1,4 @@
-import { COMMAND } from '../../api/access/actor.ts'
-import { EID } from '../../api/access/principal.ts'
+import { COMMAND, EID } from '../../api/access/principal.ts'
 import type { SourceRecord } from '../../engines/records/index.ts'
 import { listColumns } from '../../engines/records/index.ts'
 import type { Database, Reader, Writer } from '../../foundation/database/database.ts'

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { SERVICE } from '../../api/access/actor.ts'
+import { SERVICE } from '../../api/access/principal.ts'
 import type { Database, Reader } from '../../foundation/database/database.ts'
 import { claim, enqueue, finish, type Job } from '../../foundation/jobs/queue.ts'
 import { endJob, JobLost } from '../../foundation/jobs/worker.ts'

@@ -1,4 +1,4 @@
-import { SERVICE } from '../../api/access/actor.ts'
+import { SERVICE } from '../../api/access/principal.ts'
 import type { Database } from '../../foundation/database/database.ts'
 import { type Job, release } from '../../foundation/jobs/queue.ts'
 import { deleteActivity, recordActivity } from '../activity/activity.ts'

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import type { Command } from 'commander'
-import { reportChange } from '../../api/access/key-options.ts'
+import { reportChange } from '../../api/access/audit.ts'
 import { action, jsonOption, report, type WithDatabase } from '../../foundation/command-line/command.ts'
 import { say, writeOut } from '../../foundation/command-line/terminal.ts'
 import type { Database } from '../../foundation/database/database.ts'

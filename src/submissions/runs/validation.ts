@@ -1,4 +1,4 @@
-import { type Actor, SERVICE } from '../../api/access/actor.ts'
+import { type Actor, SERVICE } from '../../api/access/principal.ts'
 import type { Database, Reader } from '../../foundation/database/database.ts'
 import { bumpRevision } from '../../foundation/database/revisions.ts'
 import { cancelJob, countWaiting, enqueue } from '../../foundation/jobs/queue.ts'

@@ -1,6 +1,6 @@
 import type { FastifyBaseLogger } from 'fastify'
 import { Redis } from 'ioredis'
-import { RateLimiterRedis, RateLimiterRes } from 'rate-limiter-flexible'
+import { RateLimiterRedis } from 'rate-limiter-flexible'
 import type { Metrics } from '../telemetry/metrics.ts'
 import {
   type ConsumeLimit,
@@ -8,9 +8,7 @@ import {
   createMemoryLimiter,
   type RateLimit,
   type RateLimits,
-  type Verdict,
-  verdict,
-} from './rate-limit.ts'
+} from './limits.ts'
 import { describeReason } from './reason.ts'
 
 /**
@@ -83,7 +81,7 @@ export class RedisLimiter {
         duration: seconds,
         rejectIfRedisNotReady: true,
       })
-    this.#shared = createLimiter(limits, (name, limit) => countIn(open(name, limit), limit.seconds))
+    this.#shared = createLimiter(limits, open)
     this.#own = createMemoryLimiter(limits)
     this.#probe = open('probe', { requests: Number.MAX_SAFE_INTEGER, seconds: 60 })
     metrics.gauge(
@@ -139,21 +137,5 @@ export class RedisLimiter {
       { reason: describeReason(this.#fault ?? error) },
       'Redis is unavailable: this process counts rate limits separately until it is back',
     )
-  }
-}
-
-/** Counts in Redis; rejects if Redis fails. */
-function countIn(
-  limiter: RateLimiterRedis,
-  seconds: number,
-): (key: string, requests: number) => Promise<Verdict> {
-  return async (key, requests) => {
-    try {
-      const { remainingPoints, msBeforeNext } = await limiter.consume(key, requests)
-      return verdict(remainingPoints, msBeforeNext, seconds)
-    } catch (refusal) {
-      if (refusal instanceof RateLimiterRes) return verdict(-1, refusal.msBeforeNext, seconds)
-      throw refusal
-    }
   }
 }

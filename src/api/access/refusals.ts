@@ -1,4 +1,33 @@
+import type { FastifyRequest } from 'fastify'
+import { NO_CREDENTIAL, Problem } from '../contract/problems.ts'
+import { addressOf } from '../request/caller.ts'
+import type { Audit, RefusalReason } from './audit.ts'
 import { EID, type Principal, type Scope } from './principal.ts'
+
+/** Why a valid credential is refused: the reason for the log, and what the caller can correct. */
+export interface Forbidding {
+  readonly reason: RefusalReason
+  readonly detail: Explanation
+}
+
+/** The response to a valid credential that lacks the required rights; it is audited. */
+export function forbidden(
+  { audit }: { readonly audit: Audit },
+  request: FastifyRequest,
+  operation: string,
+  { reason, detail }: Forbidding,
+): Problem {
+  const { id: key, client } = request.principal ?? {}
+  audit.refused({ reason, operation, address: addressOf(request), key, client })
+  return unauthorized(`${detail}.`)
+}
+
+/** The 401; without a valid credential it is always the same, whatever is wrong. */
+export function unauthorized(detail: string = NO_CREDENTIAL): Problem {
+  return new Problem('unauthorized', detail, {
+    headers: { 'www-authenticate': 'Bearer realm="mahi", ApiKey realm="mahi", header="X-API-Key"' },
+  })
+}
 
 /** The most organisations that a sentence lists. */
 const LISTED = 5
