@@ -22,8 +22,8 @@ const withDatabase: WithDatabase = async (work, options) => {
 }
 
 const retention = () => {
-  const settings = readSettings(environment())
-  return { historyDays: settings.HISTORY_DAYS, removedDays: settings.REMOVED_CODES_DAYS }
+  const { HISTORY_DAYS: historyDays } = readSettings(environment())
+  return { historyDays }
 }
 
 const readIndexOptions = () => {

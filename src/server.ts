@@ -66,7 +66,6 @@ export async function startServer(
         ? undefined
         : await startRedisLimiter(limits, {
             url: settings.REDIS_URL,
-            keyPrefix: settings.REDIS_KEY_PREFIX,
             log: log.logger,
             metrics,
           }),

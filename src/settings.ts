@@ -61,11 +61,6 @@ export const SETTINGS = {
     read: readRedisUrl,
     secret: true,
   }),
-  REDIS_KEY_PREFIX: define({
-    default: 'mahi',
-    meaning: 'prefix of all keys in Redis; services that share a Redis need different prefixes',
-    read: readKeyPrefix,
-  }),
   OCCUPATIONS_ACCESS: define({
     default: 'key',
     meaning: 'key: every caller needs an API key; public: anyone can read the catalogue',
@@ -85,11 +80,6 @@ export const SETTINGS = {
     default: '90',
     meaning:
       'days for which a superseded revision of the catalogue stays readable; tokens of the change feed last as long',
-    read: readWhole(1, 36_500),
-  }),
-  REMOVED_CODES_DAYS: define({
-    default: undefined,
-    meaning: 'days for which a removed code is reported; by default for ever',
     read: readWhole(1, 36_500),
   }),
   SNAPSHOT_FOLDER: define({
@@ -167,11 +157,6 @@ export const SETTINGS = {
     meaning: 'megabytes of an uploaded file, unpacked',
     read: readWhole(1, 65536),
   }),
-  BATCH_MAX_RECORDS: define({
-    default: '1000',
-    meaning: 'most records of a batch (maxRecordPerBatch)',
-    read: readWhole(1, 10_000),
-  }),
   RUNS_WAITING_MAX: define({
     default: '1000',
     meaning: 'validation runs that may wait; each organisation may fill a tenth',
@@ -207,11 +192,6 @@ export const SETTINGS = {
     default: '16384',
     meaning: 'megabytes of temporary files that a validation run may use',
     read: readWhole(16, 1_048_576),
-  }),
-  CHECK_FINDINGS_MAX: define({
-    default: '100000',
-    meaning: 'findings of each code that are stored; all of them are counted',
-    read: readWhole(1, 10_000_000),
   }),
   FINDINGS_MAX_MB: define({
     default: '256',
@@ -585,11 +565,6 @@ function readRedisUrl(text: string): string {
     return text
   }
   throw new Error('must be a URL such as redis://host:6379 or rediss://user:password@host:6379/0')
-}
-
-function readKeyPrefix(text: string): string {
-  if (/^[\w.:-]{1,64}$/.test(text)) return text
-  throw new Error('must be 1 to 64 letters, digits, dots, colons, underscores or hyphens')
 }
 
 function readWebAddress(text: string): string {

@@ -253,7 +253,7 @@ test('CSV and NDJSON hold all findings, or those of a filter, with their places'
 })
 
 test('bad uploads and batches are refused with the right problem', async () => {
-  const { ask, create, put } = await start({ UPLOAD_MAX_MB: '1', BATCH_MAX_RECORDS: '2' })
+  const { ask, create, put } = await start({ UPLOAD_MAX_MB: '1' })
   const token = await create()
   const at = `/submissions/${token}`
   const big = Buffer.alloc(2 * 2 ** 20, 'localId,id\n')
@@ -282,9 +282,9 @@ test('bad uploads and batches are refused with the right problem', async () => {
       400,
       () =>
         ask('POST', `${at}/records/people`, {
-          payload: { content: ['1', '2', '3'].map((localId) => ({ localId })) },
+          payload: { content: Array.from({ length: 1_001 }, (_, index) => ({ localId: String(index) })) },
         }),
-      { errorCode: 'MP1' },
+      { errorCode: 'MP1', detail: 'The batch has 1,001 records; at most 1,000 are allowed.' },
     ],
     [404, () => ask('GET', `${at}/files/people`), {}],
     [404, () => ask('GET', `${at}/validation-runs/1`), {}],

@@ -5,9 +5,11 @@ export interface CheckSettings {
   readonly CHECK_RULE_SECONDS: number
   readonly CHECK_MEMORY_MB: number
   readonly CHECK_DISK_MB: number
-  readonly CHECK_FINDINGS_MAX: number
   readonly FINDINGS_MAX_MB: number
 }
+
+/** The findings of each code that are stored: nobody reads more of one, and `FINDINGS_MAX_MB` limits them together. */
+const FINDINGS_OF_CODE = 100_000
 
 /** The resources that one check of a submission may use. */
 export function checkLimitsOf(settings: CheckSettings): Limits {
@@ -16,7 +18,7 @@ export function checkLimitsOf(settings: CheckSettings): Limits {
     ruleSeconds: settings.CHECK_RULE_SECONDS,
     memoryBytes: settings.CHECK_MEMORY_MB * 2 ** 20,
     diskBytes: settings.CHECK_DISK_MB * 2 ** 20,
-    findingsOfCode: settings.CHECK_FINDINGS_MAX,
+    findingsOfCode: FINDINGS_OF_CODE,
     findingsBytes: settings.FINDINGS_MAX_MB * 2 ** 20,
   }
 }

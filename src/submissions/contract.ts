@@ -15,3 +15,6 @@ export const SUBMISSION_PROBLEMS = { ...COMMON_PROBLEMS, unauthorized: NOT_COVER
 export function locate(token: string): string {
   return `/v1/submissions/${token}`
 }
+
+/** The most records of a batch, which clients read from `maxRecordPerBatch`. */
+export const MAX_BATCH_RECORDS = 1_000

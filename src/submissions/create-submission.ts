@@ -15,12 +15,7 @@ import type { Definitions } from './rules/definitions.ts'
 import { NewSubmission, Submission } from './schema.ts'
 import { createSubmission } from './submission.ts'
 
-export function createNewSubmission({
-  database,
-  definitions,
-  life,
-  maxBatchRecords,
-}: SubmissionOptions): Operation {
+export function createNewSubmission({ database, definitions, life }: SubmissionOptions): Operation {
   return operation({
     name: 'create-submission',
     id: 'createSubmission',
@@ -62,7 +57,7 @@ export function createNewSubmission({
       actor: actorOf(principal),
       type: type ?? collected?.type ?? 'Full',
     })
-    const shown = renderState(definitions, submission, maxBatchRecords)
+    const shown = renderState(definitions, submission)
     return isNew ? created(locate(submission.token), shown) : document(shown)
   })
 }

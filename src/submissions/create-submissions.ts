@@ -25,7 +25,6 @@ export interface SubmissionSettings extends KeySettings, CheckSettings {
   readonly SUBMISSION_DAYS: number
   readonly UPLOAD_MAX_MB: number
   readonly UPLOAD_MIN_RATE: Rate | 'off'
-  readonly BATCH_MAX_RECORDS: number
   readonly RUNS_WAITING_MAX: number
   readonly ERASURE_LOG?: string | undefined
   readonly RESULTS_PAGE_SIZE_DEFAULT: number
@@ -69,7 +68,6 @@ export async function createSubmissions(
     life: settings.SUBMISSION_DAYS * 86_400_000,
     maxUploadBytes,
     minUploadRate: settings.UPLOAD_MIN_RATE === 'off' ? undefined : settings.UPLOAD_MIN_RATE,
-    maxBatchRecords: settings.BATCH_MAX_RECORDS,
     maxWaitingRuns: settings.RUNS_WAITING_MAX,
     returned,
     containers,

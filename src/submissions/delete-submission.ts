@@ -10,12 +10,7 @@ import { renderState } from './render.ts'
 import { cancelSubmission } from './retention/ending.ts'
 import { Submission } from './schema.ts'
 
-export function deleteSubmission({
-  database,
-  definitions,
-  maxBatchRecords,
-  recordErasure,
-}: SubmissionOptions): Operation {
+export function deleteSubmission({ database, definitions, recordErasure }: SubmissionOptions): Operation {
   return operation({
     name: 'delete-submission',
     id: 'deleteSubmission',
@@ -36,6 +31,6 @@ export function deleteSubmission({
   }).handle(async ({ authorized, principal }) => {
     const actor = actorOf(principal)
     const submission = await refusing(cancelSubmission(database, { ...authorized, actor }, recordErasure))
-    return document(renderState(definitions, submission, maxBatchRecords))
+    return document(renderState(definitions, submission))
   })
 }

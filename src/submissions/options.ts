@@ -20,7 +20,6 @@ export interface SubmissionOptions {
   readonly maxUploadBytes: number
   /** The least that an upload must send; `undefined` if it may take as long as it likes. */
   readonly minUploadRate: Rate | undefined
-  readonly maxBatchRecords: number
   readonly maxWaitingRuns: number
   readonly recordErasure: RecordErasure
   /** Marked and corrected copies of files. */

@@ -1,5 +1,6 @@
 import type { Static } from '../foundation/schema/type.ts'
 import { formatTimestamp } from '../foundation/text/timestamp.ts'
+import { MAX_BATCH_RECORDS } from './contract.ts'
 import { isPartial, type Run } from './findings/runs.ts'
 import type { Definitions } from './rules/definitions.ts'
 import type { Submission, SubmissionFile, ValidationRun } from './schema.ts'
@@ -61,11 +62,7 @@ export function renderFile(
   })
 }
 
-export function renderState(
-  definitions: Definitions,
-  state: SubmissionState,
-  maxRecordPerBatch: number,
-): Static<typeof Submission> {
+export function renderState(definitions: Definitions, state: SubmissionState): Static<typeof Submission> {
   const shown = state.ended !== 'Cancelled'
   return compact({
     submissionToken: state.token,
@@ -78,7 +75,7 @@ export function renderState(
     definition: state.definition,
     submissionType: state.type,
     submissionStatus: state.status,
-    maxRecordPerBatch: state.created === null ? undefined : maxRecordPerBatch,
+    maxRecordPerBatch: state.created === null ? undefined : MAX_BATCH_RECORDS,
     dateCreated: at(state.created ?? state.published),
     files: shown ? state.files.map((file) => renderFile(definitions, state.definition, file)) : undefined,
     validationRun:

@@ -13,12 +13,7 @@ import type { SubmissionOptions } from './options.ts'
 import { renderState } from './render.ts'
 import { SubmittedSubmission } from './submitted.ts'
 
-export function submitSubmission({
-  database,
-  sealer,
-  definitions,
-  maxBatchRecords,
-}: SubmissionOptions): Operation {
+export function submitSubmission({ database, sealer, definitions }: SubmissionOptions): Operation {
   return operation({
     name: 'submit-submission',
     id: 'submitSubmission',
@@ -54,7 +49,7 @@ export function submitSubmission({
       submit({ database, sealer, definitions, takeMemory }, { token, eid, actor }),
     )
     return document({
-      ...renderState(definitions, submission, maxBatchRecords),
+      ...renderState(definitions, submission),
       ...(receipt !== undefined && { receipt }),
     })
   })

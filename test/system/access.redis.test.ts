@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto'
 import { Redis } from 'ioredis'
 import pino from 'pino'
 import { describe, expect, onTestFinished, test } from 'vitest'
@@ -15,16 +14,10 @@ import { hasRedisServer, OwnRedis } from '../support/redis.ts'
 const LOST = 'Redis is unavailable: this process counts rate limits separately until it is back'
 const BACK = 'Redis is available again: rate limits are shared'
 
-/** Start of the names of one test's keys, so that tests can share a Redis. */
-function makePrefix(): string {
-  return `mahi-test:${randomUUID()}`
-}
-
 /** A limiter as one process has it, and what it says. */
 async function startLimiter(
   url: string,
   limits: Partial<RateLimits>,
-  keyPrefix = makePrefix(),
   // A process that is busy for a second loses no Redis.
   commandTimeout: number | undefined = 240_000,
 ) {
@@ -42,7 +35,6 @@ async function startLimiter(
     },
     {
       url,
-      keyPrefix,
       log: pino({ base: null }, { write: (line: string) => lines.push(line) }),
       metrics,
       commandTimeout,
@@ -66,8 +58,7 @@ async function serve(count: number, settings: Record<string, string>) {
   const { key } = await withDatabase(mahi.databaseUrl, (database) =>
     createKey(database, { client: 'tests', expires: Date.now() + 3_600_000 }),
   )
-  const all = { REDIS_KEY_PREFIX: makePrefix(), ...settings }
-  const processes = await Promise.all(Array.from({ length: count }, () => mahi.serve(all)))
+  const processes = await Promise.all(Array.from({ length: count }, () => mahi.serve(settings)))
   const ask = async (each: Served | undefined) =>
     (await askOnce(`${each?.url}/v1/occupations`, { 'x-api-key': key })).status
   return { processes, ask }
@@ -92,13 +83,12 @@ async function waitUntilItSays(served: Served, message: string): Promise<void> {
 }
 
 describe.skipIf(!hasRedisServer)('with a Redis', () => {
-  test('limits are separate by operation, caller and prefix, and one that is off is not counted', async () => {
+  test('limits are separate by operation, caller and database, and one that is off is not counted', async () => {
     const { url } = await OwnRedis.start()
     const limit = { requests: 1, seconds: 600 }
     const limits = { occupations: limit, 'validation-results': limit }
-    const prefix = makePrefix()
-    const { limiter } = await startLimiter(url, limits, prefix)
-    const other = await startLimiter(url, limits)
+    const { limiter } = await startLimiter(url, limits)
+    const other = await startLimiter(`${url}/1`, limits)
     expect(await limiter.consume('occupations', 'a')).toMatchObject({ allowed: true, remaining: 0 })
     expect(await limiter.consume('occupations', 'a')).toMatchObject({ allowed: false, remaining: 0 })
     expect(await limiter.consume('occupations', 'b')).toMatchObject({ allowed: true })
@@ -108,12 +98,11 @@ describe.skipIf(!hasRedisServer)('with a Redis', () => {
 
     const redis = new Redis(url)
     onTestFinished(() => redis.disconnect())
-    expect((await redis.keys(`${prefix}*`)).sort()).toEqual(
-      ['occupations:a', 'occupations:b', 'probe:write', 'validation-results:a'].map(
-        (name) => `${prefix}:${name}`,
-      ),
+    const keys = await redis.keys('*')
+    expect(keys.sort()).toEqual(
+      ['occupations:a', 'occupations:b', 'probe:write', 'validation-results:a'].map((name) => `mahi:${name}`),
     )
-    for (const key of await redis.keys(`${prefix}*`)) expect(await redis.ttl(key)).toBeGreaterThan(0)
+    for (const key of keys) expect(await redis.ttl(key)).toBeGreaterThan(0)
   })
 
   test('a limit is renewed when its window ends', async () => {
@@ -125,9 +114,8 @@ describe.skipIf(!hasRedisServer)('with a Redis', () => {
 
   test('limiters count separately, report it once each, and share again when it returns', async () => {
     const redis = await OwnRedis.start({ down: true })
-    const prefix = makePrefix()
     const limits = { occupations: { requests: 5, seconds: 600 } }
-    const both = await Promise.all([1, 2].map(() => startLimiter(redis.url, limits, prefix)))
+    const both = await Promise.all([1, 2].map(() => startLimiter(redis.url, limits)))
     const countAllowed = async (caller: string) => {
       const verdicts = await Promise.all(
         Array.from({ length: 20 }, (_, index) => both[index % 2]?.limiter.consume('occupations', caller)),
@@ -181,7 +169,7 @@ describe.skipIf(!hasRedisServer)('with a Redis', () => {
   test('a Redis that freezes is not waited for, and is used again when it thaws', async () => {
     const redis = await OwnRedis.start()
     const limits = { occupations: { requests: 3, seconds: 600 } }
-    const { limiter, isUp, log, messages } = await startLimiter(redis.url, limits, makePrefix(), 1_000)
+    const { limiter, isUp, log, messages } = await startLimiter(redis.url, limits, 1_000)
     redis.freeze()
     const verdicts = await Promise.all(Array.from({ length: 5 }, () => limiter.consume('occupations', 'a')))
     expect(verdicts.filter((verdict) => verdict?.allowed)).toHaveLength(3)
@@ -228,7 +216,4 @@ test('REDIS_URL is checked, and its password is not shown', () => {
     const value = listSettings({ REDIS_URL: url }).find(({ name }) => name === 'REDIS_URL')?.value
     expect(value).toMatch(/^rediss?:\/\/(?:mahi)?:\*\*\*@cache$/)
   }
-  for (const prefix of ['a b', 'é', 'x'.repeat(65)])
-    expect(() => readSettings({ REDIS_KEY_PREFIX: prefix }), prefix).toThrow('REDIS_KEY_PREFIX')
-  expect(readSettings({ REDIS_KEY_PREFIX: ' ' }).REDIS_KEY_PREFIX).toBe('mahi')
 })

@@ -85,7 +85,6 @@ class Store {
       eid: EID,
       resource,
       operations: operations as never,
-      maxRecords: 1000,
       form: this.definitions.formOf('small', resource),
     })
   }

@@ -25,8 +25,6 @@ const PROBE_INTERVAL = 1_000
 export interface RedisLimiterOptions {
   /** `redis://` or `rediss://` */
   readonly url: string
-  /** The prefix of all keys. */
-  readonly keyPrefix: string
   readonly log: Pick<FastifyBaseLogger, 'warn'>
   readonly metrics: Metrics
   /** Milliseconds. */
@@ -51,7 +49,7 @@ export class RedisLimiter {
   #timer: NodeJS.Timeout | undefined
 
   private constructor(limits: RateLimits, options: RedisLimiterOptions) {
-    const { url, keyPrefix, log, metrics, commandTimeout = COMMAND_TIMEOUT } = options
+    const { url, log, metrics, commandTimeout = COMMAND_TIMEOUT } = options
     this.#log = log
     this.#redis = new Redis(url, {
       lazyConnect: true,
@@ -76,7 +74,7 @@ export class RedisLimiter {
     const open = (name: string, { requests, seconds }: RateLimit) =>
       new RateLimiterRedis({
         storeClient: this.#redis,
-        keyPrefix: `${keyPrefix}:${name}`,
+        keyPrefix: `mahi:${name}`,
         points: requests,
         duration: seconds,
         rejectIfRedisNotReady: true,

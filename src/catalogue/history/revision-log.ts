@@ -43,8 +43,6 @@ export interface Origin {
 export interface Retention {
   /** Days for which a superseded revision stays readable; the previous revision is always kept. */
   readonly historyDays: number
-  /** Days for which a removed code is reported; `undefined` means for ever. */
-  readonly removedDays?: number | undefined
 }
 
 const DEFAULT_RETENTION: Retention = { historyDays: DEFAULT_HISTORY_DAYS }
@@ -115,11 +113,7 @@ async function insertRevision(
 }
 
 /** Keeps every revision that was current at any time since the cut-off, and the previous revision. */
-async function forget(
-  writer: Writer,
-  current: number,
-  { historyDays, removedDays }: Retention,
-): Promise<void> {
+async function forget(writer: Writer, current: number, { historyDays }: Retention): Promise<void> {
   const cutOff = Date.now() - historyDays * DAY
   const row = await writer.get<{ number: number | null }>(
     'select max(number) as number from catalogue_revision where stored < $1',
@@ -128,12 +122,6 @@ async function forget(
   const oldest = Math.min(row?.number ?? 0, current - 1)
   await writer.run('update catalogue_revision set kept = 0 where number < $1 and kept = 1', [oldest])
   await writer.run('delete from occupation_past where until <= $1', [oldest])
-  if (removedDays !== undefined) {
-    await writer.run('delete from occupation_removed where removed < $1 and revision <= $2', [
-      Date.now() - removedDays * DAY,
-      oldest,
-    ])
-  }
 }
 
 /** The latest revisions, newest first. */

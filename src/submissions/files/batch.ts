@@ -5,6 +5,7 @@ import type { Sealer } from '../../foundation/database/seal.ts'
 import { formatNumber } from '../../foundation/text/format-number.ts'
 import { TimedTurns } from '../../foundation/timed-turns.ts'
 import { recordSimilar } from '../activity/activity.ts'
+import { MAX_BATCH_RECORDS } from '../contract.ts'
 import type { SubmissionWriter } from '../findings/change-submission.ts'
 import { Refusal } from '../refusal.ts'
 import { assertOpen, type FileState, withSubmission } from '../submission.ts'
@@ -19,7 +20,6 @@ export interface Batch {
   readonly resource: string
   /** Records to add or replace, each with its `localId`. */
   readonly operations: readonly Operation[]
-  readonly maxRecords: number
   readonly form: FileForm
   readonly actor?: Actor
 }
@@ -43,11 +43,11 @@ export async function applyBatch(
   sealer: Sealer,
   batch: Batch,
 ): Promise<Acknowledgement[]> {
-  const { operations, maxRecords, form } = batch
-  if (operations.length > maxRecords) {
+  const { operations, form } = batch
+  if (operations.length > MAX_BATCH_RECORDS) {
     throw new Refusal(
       'invalid',
-      `The batch has ${formatNumber(operations.length)} records; at most ${formatNumber(maxRecords)} are allowed.`,
+      `The batch has ${formatNumber(operations.length)} records; at most ${formatNumber(MAX_BATCH_RECORDS)} are allowed.`,
       { errorCode: 'MP1' },
     )
   }

@@ -50,7 +50,7 @@ function batchOperation(
   options: SubmissionOptions,
   { schema, toOperation, ...declaration }: BatchDeclaration,
 ): Operation {
-  const { database, sealer, definitions, maxBatchRecords } = options
+  const { database, sealer, definitions } = options
   return operation({
     ...declaration,
     tag: TAG,
@@ -91,7 +91,6 @@ function batchOperation(
         eid: submission.eid,
         resource,
         operations,
-        maxRecords: maxBatchRecords,
         actor: actorOf(principal),
         form: definitions.formOf(submission.definition ?? '', resource),
       }),
