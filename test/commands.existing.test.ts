@@ -13,8 +13,6 @@ describe('a command that needs a database which is in use', () => {
     [['occupations', 'history']],
     [['occupations', 'diff', '1', '2']],
     [['occupations', 'show', 'A1']],
-    [['occupations', 'rollback', '1']],
-    [['occupations', 'replace', 'A1', '--by', 'A2']],
     [['submissions', 'list']],
     [['submissions', 'show', 'token']],
     [['submissions', 'delete', 'token']],

@@ -1,12 +1,10 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { readChanges, readLatest, TokenExpired } from '../src/catalogue/history/changes.ts'
-import { replaceCode } from '../src/catalogue/history/replace.ts'
-import { rollBack } from '../src/catalogue/history/rollback.ts'
 import { importOccupations } from '../src/catalogue/import/import.ts'
 import type { Database, Reader } from '../src/foundation/database/database.ts'
 import { importAsOlderVersion } from './support/older-version.ts'
-import { exportText, mapLines } from './support/opened.ts'
+import { exportText, mapLines, replaceCode, returnTo } from './support/opened.ts'
 import { cases } from './support/properties.ts'
 import { Service, sourceOf } from './support/service.ts'
 
@@ -187,7 +185,7 @@ describe('a token that is not valid gets 410 and the location of the snapshot', 
     await service.import(records(1, 2))
     const lost = await latest(service)
     // As a restore of the backup from before the second import leaves it.
-    await rollBack(service.database, number)
+    await returnTo(service.database, number)
     await service.database.write('catalogue', async (writer) => {
       await writer.run('delete from catalogue_revision where number > $1', [number])
       await writer.run('delete from occupation_past')

@@ -1,14 +1,13 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { listDifferences, readRecordAt } from '../src/catalogue/history/past.ts'
-import { replaceCode } from '../src/catalogue/history/replace.ts'
 import { readRemoved } from '../src/catalogue/history/replacements.ts'
 import { listRevisions, readKept } from '../src/catalogue/history/revision-log.ts'
-import { rollBack } from '../src/catalogue/history/rollback.ts'
 import { type ImportOptions, importOccupations } from '../src/catalogue/import/import.ts'
 import type { Database } from '../src/foundation/database/database.ts'
 import { readRevisions } from '../src/foundation/database/revisions.ts'
-import { exportText, mapLines } from './support/opened.ts'
+import { Installation } from './support/command.ts'
+import { exportText, mapLines, replaceCode, returnTo } from './support/opened.ts'
 import { cases } from './support/properties.ts'
 import { openTemporary } from './support/reused-schemas.ts'
 import { sourceOf } from './support/service.ts'
@@ -19,10 +18,6 @@ async function load(database: Database, records: readonly unknown[], options: Im
 }
 
 const currentRevision = async (database: Database) => (await readRevisions(database)).catalogue.number
-
-async function clear(database: Database): Promise<void> {
-  await rollBack(database, 0)
-}
 
 const record = (number: number, title: string) => ({
   occupationCode: `O${number}`,
@@ -44,7 +39,7 @@ const step = fc.oneof(
   },
   {
     weight: 2,
-    arbitrary: fc.record({ kind: fc.constant('rollback' as const), back: fc.nat(5) }),
+    arbitrary: fc.record({ kind: fc.constant('return' as const), back: fc.nat(5) }),
   },
   {
     weight: 1,
@@ -53,10 +48,9 @@ const step = fc.oneof(
 )
 
 test('whatever its history, the catalogue of every revision can be read and returned to', async () => {
-  const database = await openTemporary()
   await fc.assert(
     fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 8 }), async (steps) => {
-      await clear(database)
+      const database = await openTemporary()
       const exports = new Map<number, string>()
       const remember = async () => exports.set(await currentRevision(database), await exportText(database))
       await remember()
@@ -65,11 +59,12 @@ test('whatever its history, the catalogue of every revision can be read and retu
           const date = each.oldDate === null ? {} : { lastUpdatedDate: each.oldDate }
           const records = each.numbers.map((number) => ({ ...record(number, each.title), ...date }))
           await load(database, records, { replace: each.replace, keepDates: each.oldDate !== null })
-        } else if (each.kind === 'rollback') {
+        } else if (each.kind === 'return') {
           const revisions = [...exports.keys()]
           const to = revisions[Math.max(0, revisions.length - 1 - each.back)] ?? 0
-          await rollBack(database, to)
-          // The export of a rollback is the one that was made at that revision, dates included.
+          if (exports.get(to) === '') continue
+          await returnTo(database, to)
+          // Its export is the one that was made at that revision, dates included.
           expect(await exportText(database)).toBe(exports.get(to))
         } else {
           // Codes that never were, and chains that lead back, are refused.
@@ -81,6 +76,7 @@ test('whatever its history, the catalogue of every revision can be read and retu
         await readState(database)
       }
       for (const [revision, text] of exports) {
+        expect(await exportText(database, 'ndjson', revision)).toBe(text)
         const documents = mapLines(text)
         for (let number = 0; number <= 25; number++)
           expect(await readRecordAt(database, `O${number}`, revision)).toBe(documents.get(`O${number}`))
@@ -95,6 +91,27 @@ test('whatever its history, the catalogue of every revision can be read and retu
     }),
     cases(12),
   )
+})
+
+test('the export of a revision, imported with its dates, returns to it', async () => {
+  const mahi = await new Installation().fill([record(1, 'One'), record(2, 'Two')])
+  const before = await mahi.catalogue()
+  mahi.write('next.ndjson', `${JSON.stringify(record(1, 'Uno'))}\n${JSON.stringify(record(3, 'Three'))}\n`)
+  await mahi.run(['occupations', 'import', '--replace', 'next.ndjson'])
+
+  const { stdout, stderr } = await mahi.run(['occupations', 'export', '--at', '1'])
+  expect(stdout).toBe(before)
+  expect(stderr).toContain('Exported 2 records of revision 1 from')
+  const options = ['--replace', '--keep-dates']
+  expect(await mahi.runJson(['occupations', 'import', ...options, '-'], { input: stdout })).toMatchObject({
+    created: 1,
+    updated: 1,
+    deleted: 1,
+  })
+  expect(await mahi.catalogue()).toBe(before)
+  const unknown = await mahi.run(['occupations', 'export', '--at', '9'])
+  expect([unknown.code, unknown.stdout]).toEqual([1, ''])
+  expect(unknown.stderr).toContain('There is no revision 9: the newest is 3')
 })
 
 test('a revision names its command, its files and what it changed', async () => {
@@ -167,10 +184,10 @@ test('expired revisions are deleted, except the previous one', async () => {
   expect(await database.all('select until from occupation_past')).toEqual([{ until: 4 }])
   // A removed code stays known for ever.
   expect(await readRemoved(database, 'O2')).toBeDefined()
-  await expect(rollBack(database, 2)).rejects.toThrow(
+  await expect(returnTo(database, 2)).rejects.toThrow(
     'Revision 2 is no longer kept. The history holds 3 to 4; HISTORY_DAYS says how long',
   )
-  await expect(rollBack(database, 5)).rejects.toThrow('There is no revision 5: the newest is 4')
-  await rollBack(database, 3)
+  await expect(returnTo(database, 5)).rejects.toThrow('There is no revision 5: the newest is 4')
+  await returnTo(database, 3)
   expect(await exportText(database)).toContain('"Eins"')
 })

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { replaceCode } from '../src/catalogue/history/replace.ts'
 import type { OccupationPage } from './support/catalogue.ts'
+import { replaceCode } from './support/opened.ts'
 import { Service } from './support/service.ts'
 
 const RECORDS = [

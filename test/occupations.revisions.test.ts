@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { returnTo } from './support/opened.ts'
 import { Service } from './support/service.ts'
 
 const OLD = { occupationCode: 'A1', titleEnglish: 'Baker' }
@@ -32,6 +33,43 @@ test('the revisions are listed with their counts, and compared field by field', 
   ])
   const same = await service.get(`/v1/occupation-revisions/${revision}?Since=${revision}`)
   expect(same.json()).toMatchObject({ differences: [], complete: true })
+})
+
+test('one response examines a bounded number of codes, and the next ones read on', async () => {
+  const service = await Service.start()
+  const records = (title: string) =>
+    Array.from({ length: 2_100 }, (_, index) => ({
+      occupationCode: `A${1_000 + index}`,
+      titleEnglish: title,
+    }))
+  for (const title of ['One', 'Two', 'One']) await service.import(records(title))
+
+  interface Page {
+    readonly differences: readonly { readonly occupationCode: string }[]
+    readonly complete: boolean
+    readonly next?: string
+  }
+  const readPages = async (query: string): Promise<Page[]> => {
+    const pages: Page[] = []
+    for (let after = ''; ; ) {
+      const response = await service.get(`/v1/occupation-revisions/${query}${after}`)
+      const page = response.json<Page>()
+      pages.push(page)
+      expect(page.complete).toBe(page.next === undefined)
+      if (page.next === undefined) return pages
+      after = `&After=${page.next}`
+    }
+  }
+  const dated = await readPages('3?Since=1')
+  expect(dated).toHaveLength(11)
+  const codes = dated.flatMap(({ differences }) => differences.map(({ occupationCode }) => occupationCode))
+  expect(codes).toEqual(records('').map(({ occupationCode }) => occupationCode))
+
+  await returnTo(service.database, 1)
+  expect(await readPages('4?Since=1')).toMatchObject([
+    { differences: [], complete: false },
+    { differences: [], complete: true },
+  ])
 })
 
 test('a revision that does not exist is 404, and a number that is none is 400', async () => {

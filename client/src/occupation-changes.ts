@@ -77,8 +77,12 @@ export interface OccupationChangeFeed {
   copy(earlier?: OccupationCopy, options?: CallOptions): Promise<OccupationCopy>
   /** The latest revisions of the catalogue, newest first. */
   revisions(query?: { limit?: number }, options?: CallOptions): Promise<OccupationRevisions>
-  /** How a revision differs from the one before it, or from another one. */
-  revision(number: number, query?: { since?: number }, options?: CallOptions): Promise<OccupationDifferences>
+  /** How a revision differs from the one before it, or from another one; `next` is the `after` of the next call. */
+  revision(
+    number: number,
+    query?: { since?: number; after?: string },
+    options?: CallOptions,
+  ): Promise<OccupationDifferences>
 }
 
 export function createOccupationChanges(send: SendRequest, stream: StreamRequest): OccupationChangeFeed {
@@ -189,9 +193,13 @@ export function createOccupationChanges(send: SendRequest, stream: StreamRequest
     return (await send<OccupationRevisions>(['occupation-revisions'], { Limit: limit }, options)).body
   }
 
-  async function revision(number: number, { since }: { since?: number } = {}, options?: CallOptions) {
+  async function revision(
+    number: number,
+    { since, after }: { since?: number; after?: string } = {},
+    options?: CallOptions,
+  ) {
     const path = ['occupation-revisions', number]
-    return (await send<OccupationDifferences>(path, { Since: since }, options)).body
+    return (await send<OccupationDifferences>(path, { Since: since, After: after }, options)).body
   }
 
   return { changes, changePages, allChanges, snapshot, copy, revisions, revision }

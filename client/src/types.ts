@@ -371,6 +371,8 @@ export interface OccupationDifferences {
   differences?: OccupationDifference[]
   /** Whether these are all of them: at most 200 are listed. */
   complete?: boolean
+  /** The value of `After` that reads on; absent if these are all of them. */
+  next?: string
 }
 
 /** The Primary major group of a found occupation. */

@@ -453,6 +453,8 @@ class OccupationDifferences(TypedDict, total=False):
     differences: List[OccupationDifference]
     #: Whether these are all of them: at most 200 are listed.
     complete: bool
+    #: The value of `After` that reads on; absent if these are all of them.
+    next: str
 
 
 class SearchGroup(TypedDict, total=False):
@@ -1604,15 +1606,17 @@ class _Operations:
         revision: int,
         *,
         since: Optional[int] = None,
+        after: Optional[str] = None,
     ) -> OccupationDifferences:
         """Compare revisions. The records that differ between a revision and the one before it, or another one.
 
         - since: The revision that it is compared with; without it, the one before.
+        - after: The `next` of the response before, to read on.
         - revision: Number of the revision.
         """
         return self._call(
             "GET", _path("/v1/occupation-revisions/{}", revision),
-            query={"Since": since},
+            query={"Since": since, "After": after},
         )
 
     def search_occupations(

@@ -4,14 +4,12 @@ import { dropUnknown, listMappable, readMapping, readRecords } from '../engines/
 import { action, report, type WithDatabase } from '../foundation/command-line/command.ts'
 import { replaceFile } from '../foundation/command-line/output-file.ts'
 import { Progress, say, writeOut } from '../foundation/command-line/terminal.ts'
-import { UserError } from '../foundation/faults/user-error.ts'
 import { count as formatCount } from '../foundation/text/format-number.ts'
 import { addCodingCommands } from './codings/commands.ts'
-import { addHistoryCommands } from './history/commands.ts'
+import { addHistoryCommands, REVISION, readRevision } from './history/commands.ts'
 import type { Retention } from './history/revision-log.ts'
 import { describeImport, type ImportFlags, runImport, withImportOptions } from './import/command.ts'
 import { type ExportFormat, exportOccupations } from './import/export.ts'
-import { exportTables } from './import/export-tables.ts'
 import { ShownCells } from './import/shown-cells.ts'
 import { addNameCommands } from './names/commands.ts'
 import { addOnetCommand } from './onet/command.ts'
@@ -116,35 +114,29 @@ export function addOccupationCommands(
     .description('write the whole catalogue to standard output or to a file')
     .addOption(
       new Option('--format <format>', 'output format')
-        .choices(['ndjson', 'csv', 'flat-csv', 'tables'])
+        .choices(['ndjson', 'csv', 'flat-csv'])
         .default('ndjson'),
     )
-    .option(
-      '--output <file>',
-      'write to a file, replacing it once the catalogue is complete; for tables, a folder',
-    )
+    .option('--at <revision>', REVISION, readRevision)
+    .option('--output <file>', 'write to a file, replacing it once the catalogue is complete')
     .action(
-      action(async ({ format, output }: { format: ExportFormat | 'tables'; output?: string }) => {
-        if (format === 'tables' && output === undefined)
-          throw new UserError('--format tables writes several files: give a folder with --output')
+      action(async ({ format, at, output }: { format: ExportFormat; at?: number; output?: string }) => {
         // On a terminal that shows the records, a count would appear among them.
         const shown = output === undefined && process.stdout.isTTY
         const progress = shown ? undefined : new Progress('records')
         const { count, address } = await withDatabase(async (database) => {
-          const { address } = database
-          if (format === 'tables')
-            return { count: await exportTables(database, output ?? '', progress?.onRecords), address }
           const write = (append: (text: string) => Promise<void>) =>
-            exportOccupations(database, format, append, progress?.onRecords)
+            exportOccupations(database, format, append, { at, onProgress: progress?.onRecords })
           const count = await (output === undefined ? write(writeOut) : replaceFile(output, write))
-          return { count, address }
+          return { count, address: database.address }
         }).finally(() => progress?.stop())
-        say(`Exported ${formatCount(count, 'record')} from ${address}.`)
+        const which = at === undefined ? '' : ` of revision ${at}`
+        say(`Exported ${formatCount(count, 'record')}${which} from ${address}.`)
       }),
     )
 
   addNameCommands(occupations, withDatabase, retention)
   addCodingCommands(occupations, withDatabase, retention)
-  addHistoryCommands(occupations, withDatabase, retention)
+  addHistoryCommands(occupations, withDatabase)
   return occupations
 }

@@ -17,7 +17,8 @@ export type Difference = Omit<types.OccupationDifference, 'fields'> & {
 /** From `/v1/occupation-revisions/{revision}`. */
 export interface Differences {
   readonly differences: readonly Difference[]
-  readonly complete: boolean
+  /** The value of `After` that reads on. */
+  readonly next?: string
 }
 
 /** Its number, as a link to its changes if there is a revision before it. */

@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { expect } from 'vitest'
@@ -44,14 +44,13 @@ function countByGroup(records: readonly SampleRecord[]): Record<string, number> 
 testWhere(
   existsSync(join(PACKAGE, 'node_modules')),
   'the recipe for DuckDB: run npm install --prefix tools/duckdb',
-)('the recipe of the cookbook reads the tables with DuckDB, and writes Parquet', async () => {
+)('the recipe of the cookbook reads an export with DuckDB, and writes Parquet', async () => {
   const { DuckDBInstance } = createRequire(join(PACKAGE, 'package.json'))('@duckdb/node-api') as DuckDb
   const sample = readFileSync(new URL('../../samples/occupations.ndjson', import.meta.url), 'utf8')
   const records = parseLines<SampleRecord>(sample)
   const mahi = await new Installation({ inProcesses: true }).fill(records)
-  const tables = join(mahi.folder, 'tables')
-  mkdirSync(tables)
-  const { code } = await mahi.run(['occupations', 'export', '--format', 'tables', '--output', tables])
+  const exported = join(mahi.folder, 'occupations.ndjson')
+  const { code } = await mahi.run(['occupations', 'export', '--output', exported])
   expect(code).toBe(0)
 
   const cookbook = readFileSync(new URL('../../docs/cookbook.md', import.meta.url), 'utf8')
@@ -59,11 +58,13 @@ testWhere(
   expect(recipe).toContain('parquet')
   const connection = await (await DuckDBInstance.create()).connect()
   // The recipe names files of the folder in which it runs.
-  const here = recipe.replaceAll("'tables/", `'${tables}/`).replaceAll("'pay-by", `'${mahi.folder}/pay-by`)
+  const here = recipe
+    .replaceAll("'occupations.ndjson'", `'${exported}'`)
+    .replaceAll("'pay-by", `'${mahi.folder}/pay-by`)
   const rows = (await connection.runAndReadAll(here)).getRowObjectsJson()
   connection.closeSync()
   expect(readFileSync(join(mahi.folder, 'pay-by-group.parquet')).subarray(0, 4).toString()).toBe('PAR1')
-  expect(Object.fromEntries(rows.map((row) => [row.majorGroupCode, Number(row.occupations)]))).toEqual(
+  expect(Object.fromEntries(rows.map((row) => [row.majorCode, Number(row.occupations)]))).toEqual(
     countByGroup(records),
   )
 })

@@ -1,37 +1,33 @@
-import { type Command, InvalidArgumentError } from 'commander'
-import {
-  action,
-  jsonOption,
-  report,
-  type WithDatabase,
-  waitingNotice,
-} from '../../foundation/command-line/command.ts'
+import type { Command } from 'commander'
+import { action, jsonOption, type WithDatabase } from '../../foundation/command-line/command.ts'
+import { readWhole } from '../../foundation/command-line/option-values.ts'
 import { say, writeOut } from '../../foundation/command-line/terminal.ts'
 import { UserError } from '../../foundation/faults/user-error.ts'
 import { quote } from '../../foundation/text/quote.ts'
 import { formatTimestamp } from '../../foundation/text/timestamp.ts'
-import { describeChange, describePreview, describeRevision } from './describe.ts'
+import { describeChange, describeRevision } from './describe.ts'
 import { assertKept, listDifferences, readRecordAt } from './past.ts'
 import { toChange } from './preview.ts'
-import { replaceCode } from './replace.ts'
 import { describeSuccessors, readRemoved } from './replacements.ts'
-import { listRevisions, type Retention, readKept } from './revision-log.ts'
-import { rollBack } from './rollback.ts'
+import { listRevisions, readKept } from './revision-log.ts'
 
 interface Flags {
   json?: true
 }
 
-/** Adds `history`, `diff`, `rollback`, `show` and `replace` to `occupations`. */
-export function addHistoryCommands(
-  occupations: Command,
-  withDatabase: WithDatabase,
-  retention: () => Retention,
-): void {
+/** The most revisions that the history lists at once. */
+const MOST_LISTED = 1_000_000
+
+/** An argument or option with the number of a revision. */
+export const REVISION = 'number of a revision, from history'
+export const readRevision = readWhole(0, 2 ** 31 - 1)
+
+/** Adds `history`, `diff` and `show` to `occupations`. */
+export function addHistoryCommands(occupations: Command, withDatabase: WithDatabase): void {
   occupations
     .command('history')
     .description('list the revisions of the catalogue, newest first, with their commands, files and counts')
-    .option('--limit <number>', 'most revisions to list', readCount, 20)
+    .option('--limit <number>', 'most revisions to list', readWhole(1, MOST_LISTED), 20)
     .addOption(jsonOption)
     .action(
       action(async ({ limit, json }: Flags & { limit: number }) => {
@@ -49,8 +45,8 @@ export function addHistoryCommands(
   occupations
     .command('diff')
     .description('show the records and fields that differ between two revisions')
-    .argument('<from>', 'number of a revision, from history', readCount)
-    .argument('<to>', 'number of a revision, from history', readCount)
+    .argument('<from>', REVISION, readRevision)
+    .argument('<to>', REVISION, readRevision)
     .addOption(jsonOption)
     .action(
       action(async (from: number, to: number, { json }: Flags) => {
@@ -77,7 +73,7 @@ export function addHistoryCommands(
     .command('show')
     .description('print the record of a code, now or as it was in a revision')
     .argument('<code>', 'occupation code')
-    .option('--at <revision>', 'number of a revision, from history', readCount)
+    .option('--at <revision>', REVISION, readRevision)
     .action(
       action(async (code: string, { at }: { at?: number }) => {
         const document = await withDatabase((database) =>
@@ -99,66 +95,4 @@ export function addHistoryCommands(
         await writeOut(`${document}\n`)
       }),
     )
-
-  occupations
-    .command('rollback')
-    .description('make a new revision with the content of an old one')
-    .argument('<revision>', 'number of a revision, from history', readCount)
-    .option('--dry-run', 'show what would change, and change nothing')
-    .option('--new-dates', 'give changed records a new lastUpdatedDate rather than their old one')
-    .addOption(jsonOption)
-    .action(
-      action(async (to: number, flags: Flags & { dryRun?: true; newDates?: true }) => {
-        const summary = await withDatabase((database) =>
-          rollBack(database, to, {
-            dryRun: flags.dryRun === true,
-            newDates: flags.newDates === true,
-            retention: retention(),
-            onWait: waitingNotice(),
-          }),
-        )
-        const { created, updated, deleted, revision, changes } = summary
-        const counts = `${created} created, ${updated} updated, ${deleted} deleted`
-        await report(
-          flags,
-          summary,
-          changes === undefined
-            ? `${counts}. The current revision is ${revision}.`
-            : `${describePreview(changes, created + updated + deleted)}Would be: ${counts}. Nothing was changed.`,
-        )
-      }),
-    )
-
-  occupations
-    .command('replace')
-    .description('name the codes that replace another, which is removed if the catalogue still has it')
-    .argument('<old>', 'code that is replaced')
-    .requiredOption('--by <code...>', 'codes that replace it')
-    .option('--dry-run', 'show what would change, and change nothing')
-    .addOption(jsonOption)
-    .action(
-      action(async (old: string, flags: Flags & { by: string[]; dryRun?: true }) => {
-        const summary = await withDatabase((database) =>
-          replaceCode(database, old, flags.by, {
-            dryRun: flags.dryRun === true,
-            retention: retention(),
-            onWait: waitingNotice(),
-          }),
-        )
-        const { removed, changes } = summary
-        const done = `${removed ? 'removed and replaced' : 'replaced'} by ${flags.by.join(', ')}.`
-        await report(
-          flags,
-          summary,
-          changes === undefined
-            ? `${quote(old)} is ${done}`
-            : `${describePreview(changes, changes.length)}${quote(old)} would be ${done} Nothing was changed.`,
-        )
-      }),
-    )
-}
-
-function readCount(text: string): number {
-  if (/^\d{1,15}$/.test(text)) return Number(text)
-  throw new InvalidArgumentError('It must be a whole number.')
 }

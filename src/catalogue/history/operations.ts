@@ -1,5 +1,5 @@
 import type { Operation } from '../../api/contract/contract.ts'
-import type { Reader } from '../../foundation/database/database.ts'
+import type { Database } from '../../foundation/database/database.ts'
 import type { Catalogue } from '../records/catalogue.ts'
 import type { ChangeFeed } from './change-feed.ts'
 import { getOccupationRevision } from './get-revision.ts'
@@ -13,7 +13,7 @@ export interface HistoryOptions {
   readonly feed: ChangeFeed
   readonly snapshots: SnapshotStore
   /** Has the history. */
-  readonly database: Reader
+  readonly database: Database
   /** Whether callers without a credential can read the catalogue. */
   readonly anonymous: boolean
   /** Changes per page. */

@@ -52,6 +52,7 @@ export const OccupationDifferences = Type.Object(
     since: count('The revision that it is compared with.'),
     differences: listOf('OccupationDifference', 'The records that differ, by code.'),
     complete: flag('Whether these are all of them: at most 200 are listed.'),
+    next: text('The value of `After` that reads on; absent if these are all of them.'),
   },
   { description: 'How two revisions of the catalogue differ.' },
 )

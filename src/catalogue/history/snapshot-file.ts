@@ -102,7 +102,8 @@ export async function removeSnapshot(folder: string, { delta }: Snapshot): Promi
 }
 
 async function* readLines(reader: Reader): AsyncGenerator<Buffer> {
-  for await (const documents of readDocuments(reader, BATCH)) yield Buffer.from(`${documents.join('\n')}\n`)
+  for await (const documents of readDocuments(reader, { batch: BATCH }))
+    yield Buffer.from(`${documents.join('\n')}\n`)
 }
 
 /** Counts and hashes the bytes that pass through. */

@@ -132,7 +132,7 @@ async function importWithin(
     writer,
     replacements.map(({ code, by }) => [code, JSON.stringify(by)] as const),
   )
-  const counts = await listChanges(writer, { removes: replace ? 'unstaged' : 'none', keepDates })
+  const counts = await listChanges(writer, { replace, keepDates })
   if (options.keepMarks === true) {
     staging.faults.add(await findLostMarks(writer, staging.locateLater))
     staging.faults.throwIfFound()

@@ -11,22 +11,16 @@ const STAGED_COLUMNS = ['position', 'file', 'line', 'code', 'updated', 'hash', '
 
 /** Loads the records of an import into a temporary table. */
 export async function loadStaged(writer: Writer, rows: AsyncIterable<StagedRow>): Promise<void> {
-  await createStaged(writer)
-  await writer.load('staged', STAGED_COLUMNS, rows)
-  await indexStaged(writer)
-}
-
-/** Stages the records that changed after a revision, as they were in that revision. */
-export async function stagePast(writer: Writer, revision: number): Promise<void> {
-  await createStaged(writer)
+  const { text } = writer.dialect
   await writer.run(
-    `insert into staged (code, updated, hash, filters, document)
-     select code, updated, hash, filters, document from occupation_past
-     where until > $1 and revision <= $2
-     order by code`,
-    [revision, revision],
+    `create temporary table staged (
+      position bigint, file ${text}, line bigint,
+      code ${text}, updated bigint, hash ${text}, filters ${text}, document ${text}
+    )`,
   )
-  await indexStaged(writer)
+  await writer.load('staged', STAGED_COLUMNS, rows)
+  await writer.run('create index staged_by_code on staged (code)')
+  await writer.analyze('staged')
 }
 
 /** Loads the removed codes and their successors into the table `replacement`: code and a JSON list of codes. */
@@ -40,27 +34,6 @@ export async function loadReplacements(
   await writer.load('replacement', ['code', 'replaced_by'], rows)
 }
 
-async function createStaged(writer: Writer): Promise<void> {
-  const { text } = writer.dialect
-  await writer.run(
-    `create temporary table staged (
-      position bigint, file ${text}, line bigint,
-      code ${text}, updated bigint, hash ${text}, filters ${text}, document ${text}
-    )`,
-  )
-}
-
-async function indexStaged(writer: Writer): Promise<void> {
-  await writer.run('create index staged_by_code on staged (code)')
-  await writer.analyze('staged')
-}
-
-/**
- * Which records a change removes in addition to replaced ones: none, those that are not staged, or only those of them
- * that changed after a revision.
- */
-export type Removes = 'none' | 'unstaged' | { readonly changedAfter: number }
-
 /** The effect of a change on the catalogue, in numbers of records. */
 export interface ChangeCounts {
   readonly created: number
@@ -73,11 +46,12 @@ export interface ChangeCounts {
  * Lists the changes of the staged records in the table `change`: the code of each record that is created (existed 0),
  * updated (1, 1) or deleted (staged 0). Does not apply them.
  *
+ * @param replace whether the records that are not staged are removed
  * @param keepDates whether a record counts as changed if only its date differs
  */
 export async function listChanges(
   writer: Writer,
-  { removes, keepDates }: { removes: Removes; keepDates: boolean },
+  { replace, keepDates }: { replace: boolean; keepDates: boolean },
 ): Promise<ChangeCounts> {
   const { text } = writer.dialect
   await writer.run(`create temporary table change (code ${text} primary key, existed bigint, staged bigint)`)
@@ -88,12 +62,11 @@ export async function listChanges(
      where o.code is null or o.hash <> s.hash ${keepDates ? 'or o.updated <> s.updated' : ''}
      order by s.code`,
   )
-  if (removes !== 'none') {
-    const which = removes === 'unstaged' ? '' : `o.revision > ${removes.changedAfter} and`
+  if (replace) {
     await writer.run(
       `insert into change (code, existed, staged)
        select o.code, 1, 0 from occupation o
-       where ${which} not exists (select 1 from staged s where s.code = o.code)
+       where not exists (select 1 from staged s where s.code = o.code)
        order by o.code`,
     )
   }

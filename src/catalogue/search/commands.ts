@@ -21,8 +21,6 @@ const CHANGING: ReadonlySet<string> = new Set([
   'import-synonyms',
   'weigh',
   'remove',
-  'replace',
-  'rollback',
   'code',
   'confirm',
   'undo',

@@ -49,14 +49,15 @@ async function showRevision({ api, request, query }: Context): Promise<Shown> {
   const number = Number((request.params as { number: string }).number)
   const before = Number(query.get('since') || number - 1)
   if (![number, before].every((each) => Number.isSafeInteger(each) && each >= 0)) return unknown(number)
+  const after = query.get('after') ?? undefined
   let compared: Differences
   try {
-    compared = await api.call(`/occupation-revisions/${number}`, { query: { Since: before } })
+    compared = await api.call(`/occupation-revisions/${number}`, { query: { Since: before, After: after } })
   } catch (error) {
     if (!(error instanceof ApiProblem && error.problem.status === 404)) throw error
     return unknown(number, error.problem.detail)
   }
-  const { differences: changes, complete } = compared
+  const { differences: changes, next } = compared
   const kinds = [
     { title: 'New', found: changes.filter((each) => each.before === undefined) },
     {
@@ -73,21 +74,25 @@ async function showRevision({ api, request, query }: Context): Promise<Shown> {
         <label>Compared with revision<input name="since" inputmode="numeric" value=${before} /></label>
         <button type="submit">Compare</button>
       </form>
-      ${changes.length === 0 && html`<p>These revisions have the same content.</p>`}
-      ${
-        !complete &&
-        html`<p class="problem">
-          Only the first ${changes.length} changes are shown. <code>mahi occupations diff ${before} ${number}</code> lists
-          them all.
-        </p>`
-      }
+      ${after !== undefined && html`<p>The changes after the code ${after}.</p>`}
+      ${changes.length === 0 && html`<p>${describeNone(after, next)}</p>`}
       ${kinds.map(
         ({ title, found }) =>
           found.length > 0 &&
           html`<h2>${title} <span class="soft">(${count(found.length, 'occupation')})</span></h2>
             ${found.map((each) => showChange(each, found.length <= 5))}`,
-      )}`,
+      )}
+      ${
+        next !== undefined &&
+        html`<p><a href=${link(`/console/changes/${number}`, { since: before, after: next })}>More changes</a></p>`
+      }`,
   }
+}
+
+/** Why a page has no changes. */
+function describeNone(after: string | undefined, next: string | undefined): string {
+  if (next !== undefined) return `No record up to the code ${next} differs.`
+  return after === undefined ? 'These revisions have the same content.' : 'No other record differs.'
 }
 
 function showChange(change: Difference, open: boolean): VNode {
