@@ -46,7 +46,7 @@ const GROUPS: readonly (readonly [names: string, add: Add])[] = [
       const { addCodeCommand } = await import('./catalogue/codings/code-command.ts')
       const occupations = addOccupationCommands(program, withDatabase, retention)
       addSearchCommands(occupations, withDatabase, readIndexOptions)
-      addCodeCommand(occupations, withDatabase, readIndexOptions, retention)
+      addCodeCommand(occupations, withDatabase, readIndexOptions)
     },
   ],
   [

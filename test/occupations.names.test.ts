@@ -36,8 +36,8 @@ async function open() {
 
 test('each source is added, listed, replaced and removed alone', async () => {
   const { database, write } = await open()
-  const store = (source: string, texts: Record<string, string[]>, replaces: 'none' | 'source' = 'none') =>
-    write((writer) => storeSearchNames(writer, source, named(texts), replaces))
+  const store = (source: string, texts: Record<string, string[]>) =>
+    write((writer) => storeSearchNames(writer, source, named(texts)))
   const first = { A1: ['Kindy Teacher'], B2: ['Trucker'] }
   expect(await store('Employers', first)).toEqual({ added: 2, removed: 0 })
   expect(await store('Trade', { B2: ['Trucker', 'Teamster'] })).toEqual({ added: 2, removed: 0 })
@@ -50,7 +50,7 @@ test('each source is added, listed, replaced and removed alone', async () => {
     return names.map(({ name }) => name)
   }
   expect(await all()).toEqual(['Kindy Teacher', 'Teamster', 'Trucker'])
-  expect(await store('Employers', { B2: ['Haulier'] }, 'source')).toEqual({ added: 1, removed: 2 })
+  expect(await store('Employers', { B2: ['Haulier'] })).toEqual({ added: 1, removed: 2 })
   expect(await write((writer) => removeSource(writer, 'Trade'))).toBe(2)
   expect(await all()).toEqual(['Haulier'])
   await expect(write((writer) => removeSource(writer, 'Employer'))).rejects.toThrow(
@@ -60,18 +60,18 @@ test('each source is added, listed, replaced and removed alone', async () => {
 
 test('two sources with nearly one name are refused, and nothing is stored', async () => {
   const { database, write } = await open()
-  await write((writer) => storeSearchNames(writer, 'Employers', named({ A1: ['x'] }), 'none'))
+  await write((writer) => storeSearchNames(writer, 'Employers', named({ A1: ['x'] })))
   for (const similar of ['employers', 'EMPLOYERS', 'Emp loyers']) {
-    await expect(
-      write((writer) => storeSearchNames(writer, similar, named({ A1: ['y'] }), 'none')),
-    ).rejects.toThrow('There is a source "Employers"')
+    await expect(write((writer) => storeSearchNames(writer, similar, named({ A1: ['y'] })))).rejects.toThrow(
+      'There is a source "Employers"',
+    )
   }
   expect((await database.snapshot((reader) => readStored(reader))).map(({ name }) => name)).toEqual(['x'])
 })
 
 test('the names of an import replace those of their source only', async () => {
   const { database, write } = await open()
-  await write((writer) => storeSearchNames(writer, 'Employers', named({ A1: ['Kindy Teacher'] }), 'none'))
+  await write((writer) => storeSearchNames(writer, 'Employers', named({ A1: ['Kindy Teacher'] })))
   const searchNames = (texts: Record<string, string[]>) => () => ({ source: 'O*NET', names: named(texts) })
   const options = { replace: true }
   await importOccupations(database, sourceOf(RECORDS), {
@@ -89,31 +89,29 @@ test('the names of an import replace those of their source only', async () => {
   ])
 })
 
-test('import-names adds with --add, keeps other sources, and asks for --replace', async () => {
+test('import-names replaces the names of its source, and keeps those of others', async () => {
   const mahi = await new Installation().fill(RECORDS)
-  mahi.write('one.csv', 'occupationCode,name\nB2,Trucker\n')
-  mahi.write('two.csv', 'occupationCode,name\nB2,Teamster\n')
-  const add = [...NAMES, '--add', '--source', 'Employers']
-  expect(await mahi.runJson([...add, 'one.csv'])).toEqual({ added: 1, removed: 0 })
-  expect(await mahi.runJson([...add, 'two.csv'])).toEqual({ added: 1, removed: 0 })
-  const { code, stderr } = await mahi.run([...NAMES, 'one.csv'])
-  expect([code, stderr]).toEqual([
-    1,
-    'Other sources have names too. Give --add or --source to keep them, or --replace to delete 2 names: 2 of "Employers"\n',
-  ])
+  mahi.write('one.csv', 'occupationCode,name\nB2,Trucker\nA1,Kindy Teacher\n')
+  mahi.write('two.csv', 'occupationCode,name\nB2,Teamster\nB2,Trucker\n')
+  const employers = [...NAMES, '--source', 'Employers']
+  expect(await mahi.runJson([...employers, 'one.csv'])).toEqual({ added: 2, removed: 0 })
+  expect(await mahi.runJson([...NAMES, 'one.csv'])).toEqual({ added: 2, removed: 0 })
+  expect(await mahi.runJson([...employers, 'two.csv'])).toEqual({ added: 1, removed: 1 })
   expect(await mahi.runJson(['occupations', 'names', 'list'])).toEqual({
-    sources: [{ source: 'Employers', weight: 1, names: 2, occupations: 1 }],
+    sources: [
+      { source: 'Employers', names: 2, occupations: 1 },
+      { source: 'imported', names: 2, occupations: 2 },
+    ],
   })
   expect((await mahi.run(['occupations', 'names', 'list'])).stderr).toBe(
-    '"Employers"  weight 1  2 names of 1 occupation\n',
+    '"Employers"  2 names of 1 occupation\n"imported"  2 names of 2 occupations\n',
   )
   const exported = await mahi.run(['occupations', 'names', 'export', 'Employers'])
   expect(exported.stdout).toBe('\ufeffoccupationCode,name,language\nB2,Teamster,en\nB2,Trucker,en\n')
   mahi.write('exported.csv', exported.stdout)
-  expect(await mahi.runJson([...add, 'exported.csv'])).toEqual({ added: 0, removed: 0 })
-  expect(await mahi.runJson([...NAMES, '--replace', 'one.csv'])).toEqual({ added: 1, removed: 2 })
+  expect(await mahi.runJson([...employers, 'exported.csv'])).toEqual({ added: 0, removed: 0 })
   expect((await mahi.run(['occupations', 'names', 'remove', 'imported'])).stderr).toBe(
-    'Removed 1 name of the source "imported".\n',
+    'Removed 2 names of the source "imported".\n',
   )
 })
 
@@ -166,17 +164,16 @@ test('a name that only loses the macrons of the one that it replaces is refused,
   mahi.write('lost.csv', 'occupationCode,name\nB2,Trucker\nA1,Kaiako pepi\n')
   mahi.write('both.csv', 'occupationCode,name\nA1,Kaiako pepi\nA1,Kaiako pēpi\n')
   await mahi.run([...importNames, 'good.csv'])
-  for (const flags of [[], ['--replace']]) {
-    const { code, stderr } = await mahi.run([...importNames, ...flags, 'lost.csv'])
+  {
+    const { code, stderr } = await mahi.run([...importNames, 'lost.csv'])
     expect([code, stderr]).toEqual([
       1,
       'lost.csv:3: name: is "Kaiako pepi", and would replace "Kaiako pēpi" of the source "Mac": the file has lost its macrons. Save it as UTF-8, or give --accept-lost-macrons if they are wrong\nNothing was stored: 1 fault.\n',
     ])
   }
   expect(await mahi.runJson([...importNames, 'both.csv'])).toEqual({ added: 1, removed: 0 })
-  expect(await mahi.runJson([...importNames, '--add', 'lost.csv'])).toEqual({ added: 1, removed: 0 })
   expect(await mahi.runJson([...importNames, '--accept-lost-macrons', 'lost.csv'])).toEqual({
-    added: 0,
+    added: 1,
     removed: 1,
   })
 })

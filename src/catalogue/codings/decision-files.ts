@@ -20,6 +20,9 @@ const DecisionRecord = Type.Object({
 })
 export const DECISION_COLUMNS = listColumns(DecisionRecord)
 
+/** The apostrophe that an export puts before a title that would be a formula. */
+const ESCAPED = /^'(?=[=+\-@＝＋－＠])/
+
 const readDecision = compileSchema(DecisionRecord, { repair: true })
 
 /** A decision as read, and its place in the file. */
@@ -42,7 +45,8 @@ export async function readDecisions(records: AsyncIterable<SourceRecord | Fault>
   const decisions = new Map<string, ReadDecision>()
   const { rows, repaired } = await readRows<Static<typeof DecisionRecord>>(records, readDecision)
   for (const { value, locate } of rows) {
-    const { title, decision, code, language } = value
+    const { decision, code, language } = value
+    const title = value.title.replace(ESCAPED, '')
     if (decision === undefined) continue
     const word = decision.toLowerCase()
     const place = locate(word === ACCEPT && code !== undefined ? 'code' : 'decision')

@@ -194,7 +194,7 @@ export async function learnConfirmed(writer: Writer): Promise<{ added: number; r
   for (const [code] of await findMissingCodes(writer, names.keys())) names.delete(code)
   const isKnown = (await listSources(writer)).some(({ source }) => source === CONFIRMED)
   if (names.size === 0 && !isKnown) return { added: 0, removed: 0 }
-  return await storeSearchNames(writer, CONFIRMED, names, 'source')
+  return await storeSearchNames(writer, CONFIRMED, names)
 }
 
 function groupTitles(rows: readonly Row[]): ReviewedTitle[] {

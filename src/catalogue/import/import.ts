@@ -139,8 +139,7 @@ async function importWithin(
   }
   const changes = dryRun ? await previewChanges(writer) : undefined
   const given = options.searchNames?.()
-  const names =
-    given === undefined ? undefined : await storeSearchNames(writer, given.source, given.names, 'source')
+  const names = given && (await storeSearchNames(writer, given.source, given.names))
   const renamed = (names?.added ?? 0) + (names?.removed ?? 0)
   if (counts.created + counts.updated + counts.deleted + replacements.length + renamed > 0) {
     const revision = await nextRevision(writer, date)

@@ -5,8 +5,7 @@ import { action, jsonOption, report, type WithDatabase } from '../../foundation/
 import { Progress, writeOut } from '../../foundation/command-line/terminal.ts'
 import type { Writer } from '../../foundation/database/database.ts'
 import { FaultList } from '../../foundation/faults/faults.ts'
-import { UserError } from '../../foundation/faults/user-error.ts'
-import { count, formatNumber } from '../../foundation/text/format-number.ts'
+import { count } from '../../foundation/text/format-number.ts'
 import { normaliseText } from '../../foundation/text/normalise.ts'
 import { quote } from '../../foundation/text/quote.ts'
 import { describeMissing, findMissingCodes } from '../history/missing-codes.ts'
@@ -18,18 +17,14 @@ import { findLostNames } from './lost-names.ts'
 import {
   assertImportable,
   assertSource,
-  CONFIRMED,
   findNameChanges,
   IMPORTED,
   listSources,
   MAX_SOURCE_LENGTH,
-  MAX_WEIGHT,
   readStored,
   removeSource,
-  type StoredName,
   storeNameChanges,
   storeSynonyms,
-  weighSource,
 } from './names.ts'
 import { describeRepaired, withRepaired } from './read-rows.ts'
 
@@ -42,12 +37,10 @@ export function addNameCommands(
   occupations
     .command('import-names')
     .description(
-      'import names for the search only, from CSV, JSON, NDJSON or XLSX files with the columns occupationCode, name and language (en or mi); they replace those of their source: with --source all of them, without it those of the same codes',
+      'import names for the search only, from CSV, JSON, NDJSON or XLSX files with the columns occupationCode, name and language (en or mi); they replace those of their source',
     )
     .argument('<file...>')
-    .option('--add', 'add the names, and remove none')
-    .option('--source <name>', `the source of the names; without it, "${IMPORTED}"`, readSource)
-    .option('--replace', `also delete the names of all other codes and sources, but for "${CONFIRMED}"`)
+    .option('--source <name>', 'the source of the names', readSource, IMPORTED)
     .option('--accept-lost-macrons', 'accept names that only remove macrons and other marks')
     .addOption(jsonOption)
     .action(
@@ -89,14 +82,14 @@ export function addNameCommands(
 
   names
     .command('list')
-    .description('list the sources with their weights and the numbers of their names')
+    .description('list the sources with the numbers of their names')
     .addOption(jsonOption)
     .action(
       action(async (flags: { json?: true }) => {
         const sources = await withDatabase((database) => database.snapshot(listSources))
         const lines = sources.map(
-          ({ source, weight, names, occupations }) =>
-            `${quote(source)}  weight ${weight}  ${count(names, 'name')} of ${count(occupations, 'occupation')}`,
+          ({ source, names, occupations }) =>
+            `${quote(source)}  ${count(names, 'name')} of ${count(occupations, 'occupation')}`,
         )
         await report(
           flags,
@@ -120,28 +113,6 @@ export function addNameCommands(
         )
         const cells = rows.map(({ code, name, language }) => [code, name, language])
         await writeOut(stringify([NAME_COLUMNS.map(({ name }) => name), ...cells], { bom: true }))
-      }),
-    )
-
-  names
-    .command('weigh')
-    .description('set how much the names of a source count in the search beside others, which have weight 1')
-    .argument('<source>')
-    .argument('<weight>', `from 0.01 to ${MAX_WEIGHT}`, readWeight)
-    .addOption(jsonOption)
-    .action(
-      action(async (source: string, weight: number, flags: { json?: true }) => {
-        const changed = await withDatabase((database) =>
-          changeSearchData(database, { command: 'names weigh', files: [] }, retention(), async (writer) => {
-            const changed = await weighSource(writer, source, weight)
-            return { result: changed, changed }
-          }),
-        )
-        await report(
-          flags,
-          { source, weight, changed },
-          `The source ${quote(source)} has the weight ${weight}.`,
-        )
       }),
     )
 
@@ -195,50 +166,27 @@ export function addNameCommands(
 }
 
 interface ImportNamesFlags {
-  add?: true
-  source?: string
-  replace?: true
+  source: string
   acceptLostMacrons?: true
   json?: true
 }
 
-/**
- * @throws {InputRefused} for names of unknown codes, and for names that only lose macrons
- * @throws {UserError} if other sources have names, and no flag says what becomes of them
- */
-async function storeNames(writer: Writer, names: readonly ReadName[], flags: ImportNamesFlags) {
-  const { add, replace, source = IMPORTED } = flags
-  if (add && replace) throw new UserError('--add and --replace exclude each other')
+/** @throws {InputRefused} for names of unknown codes, and for names that only lose macrons */
+async function storeNames(
+  writer: Writer,
+  names: readonly ReadName[],
+  { source, acceptLostMacrons }: ImportNamesFlags,
+) {
   assertImportable(source)
   await assertKnown(writer, names)
-  const byCode = new Map<string, ReadName[]>()
-  for (const name of names)
-    byCode.set(name.occupationCode, [...(byCode.get(name.occupationCode) ?? []), name])
-  const replaces = add ? 'none' : replace ? 'everything' : flags.source === undefined ? 'codes' : 'source'
-  if (replaces === 'codes')
-    assertAlone(source, (await findNameChanges(writer, source, byCode, 'everything')).removed)
-  const changes = await findNameChanges(writer, source, byCode, replaces)
-  if (!flags.acceptLostMacrons) {
+  const byCode = Map.groupBy(names, ({ occupationCode }) => occupationCode)
+  const changes = await findNameChanges(writer, source, byCode)
+  if (!acceptLostMacrons) {
     const faults = new FaultList()
     faults.add(findLostNames(names, changes.removed))
     faults.throwIfFound()
   }
   return await storeNameChanges(writer, source, changes)
-}
-
-/**
- * @param removed the names that --replace would delete
- * @throws {UserError} if some of them belong to other sources
- */
-function assertAlone(source: string, removed: readonly StoredName[]): void {
-  const bySource = Map.groupBy(removed, (name) => name.source)
-  if ([...bySource.keys()].every((name) => name === source)) return
-  const listed = [...bySource.keys()]
-    .sort()
-    .map((name) => `${formatNumber(bySource.get(name)?.length ?? 0)} of ${quote(name)}`)
-  throw new UserError(
-    `Other sources have names too. Give --add or --source to keep them, or --replace to delete ${count(removed.length, 'name')}: ${listed.join(', ')}`,
-  )
 }
 
 /** @throws {InputRefused} with the names whose code the catalogue does not have */
@@ -261,10 +209,4 @@ function readSource(text: string): string {
   const isValid = name !== '' && name.length <= MAX_SOURCE_LENGTH && !/\p{C}|\p{Zl}|\p{Zp}/u.test(name)
   if (isValid) return name
   throw new InvalidArgumentError(`It must be one line of 1 to ${MAX_SOURCE_LENGTH} characters.`)
-}
-
-function readWeight(text: string): number {
-  const weight = Number(text)
-  if (/^\d{1,2}(?:\.\d{1,2})?$/.test(text) && weight >= 0.01 && weight <= MAX_WEIGHT) return weight
-  throw new InvalidArgumentError(`It must be a number from 0.01 to ${MAX_WEIGHT} with at most two decimals.`)
 }

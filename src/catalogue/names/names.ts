@@ -32,26 +32,18 @@ export const CONFIRMED = 'confirmed'
 /** The longest name of a source, in characters. */
 export const MAX_SOURCE_LENGTH = 60
 
-/** The weight of a source whose names count like those of the records. */
-const USUAL_WEIGHT = 1
-/** Confirmed titles are those that will be coded next: `bench/search/goals.ts` measures it. */
+/**
+ * How much a confirmed name counts in the search beside others. Confirmed titles are those that will be coded next:
+ * `bench/search/goals.ts` measures it.
+ */
 const CONFIRMED_WEIGHT = 3
-export const MAX_WEIGHT = 10
 
 /** A source of names, such as a list of an employer. */
 export interface NameSource {
   readonly source: string
-  /** How much its names count in the search, from 0.01 to 10. */
-  readonly weight: number
   readonly names: number
   readonly occupations: number
 }
-
-/**
- * Which names make room for those that are stored: none; those of the source; of the source and the given codes; or
- * all others.
- */
-export type Replaces = 'none' | 'source' | 'codes' | 'everything'
 
 /** The names that a source gets, and the stored ones that make room for them. */
 export interface NameChanges {
@@ -59,12 +51,11 @@ export interface NameChanges {
   readonly removed: readonly StoredName[]
 }
 
-/** Finds what storing the names of a source changes. Nothing is stored. */
+/** Finds what replacing the names of a source changes. Nothing is stored. */
 export async function findNameChanges(
   reader: Reader,
   source: string,
   names: ReadonlyMap<string, readonly SearchOnlyName[]>,
-  replaces: Replaces,
 ): Promise<NameChanges> {
   const wanted = new Map(
     [...names].map(([code, list]) => [
@@ -72,13 +63,9 @@ export async function findNameChanges(
       new Set(list.map(({ language, text }) => `${language} ${normaliseText(text)}`)),
     ]),
   )
-  const removed = (await readStored(reader)).filter((row) => {
-    const isOwn = row.source === source
-    const list = wanted.get(row.code)
-    if (isOwn && list?.delete(`${row.language} ${row.name}`) === true) return false
-    if (replaces === 'everything') return row.source !== CONFIRMED
-    return isOwn && (replaces === 'source' || (replaces === 'codes' && list !== undefined))
-  })
+  const removed = (await readStored(reader, source)).filter(
+    ({ code, language, name }) => wanted.get(code)?.delete(`${language} ${name}`) !== true,
+  )
   const added = [...wanted].flatMap(([code, list]) =>
     [...list].map((entry) => ({
       code,
@@ -99,7 +86,7 @@ export async function storeNameChanges(
   source: string,
   { added, removed }: NameChanges,
 ): Promise<NameCounts> {
-  await addSource(writer, source)
+  await assertDistinct(writer, source)
   for (const row of removed) {
     await writer.run(
       'delete from search_name where code = $1 and language = $2 and name = $3 and source = $4',
@@ -109,12 +96,11 @@ export async function storeNameChanges(
   const rows = added.map(({ code, language, name }) => [code, language, name, source] as const)
   const columns = ['code', 'language', 'name', 'source']
   if (rows.length > 0) await writer.load('search_name', columns, rows)
-  await writer.run('delete from search_source where name not in (select source from search_name)')
   return { added: added.length, removed: removed.length }
 }
 
 /**
- * Stores the search-only names of a source. Names that other sources have too are stored for each of them.
+ * Stores the search-only names of a source, in place of those that it had. Names that other sources have too are stored for each of them.
  *
  * @throws {UserError} if another source has nearly the same name
  */
@@ -122,9 +108,8 @@ export async function storeSearchNames(
   writer: Writer,
   source: string,
   names: ReadonlyMap<string, readonly SearchOnlyName[]>,
-  replaces: Replaces,
 ): Promise<NameCounts> {
-  return await storeNameChanges(writer, source, await findNameChanges(writer, source, names, replaces))
+  return await storeNameChanges(writer, source, await findNameChanges(writer, source, names))
 }
 
 const keyOf = (source: string) =>
@@ -140,41 +125,27 @@ const areSimilar = (one: string, other: string) => keyOf(one) === keyOf(other)
 export function assertImportable(source: string): void {
   if (!areSimilar(source, CONFIRMED)) return
   throw new UserError(
-    `The source ${quote(CONFIRMED)} has the names that reviewers confirmed: "mahi occupations codings" confirms and undoes them`,
+    `The source ${quote(CONFIRMED)} has the names that reviewers confirmed: "mahi occupations codings" and the console change them`,
   )
 }
 
-async function addSource(writer: Writer, source: string): Promise<void> {
-  const rows = await writer.all<{ name: string }>('select name from search_source')
-  // Confirmed names must not stop an import because an earlier version accepted such a source.
-  const similar =
-    source === CONFIRMED ? undefined : rows.find(({ name }) => name !== source && areSimilar(name, source))
-  if (similar !== undefined) {
-    throw new UserError(
-      `There is a source ${quote(similar.name)}, from which ${quote(source)} hardly differs: use the same name, or a clearly different one`,
-    )
-  }
-  if (rows.some(({ name }) => name === source)) return
-  await writer.run('insert into search_source (name, weight, changed) values ($1, $2, $3)', [
-    source,
-    (source === CONFIRMED ? CONFIRMED_WEIGHT : USUAL_WEIGHT) * 100,
-    Date.now(),
-  ])
+/** @throws {UserError} if the name of the source hardly differs from that of another one */
+async function assertDistinct(reader: Reader, source: string): Promise<void> {
+  const similar = (await listSources(reader)).find(
+    (other) => other.source !== source && areSimilar(other.source, source),
+  )
+  if (similar === undefined) return
+  throw new UserError(
+    `There is a source ${quote(similar.source)}, from which ${quote(source)} hardly differs: use the same name, or a clearly different one`,
+  )
 }
 
 /** The sources in alphabetical order. */
 export async function listSources(reader: Reader): Promise<NameSource[]> {
-  const rows = await reader.all<{ name: string; weight: number; names: number; occupations: number }>(
-    `select s.name, s.weight, count(n.code) as names, count(distinct n.code) as occupations
-     from search_source s left join search_name n on n.source = s.name
-     group by s.name, s.weight order by s.name`,
+  return await reader.all<NameSource>(
+    `select source, count(*) as names, count(distinct code) as occupations
+     from search_name group by source order by source`,
   )
-  return rows.map(({ name, weight, names, occupations }) => ({
-    source: name,
-    weight: weight / 100,
-    names,
-    occupations,
-  }))
 }
 
 /** @throws {UserError} naming the sources that there are */
@@ -186,22 +157,10 @@ export async function assertSource(reader: Reader, source: string): Promise<void
   throw new UserError(`There is no source ${quote(source)}${suggest(source, names)}; ${known}`)
 }
 
-/** @returns whether the weight has changed */
-export async function weighSource(writer: Writer, source: string, weight: number): Promise<boolean> {
-  await assertSource(writer, source)
-  const hundredths = Math.round(weight * 100)
-  const changed = await writer.run(
-    'update search_source set weight = $1, changed = $2 where name = $3 and weight <> $4',
-    [hundredths, Date.now(), source, hundredths],
-  )
-  return changed > 0
-}
-
 /** @returns the number of removed names */
 export async function removeSource(writer: Writer, source: string): Promise<number> {
   assertImportable(source)
   await assertSource(writer, source)
-  await writer.run('delete from search_source where name = $1', [source])
   return await writer.run('delete from search_name where source = $1', [source])
 }
 
@@ -225,7 +184,7 @@ export interface SearchNameRow {
   readonly code: string
   readonly language: SearchLanguage
   readonly name: string
-  /** The largest weight of the sources that have it. */
+  /** How much it counts beside others, which have weight 1. */
   readonly weight: number
   readonly confirmed: boolean
 }
@@ -235,15 +194,17 @@ export async function readSearchNames(
   reader: Reader,
   { after, upTo }: { readonly after: string; readonly upTo: string },
 ): Promise<SearchNameRow[]> {
-  const rows = await reader.all<Omit<SearchNameRow, 'confirmed'> & { confirmed: number }>(
-    `select n.code, n.language, n.name, max(s.weight) as weight,
-       max(case when n.source = $3 then 1 else 0 end) as confirmed
-     from search_name n join search_source s on s.name = n.source
-     where n.code > $1 and n.code <= $2
-     group by n.code, n.language, n.name order by n.code, n.language, n.name`,
+  const rows = await reader.all<Omit<SearchNameRow, 'confirmed' | 'weight'> & { confirmed: number }>(
+    `select code, language, name, max(case when source = $3 then 1 else 0 end) as confirmed
+     from search_name where code > $1 and code <= $2
+     group by code, language, name order by code, language, name`,
     [after, upTo, CONFIRMED],
   )
-  return rows.map((row) => ({ ...row, weight: row.weight / 100, confirmed: row.confirmed === 1 }))
+  return rows.map(({ confirmed, ...row }) => ({
+    ...row,
+    weight: confirmed === 1 ? CONFIRMED_WEIGHT : 1,
+    confirmed: confirmed === 1,
+  }))
 }
 
 /**

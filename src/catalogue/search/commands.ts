@@ -19,11 +19,7 @@ const CHANGING: ReadonlySet<string> = new Set([
   'import-onet',
   'import-names',
   'import-synonyms',
-  'weigh',
   'remove',
-  'code',
-  'confirm',
-  'undo',
   'apply',
 ])
 
