@@ -11,9 +11,8 @@ export interface CodedFile {
 }
 
 /** A row of a file of titles, with the coding of its title. */
-export interface CodedRow {
+interface CodedRow {
   readonly row: readonly string[]
-  readonly title: string
   readonly coding: Coding
 }
 
@@ -78,6 +77,6 @@ async function* codeRows(
     const checked = checks.check({ file, line, value: { title: given } })
     const title = (checked?.isRepaired ? checked.value.title : undefined) ?? given
     row[names.indexOf('title')] = title
-    yield { row, title, coding: codeTitle(search, { title, tasks: cellOf('tasks') }) }
+    yield { row, coding: codeTitle(search, { title, tasks: cellOf('tasks') }) }
   }
 }

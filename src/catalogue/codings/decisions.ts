@@ -133,18 +133,6 @@ export async function listTitles(
   return groupTitles(rows)
 }
 
-/** Counts titles by what is decided about them. */
-export async function countTitles(reader: Reader): Promise<Record<State, number>> {
-  const counts = { confirmed: 0, disputed: 0, unknown: 0 }
-  const rows = await reader.all<{ codes: number; titles: number }>(
-    `select codes, count(*) as titles from (
-       select ${KNOWN_CODES} as codes from confirmed_coding group by title_key
-     ) title group by codes`,
-  )
-  for (const { codes, titles } of rows) counts[stateOf(Number(codes))] += Number(titles)
-  return counts
-}
-
 /** All reviewed titles, a page at a time. */
 export async function* readAllTitles(reader: Reader): AsyncGenerator<ReviewedTitle> {
   const limit = 1_000
@@ -158,11 +146,9 @@ export async function* readAllTitles(reader: Reader): AsyncGenerator<ReviewedTit
   }
 }
 
-/** Withdraws a reviewer's decision about a title; without an id, all of this reviewer's decisions. */
-export async function withdraw(writer: Writer, reviewer: string, id?: string): Promise<number> {
-  return id === undefined
-    ? await writer.run('delete from confirmed_coding where reviewer = $1', [reviewer])
-    : await writer.run('delete from confirmed_coding where id = $1 and reviewer = $2', [id, reviewer])
+/** Withdraws a reviewer's decision about a title. */
+export async function withdraw(writer: Writer, reviewer: string, id: string): Promise<number> {
+  return await writer.run('delete from confirmed_coding where id = $1 and reviewer = $2', [id, reviewer])
 }
 
 export async function listReviewers(reader: Reader): Promise<string[]> {

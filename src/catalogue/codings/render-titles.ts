@@ -1,8 +1,8 @@
 import type { Reader } from '../../foundation/database/database.ts'
 import { formatTimestamp } from '../../foundation/text/timestamp.ts'
-import { describeRemoved, findMissingCodes, type MissingCodes } from '../history/missing-codes.ts'
+import { findMissingCodes } from '../history/missing-codes.ts'
 import { renderMissingCode } from '../records/rows.ts'
-import { type ReviewedTitle, UNKNOWN } from './decisions.ts'
+import type { ReviewedTitle } from './decisions.ts'
 
 /** Titles as the API shows them, with the codes of their decisions that the catalogue no longer has. */
 export async function renderTitles(reader: Reader, titles: readonly ReviewedTitle[]) {
@@ -28,10 +28,4 @@ export async function renderTitles(reader: Reader, titles: readonly ReviewedTitl
 
 function listCodes({ decisions }: ReviewedTitle): string[] {
   return decisions.flatMap(({ code }) => code ?? [])
-}
-
-/** The code that a reviewer chose, or that none is known, in words. */
-export function describeDecided(code: string | undefined, missing: MissingCodes): string {
-  const found = missing.get(code ?? '')
-  return found === undefined ? (code ?? UNKNOWN) : `${code}, ${describeRemoved(found)}`
 }
