@@ -28,6 +28,6 @@ export function describeMissing(missing: MissingCode): string {
 }
 
 /** What became of a code that was in the catalogue. */
-export function describeRemoved({ replacedBy }: MissingCode): string {
+function describeRemoved({ replacedBy }: MissingCode): string {
   return `no longer in the catalogue${describeSuccessors(replacedBy)}`
 }
