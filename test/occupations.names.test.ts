@@ -168,11 +168,11 @@ test('a name that only loses the macrons of the one that it replaces is refused,
     const { code, stderr } = await mahi.run([...importNames, 'lost.csv'])
     expect([code, stderr]).toEqual([
       1,
-      'lost.csv:3: name: is "Kaiako pepi", and would replace "Kaiako pēpi" of the source "Mac": the file has lost its macrons. Save it as UTF-8, or give --accept-lost-macrons if they are wrong\nNothing was stored: 1 fault.\n',
+      'lost.csv:3: name: is "Kaiako pepi", and would replace "Kaiako pēpi" of the source "Mac": the file has lost its macrons. Save it as UTF-8, or give --accept-damaged if they are wrong\nNothing was stored: 1 fault.\n',
     ])
   }
   expect(await mahi.runJson([...importNames, 'both.csv'])).toEqual({ added: 1, removed: 0 })
-  expect(await mahi.runJson([...importNames, '--accept-lost-macrons', 'lost.csv'])).toEqual({
+  expect(await mahi.runJson([...importNames, '--accept-damaged', 'lost.csv'])).toEqual({
     added: 1,
     removed: 1,
   })

@@ -24,6 +24,7 @@ test('a clean record is not changed', () => {
   expect(readRecord(record)).toEqual({
     value: record,
     faults: [],
+    damage: [],
     normalised: false,
     repaired: false,
     doubts: [],

@@ -27,7 +27,6 @@ interface TableFlags {
   map?: string
   sheet?: string
   ignoreUnknown?: true
-  acceptLostMacrons?: true
 }
 
 /** The most ignored field names that a command prints. */
@@ -49,7 +48,6 @@ export function addOccupationCommands(
     .option('--map <file>', 'a mapping of columns to fields, in YAML or JSON')
     .option('--sheet <name>', 'the sheet of a spreadsheet that has several')
     .option('--ignore-unknown', 'ignore unknown columns and fields')
-    .option('--accept-lost-macrons', 'accept updates that only remove macrons and other marks')
     .action(
       action(async (files: string[], flags: ImportFlags & TableFlags) => {
         const progress = new Progress('records', files)
@@ -77,7 +75,6 @@ export function addOccupationCommands(
         const origin = () => ({ command: 'import', files: read })
         const summary = await runImport(withDatabase, records, flags, progress, {
           origin,
-          keepMarks: flags.acceptLostMacrons !== true,
           retention: retention(),
         })
         const names = [...ignored].slice(0, MOST_IGNORED)

@@ -37,7 +37,7 @@ export async function importFile(
     onShown: ({ cell, shown: text, stored }) => shown.push(`${cell} ${stored} ${text}`),
   })
   try {
-    const summary = await importOccupations(database, records, { keepMarks: true, ...options })
+    const summary = await importOccupations(database, records, options)
     return { summary, shown, faults: [] as readonly Fault[] }
   } catch (error) {
     if (!(error instanceof InputRefused)) throw error

@@ -26,8 +26,8 @@ export type TitleChecks = ReturnType<typeof checkTitles>
  * can send what it means, so nothing is repaired.
  */
 export function findTitleFault(given: string): string | undefined {
-  const { value, faults, repaired } = readTitle({ title: given })
-  const [fault] = faults
+  const { value, faults, damage, repaired } = readTitle({ title: given })
+  const [fault] = [...faults, ...damage]
   if (fault !== undefined) return fault.message
   if (!repaired) return undefined
   const { title = '' } = value as TitleRow

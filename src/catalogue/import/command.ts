@@ -20,6 +20,7 @@ export interface ImportFlags {
   replace?: true
   dryRun?: true
   keepDates?: true
+  acceptDamaged?: true
   json?: true
 }
 
@@ -29,6 +30,7 @@ export function withImportOptions(subcommand: Command): Command {
     .option('--replace', 'delete the records that are not in the input')
     .option('--dry-run', 'report what would change, and change nothing')
     .option('--keep-dates', 'keep the lastUpdatedDate of each record')
+    .option('--accept-damaged', 'store records that look damaged: lost macrons, leading zeros or letters')
     .addOption(jsonOption)
 }
 
@@ -36,9 +38,9 @@ export function withImportOptions(subcommand: Command): Command {
 export async function runImport(
   withDatabase: WithDatabase,
   records: AsyncIterable<SourceRecord | Fault>,
-  { replace, dryRun, keepDates }: ImportFlags,
+  { replace, dryRun, keepDates, acceptDamaged }: ImportFlags,
   progress: Progress,
-  history: Pick<ImportOptions, 'searchNames' | 'keepMarks'> & { origin: () => Origin; retention: Retention },
+  history: Pick<ImportOptions, 'searchNames'> & { origin: () => Origin; retention: Retention },
 ): Promise<ImportSummary> {
   keepHeapSmall()
   return await withDatabase(
@@ -48,6 +50,7 @@ export async function runImport(
         replace: replace === true,
         dryRun: dryRun === true,
         keepDates: keepDates === true,
+        acceptDamaged: acceptDamaged === true,
         onProgress: progress.onRecords,
         onWait: waitingNotice(),
       }),
@@ -95,18 +98,25 @@ const describeUntitled = ({ withoutTitle }: ImportSummary) =>
       `${count === 1 ? '1 record has' : `${count} records have`} no title in English or te reo Māori${shown}`,
   )
 
-/** Lists the rows that a spreadsheet has beside its records, or in which one of its formulas failed. */
+/** Lists rows that a spreadsheet has beside its records, failed formulas, and text that may be damaged. */
 const describeDoubtful = ({ doubtful }: ImportSummary) =>
   warn(
     doubtful,
-    (count, shown) =>
-      `${count === 1 ? '1 row is probably no record, or has' : `${count} rows are probably no records, or have`} an error of a spreadsheet${shown}`,
+    (count, shown) => `${count === 1 ? '1 record is' : `${count} records are`} stored, but doubtful${shown}`,
     ({ doubt }) => `: ${doubt}`,
+  )
+
+/** Lists the codes from which a spreadsheet may have taken leading zeros. */
+const describeShortCodes = ({ shortCodes }: ImportSummary) =>
+  warn(
+    shortCodes,
+    (count, shown) =>
+      `${count === 1 ? '1 numeric code is' : `${count} numeric codes are`} shorter than the others. A spreadsheet may have removed leading zeros${shown}`,
   )
 
 /** The result of an import as text. */
 export function describeImport(summary: ImportSummary): string {
-  return `${describeRepairs(summary)}${describeGroups(summary)}${describeUntitled(summary)}${describeDoubtful(summary)}${describeChanges(summary)}`
+  return `${describeRepairs(summary)}${describeGroups(summary)}${describeUntitled(summary)}${describeDoubtful(summary)}${describeShortCodes(summary)}${describeChanges(summary)}`
 }
 
 function describeChanges(summary: ImportSummary): string {

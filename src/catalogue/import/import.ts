@@ -18,7 +18,7 @@ import {
 import { nextRevision, type Origin, type Retention, recordRevision } from '../history/revision-log.ts'
 import { type NameCounts, type SearchOnlyName, storeSearchNames } from '../names/names.ts'
 import { type FaultyRecord, type RenderedRecord, renderDocument, renderRecord } from '../records/record.ts'
-import { findLostMarks, type LocateLater } from './lost-marks.ts'
+import { findLosses, findLostZeros, findShortCodes, type LocateLater } from './losses.ts'
 import {
   applyChanges,
   dropStaged,
@@ -27,6 +27,7 @@ import {
   loadStaged,
   type StagedRow,
 } from './merge.ts'
+import { NamedRecords } from './named-records.ts'
 
 export interface ImportOptions {
   /** Delete the records that are not in the input. */
@@ -42,8 +43,8 @@ export interface ImportOptions {
   }
   /** The origin of the revision in the history, called after everything has been read. */
   readonly origin?: () => Origin
-  /** Refuse updates that only lose macrons and other marks, as a file in another character set does. */
-  readonly keepMarks?: boolean
+  /** Store records that look damaged by a program, which are faults otherwise: see `losses.ts` and `mojibake.ts`. */
+  readonly acceptDamaged?: boolean
   /** How long the history is kept. */
   readonly retention?: Retention
   /** Called from time to time with the number of records read so far. */
@@ -65,8 +66,13 @@ export interface ImportSummary {
   readonly withoutGroupCode?: NamedRecords
   /** Records without a title in either language; absent if there are none. */
   readonly withoutTitle?: NamedRecords
-  /** Rows of tables that are probably no records, or have an error of a spreadsheet; absent if there are none. */
+  /**
+   * Rows of tables that are probably no records or have an error of a spreadsheet, and records with text that was
+   * probably decoded with the wrong character set; absent if there are none.
+   */
   readonly doubtful?: NamedRecords
+  /** Records of an empty catalogue whose numeric code is shorter than others: leading zeros may be lost. */
+  readonly shortCodes?: NamedRecords
   /** The counts of search-only names, if the input contains any. */
   readonly searchNames?: NameCounts
   /** The date of the changed records; absent if there are none, or if they keep their own. */
@@ -74,25 +80,6 @@ export interface ImportSummary {
   /** Of a dry run: the first changed records and their fields. */
   readonly changes?: readonly RecordChange[]
 }
-
-/** Records that a summary counts, and the first ten of them. */
-interface NamedRecords {
-  readonly count: number
-  readonly first: readonly NamedRecord[]
-}
-
-interface NamedRecord {
-  readonly file: string
-  readonly line: number
-  readonly occupationCode: string
-  /** What is odd about the row, as a full sentence. */
-  readonly doubt?: string
-  /** The groups without a code. */
-  readonly groups?: readonly string[]
-}
-
-/** The most records listed in a summary for one reason. */
-const MOST_NAMED = 10
 
 /**
  * Updates the catalogue from records in one transaction. A record with unchanged content keeps its date; the others
@@ -113,9 +100,9 @@ async function importWithin(
   records: AsyncIterable<SourceRecord | Fault>,
   options: ImportOptions,
 ): Promise<ImportSummary> {
-  const { replace = false, dryRun = false, keepDates = false, onProgress } = options
+  const { replace = false, dryRun = false, keepDates = false } = options
   const date = await nextDate(writer)
-  const staging = new Staging(records, date, keepDates, onProgress)
+  const staging = new Staging(records, date, options)
   await loadStaged(writer, staging.rows())
   staging.faults.add(await findRepeatedCodes(writer, staging.locateLater))
   staging.faults.add(await findReplacedRecords(writer, staging.replacements))
@@ -133,10 +120,12 @@ async function importWithin(
     replacements.map(({ code, by }) => [code, JSON.stringify(by)] as const),
   )
   const counts = await listChanges(writer, { replace, keepDates })
-  if (options.keepMarks === true) {
-    staging.faults.add(await findLostMarks(writer, staging.locateLater))
+  if (options.acceptDamaged !== true) {
+    staging.faults.add(await findLosses(writer, staging.locateLater))
+    staging.faults.add(await findLostZeros(writer, staging.locateLater))
     staging.faults.throwIfFound()
   }
+  const shortCodes = await findShortCodes(writer)
   const changes = dryRun ? await previewChanges(writer) : undefined
   const given = options.searchNames?.()
   const names = given && (await storeSearchNames(writer, given.source, given.names))
@@ -153,14 +142,19 @@ async function importWithin(
   return {
     ...counts,
     normalised: staging.normalised,
-    ...(staging.repaired.count > 0 && { repaired: staging.repaired }),
-    ...(staging.withoutGroupCode.count > 0 && { withoutGroupCode: staging.withoutGroupCode }),
-    ...(staging.withoutTitle.count > 0 && { withoutTitle: staging.withoutTitle }),
-    ...(staging.doubtful.count > 0 && { doubtful: staging.doubtful }),
+    ...unlessEmpty('repaired', staging.repaired),
+    ...unlessEmpty('withoutGroupCode', staging.withoutGroupCode),
+    ...unlessEmpty('withoutTitle', staging.withoutTitle),
+    ...unlessEmpty('doubtful', staging.doubtful),
+    ...unlessEmpty('shortCodes', shortCodes),
     ...(names !== undefined && { searchNames: names }),
     ...(!keepDates && counts.created + counts.updated > 0 ? { lastUpdatedDate: formatTimestamp(date) } : {}),
     ...(changes !== undefined && { changes }),
   }
+}
+
+function unlessEmpty(name: string, records: NamedRecords): Record<string, NamedRecords> {
+  return records.count === 0 ? {} : { [name]: records }
 }
 
 /** Codes that the input both describes and marks as removed, and codes that it marks twice. */
@@ -226,27 +220,22 @@ class Staging {
   normalised = 0
   /** Codes that the input marks as removed. */
   readonly replacements: Replacement[] = []
-  readonly repaired = { count: 0, first: [] as NamedRecord[] }
-  readonly withoutGroupCode = { count: 0, first: [] as NamedRecord[] }
-  readonly withoutTitle = { count: 0, first: [] as NamedRecord[] }
-  readonly doubtful = { count: 0, first: [] as NamedRecord[] }
-  /** The first faults that count only if text was repaired, which may happen later. */
-  readonly #doubts: Fault[] = []
+  readonly repaired = new NamedRecords()
+  readonly withoutGroupCode = new NamedRecords()
+  readonly withoutTitle = new NamedRecords()
+  readonly doubtful = new NamedRecords()
   readonly #records: AsyncIterable<SourceRecord | Fault>
   readonly #date: number
   readonly #keepDates: boolean
-  readonly #onProgress: ((records: number) => void) | undefined
+  readonly #acceptDamaged: boolean
+  readonly #onProgress: ImportOptions['onProgress']
 
-  constructor(
-    records: AsyncIterable<SourceRecord | Fault>,
-    date: number,
-    keepDates: boolean,
-    onProgress: ((records: number) => void) | undefined,
-  ) {
+  constructor(records: AsyncIterable<SourceRecord | Fault>, date: number, options: ImportOptions) {
     this.#records = records
     this.#date = date
-    this.#keepDates = keepDates
-    this.#onProgress = onProgress
+    this.#keepDates = options.keepDates === true
+    this.#acceptDamaged = options.acceptDamaged === true
+    this.#onProgress = options.onProgress
   }
 
   /** Finds the place of a field in a table that has been read, as far as the table's header shows it. */
@@ -272,7 +261,6 @@ class Staging {
       if (!(error instanceof InputRefused)) throw error
       this.faults.add(error.faults)
     }
-    if (this.repaired.count > 0) this.faults.add(this.#doubts)
     this.#onProgress?.(this.count)
   }
 
@@ -296,6 +284,7 @@ class Staging {
     const { file, line } = record
     if (record.locateLater !== undefined) this.#tables.set(file, record)
     const rendered = this.#checkDate(record, renderRecord(record))
+    if (!this.#acceptDamaged) this.faults.add(rendered.damage.map(withOption))
     if ('faults' in rendered) {
       this.faults.add(rendered.faults)
       // Nothing will be stored, but the code is staged so that its repetition is found too.
@@ -305,19 +294,14 @@ class Staging {
     }
     const { code, hash, filters, content } = rendered
     if (rendered.normalised) this.normalised++
-    if (rendered.repaired && ++this.repaired.count <= MOST_NAMED) {
-      this.repaired.first.push({ file, line, occupationCode: code })
-    }
-    if (this.#doubts.length <= MAX_FAULTS) this.#doubts.push(...rendered.doubts)
+    const named = { file, line, occupationCode: code }
+    if (rendered.repaired) this.repaired.add(named)
     const groups = rendered.groupsWithoutCode
-    if (groups.length > 0 && ++this.withoutGroupCode.count <= MOST_NAMED) {
-      this.withoutGroupCode.first.push({ file, line, occupationCode: code, groups })
-    }
-    if (!rendered.titled && ++this.withoutTitle.count <= MOST_NAMED)
-      this.withoutTitle.first.push({ file, line, occupationCode: code })
-    const { doubt } = record
-    if (doubt !== undefined && ++this.doubtful.count <= MOST_NAMED)
-      this.doubtful.first.push({ file, line, occupationCode: code, doubt })
+    if (groups.length > 0) this.withoutGroupCode.add({ ...named, groups })
+    if (!rendered.titled) this.withoutTitle.add(named)
+    const [damaged] = [...rendered.damage, ...rendered.doubts]
+    const doubt = record.doubt ?? (damaged && `${damaged.field} ${damaged.message}`)
+    if (doubt !== undefined) this.doubtful.add({ ...named, doubt })
     const updated = (this.#keepDates ? rendered.ownDate : undefined) ?? this.#date
     return [this.count, file, line, code, updated, hash, filters, renderDocument(content, updated)]
   }
@@ -332,6 +316,12 @@ class Staging {
     return { ...rendered, faults: [...before, fault] }
   }
 }
+
+/** Names the option that accepts a text. */
+const withOption = (fault: Fault): Fault => ({
+  ...fault,
+  message: `${fault.message}, or give --accept-damaged if it is right`,
+})
 
 function findDateFault(date: number | undefined): string | undefined {
   const now = Date.now()

@@ -41,7 +41,7 @@ export function addNameCommands(
     )
     .argument('<file...>')
     .option('--source <name>', 'the source of the names', readSource, IMPORTED)
-    .option('--accept-lost-macrons', 'accept names that only remove macrons and other marks')
+    .option('--accept-damaged', 'accept names that only remove macrons and other marks')
     .addOption(jsonOption)
     .action(
       action(async (files: string[], flags: ImportNamesFlags) => {
@@ -167,7 +167,7 @@ export function addNameCommands(
 
 interface ImportNamesFlags {
   source: string
-  acceptLostMacrons?: true
+  acceptDamaged?: true
   json?: true
 }
 
@@ -175,13 +175,13 @@ interface ImportNamesFlags {
 async function storeNames(
   writer: Writer,
   names: readonly ReadName[],
-  { source, acceptLostMacrons }: ImportNamesFlags,
+  { source, acceptDamaged }: ImportNamesFlags,
 ) {
   assertImportable(source)
   await assertKnown(writer, names)
   const byCode = Map.groupBy(names, ({ occupationCode }) => occupationCode)
   const changes = await findNameChanges(writer, source, byCode)
-  if (!acceptLostMacrons) {
+  if (!acceptDamaged) {
     const faults = new FaultList()
     faults.add(findLostNames(names, changes.removed))
     faults.throwIfFound()

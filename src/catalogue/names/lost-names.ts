@@ -1,6 +1,6 @@
 import type { Fault } from '../../foundation/faults/user-error.ts'
 import { quote } from '../../foundation/text/quote.ts'
-import { hasLostMarks } from '../import/lost-marks.ts'
+import { hasLostMarks } from '../import/losses.ts'
 import type { ReadName } from './files.ts'
 import type { StoredName } from './names.ts'
 
@@ -15,7 +15,7 @@ export function findLostNames(names: readonly ReadName[], removed: readonly Stor
   return names.flatMap(({ occupationCode, text, locate }) => {
     const lost = byCode.get(occupationCode)?.find(({ name }) => hasLostMarks(name, text))
     if (lost === undefined) return []
-    const message = `is ${quote(text)}, and would replace ${quote(lost.name)} of the source ${quote(lost.source)}: the file has lost its macrons. Save it as UTF-8, or give --accept-lost-macrons if they are wrong`
+    const message = `is ${quote(text)}, and would replace ${quote(lost.name)} of the source ${quote(lost.source)}: the file has lost its macrons. Save it as UTF-8, or give --accept-damaged if they are wrong`
     return [{ ...locate('name'), message }]
   })
 }

@@ -1,5 +1,5 @@
 import type { SourceRecord } from '../../engines/records/index.ts'
-import { FaultList, isFault, MAX_FAULTS } from '../../foundation/faults/faults.ts'
+import { FaultList, isFault } from '../../foundation/faults/faults.ts'
 import type { Fault } from '../../foundation/faults/user-error.ts'
 import type { compileSchema } from '../../foundation/schema/compile.ts'
 import { count } from '../../foundation/text/format-number.ts'
@@ -25,7 +25,6 @@ export interface RepairedRows<Value> {
 /** Checks rows one at a time, and collects their faults and repairs. */
 export class RowChecks<Value extends object> {
   readonly #faults = new FaultList()
-  readonly #doubts: Fault[] = []
   readonly #repaired: (Value & { file: string; line: number })[] = []
   readonly #read: ReturnType<typeof compileSchema>
   #count = 0
@@ -49,10 +48,10 @@ export class RowChecks<Value extends object> {
   check(record: SourceRecord): (ReadRow<Value> & { readonly isRepaired: boolean }) | undefined {
     const { file, line } = record
     const locate: LocateField = (field) => ({ file, line, field, ...record.locate?.(field) })
-    const { faults, doubts, repaired: isRepaired, value } = this.#read(record.value)
+    const { faults: found, damage, repaired: isRepaired, value } = this.#read(record.value)
+    const faults = [...found, ...damage]
     const place = ({ field, message }: { field: string; message: string }) => ({ ...locate(field), message })
     this.add([...(record.faults ?? []), ...faults.map(place)])
-    if (this.#doubts.length <= MAX_FAULTS) this.#doubts.push(...doubts.map(place))
     if (faults.length > 0 || value === undefined) return undefined
     const row = value as Value
     if (isRepaired && ++this.#count <= MOST_LISTED) this.#repaired.push({ file, line, ...row })
@@ -63,9 +62,8 @@ export class RowChecks<Value extends object> {
     this.#faults.add(faults)
   }
 
-  /** @throws {InputRefused} with all faults found, up to MAX_FAULTS; doubts are faults if text was repaired */
+  /** @throws {InputRefused} with all faults found, up to MAX_FAULTS */
   throwIfFound(): void {
-    if (this.#count > 0) this.#faults.add(this.#doubts.splice(0))
     this.#faults.throwIfFound()
   }
 }

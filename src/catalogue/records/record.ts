@@ -21,7 +21,9 @@ export interface RenderedRecord {
   readonly normalised: boolean
   /** Whether text was repaired that had been decoded with the wrong character set. */
   readonly repaired: boolean
-  /** Faults if text of another record was decoded with the wrong character set. */
+  /** Texts that lost characters or were decoded with the wrong character set, beyond repair. */
+  readonly damage: readonly Fault[]
+  /** Texts that may have been decoded with the wrong character set, or be correct. */
   readonly doubts: readonly Fault[]
   /** The names of groups without a code, which no filter and no list of groups can show. */
   readonly groupsWithoutCode: readonly string[]
@@ -32,6 +34,7 @@ export interface RenderedRecord {
 /** The faults of a record, and its code if that is valid, to detect its repetition. */
 export interface FaultyRecord {
   readonly faults: readonly Fault[]
+  readonly damage: readonly Fault[]
   readonly code?: string
   readonly ownDate: number | undefined
 }
@@ -73,8 +76,9 @@ export function renderRecord(source: SourceRecord): RenderedRecord | FaultyRecor
     ...(field !== '' && { field, ...source.locate?.(field) }),
     message,
   })
+  const damage = reading.damage.map(place)
   if (before.length + faults.length > 0 || code === undefined || filters === undefined) {
-    return { faults: [...before, ...faults.map(place)], ...(code !== undefined && { code }), ownDate }
+    return { faults: [...before, ...faults.map(place)], damage, ...(code !== undefined && { code }), ownDate }
   }
   const content = JSON.stringify(record)
   return {
@@ -86,6 +90,7 @@ export function renderRecord(source: SourceRecord): RenderedRecord | FaultyRecor
     content,
     normalised: reading.normalised || inexact,
     repaired: reading.repaired,
+    damage,
     doubts: reading.doubts.map(place),
     groupsWithoutCode: listGroupsWithoutCode(record),
     titled: record.titleEnglish !== undefined || record.titleMaori !== undefined,

@@ -16,7 +16,9 @@ export interface Reading {
   readonly normalised: boolean
   /** Whether text was repaired that had been decoded with the wrong character set. */
   readonly repaired: boolean
-  /** Faults if other text of the same input was repaired: these texts may be correct. */
+  /** Texts that lost characters or were decoded wrongly, beyond repair; they are in the value as they were given. */
+  readonly damage: readonly SchemaFault[]
+  /** Texts that may have been decoded wrongly, or be correct. */
   readonly doubts: readonly SchemaFault[]
 }
 
@@ -87,8 +89,8 @@ function readWith(json: ReadJson, value: unknown, context: Context): Reading {
   // In the order of the fields: those of lists came first.
   const faults =
     first === 0 ? context.faults : [...context.faults.slice(first), ...context.faults.slice(0, first)]
-  const { normalised, repaired, doubts } = context
-  return { value: stored, faults, normalised, repaired, doubts }
+  const { normalised, repaired, damage, doubts } = context
+  return { value: stored, faults, normalised, repaired, damage, doubts }
 }
 
 /**
@@ -343,9 +345,9 @@ function compileString({
     // A question mark can stand for a letter that was lost.
     if (isPlain && value.length <= maxLength && isClean(value) && !value.includes('?')) return value
     const repaired = context.repair(value)
-    const unstorable = context.findTextFault(repaired.text) ?? repaired.fault
+    const unstorable = context.findTextFault(repaired)
     if (unstorable !== undefined) return context.fault(unstorable)
-    const text = normaliseText(repaired.text)
+    const text = normaliseText(repaired)
     if (text !== value || text === '') context.normalised = true
     if (text === '') return isNeverBlank && value !== '' ? context.fault('must not be blank') : undefined
     const fault = findFault(text, (text) => context.not(text))

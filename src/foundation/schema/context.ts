@@ -12,7 +12,7 @@ export interface SchemaFault {
 export interface ReadingOptions {
   /** Values may be about people: faults, which are logged, then do not repeat them. */
   readonly personal?: boolean
-  /** Repair UTF-8 that was decoded as Windows-1252 or Latin-1, and refuse text that lost characters. */
+  /** Repair UTF-8 that was decoded as Windows-1252 or Latin-1, and find text that lost characters. */
   readonly repair?: boolean
   /** Lists of objects keep their length, because a response may refer to their items by place: an empty one stays. */
   readonly keepItems?: boolean
@@ -21,7 +21,8 @@ export interface ReadingOptions {
 /** What is known about a value while it is read: where the reader is, and what it has found. */
 export class Context {
   readonly faults: SchemaFault[] = []
-  /** Faults if other text of the same input was decoded with the wrong character set. */
+  /** Texts that lost characters or were decoded wrongly beyond repair, and texts of which this is only likely. */
+  readonly damage: SchemaFault[] = []
   readonly doubts: SchemaFault[] = []
   readonly path: (string | number)[] = []
   /** Lists that were read before, with what is stored of them. */
@@ -38,13 +39,15 @@ export class Context {
     this.#repair = repair
   }
 
-  /** Repairs a text; a fault that is no fault of its own is kept as a doubt. */
-  repair(given: string): { readonly text: string; readonly fault?: string | undefined } {
-    if (!this.#repair) return { text: given }
+  /** Repairs a text, and keeps what cannot be repaired with certainty. */
+  repair(given: string): string {
+    if (!this.#repair) return given
     const { text, fault = findLostCharacters(text), doubt } = repairMojibake(given)
     if (text !== given) this.repaired = true
-    if (doubt !== undefined) this.doubts.push({ field: renderPath(this.path), message: doubt })
-    return { text, fault }
+    const field = renderPath(this.path)
+    if (fault !== undefined) this.damage.push({ field, message: fault })
+    if (doubt !== undefined) this.doubts.push({ field, message: doubt })
+    return text
   }
 
   /** Why text cannot be stored; `undefined` if it can. */
