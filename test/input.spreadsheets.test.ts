@@ -139,7 +139,9 @@ test('an update that only loses macrons is refused, and accepted on request', as
   expect(faults[0]?.message).toContain(
     'is "Kaiako kohungahunga", and the catalogue has "Kaiako kōhungahunga"',
   )
-  const accepted = await importFile(database, 'a.csv', lost.replace('M?ori', 'Maori'), { acceptDamaged: true })
+  const accepted = await importFile(database, 'a.csv', lost.replace('M?ori', 'Maori'), {
+    acceptDamaged: true,
+  })
   expect(accepted.summary).toMatchObject({ updated: 1 })
   expect(hasLostMarks('Māori', 'Mori')).toBe(true)
   expect(hasLostMarks('Māori', 'Māori kaiako')).toBe(false)

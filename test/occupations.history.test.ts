@@ -14,7 +14,7 @@ import { sourceOf } from './support/service.ts'
 import { readState } from './support/state.ts'
 
 async function load(database: Database, records: readonly unknown[], options: ImportOptions = {}) {
-  return await importOccupations(database, sourceOf(records), options)
+  return await importOccupations(database, sourceOf(records), { acceptDamaged: true, ...options })
 }
 
 const currentRevision = async (database: Database) => (await readRevisions(database)).catalogue.number

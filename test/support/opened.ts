@@ -34,6 +34,7 @@ export async function returnTo(database: Database, revision: number): Promise<vo
   await importOccupations(database, sourceOf(records.map((line) => JSON.parse(line) as unknown)), {
     replace: true,
     keepDates: true,
+    acceptDamaged: true,
   })
 }
 

@@ -71,7 +71,7 @@ export async function findLostZeros(reader: Reader, locate: LocateLater): Promis
   const rows = await reader.all<{ code: string; had: string; file: string; line: number }>(
     `select s.code, o.code as had, s.file, s.line
      from occupation o join staged s on s.code = ltrim(o.code, '0')
-     where o.code >= '0' and o.code < '1' and s.code <> o.code
+     where o.code >= '0' and o.code < '1' and s.code <> o.code and ${isNumeric('s.code')}
        and not exists (select 1 from occupation known where known.code = s.code)
        and not exists (select 1 from staged beside where beside.code = o.code)
      order by s.position limit ${MAX_FAULTS + 1}`,
@@ -90,8 +90,8 @@ export async function findLostZeros(reader: Reader, locate: LocateLater): Promis
  * have lost leading zeros.
  */
 export async function findShortCodes(reader: Reader): Promise<NamedRecords> {
-  const short = `from staged where ${IS_NUMERIC} and not exists (select 1 from occupation)
-    and length(code) < (select max(length(code)) from staged where ${IS_NUMERIC})`
+  const short = `from staged where ${isNumeric('code')} and not exists (select 1 from occupation)
+    and length(code) < (select max(length(code)) from staged where ${isNumeric('code')})`
   const rows = await reader.all<{ code: string; file: string; line: number }>(
     `select code, file, line ${short} order by position limit ${MOST_NAMED}`,
   )
@@ -102,7 +102,7 @@ export async function findShortCodes(reader: Reader): Promise<NamedRecords> {
   return records
 }
 
-const IS_NUMERIC = "trim(code, '0123456789') = ''"
+const isNumeric = (code: string) => `trim(${code}, '0123456789') = ''`
 
 /** Whether a text is a whole number without the leading zeros of another. */
 function hasLostZeros(before: string, after: string): boolean {
