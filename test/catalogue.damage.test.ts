@@ -95,7 +95,7 @@ describe('text that may be damaged', () => {
     expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining('--accept-damaged')])
     const { code, stderr } = await mahi.run(['occupations', 'import', '--accept-damaged', 'lost.csv'])
     expect([code, stderr]).toEqual([0, expect.stringContaining('1 created')])
-    expect(stderr).toContain('Warning: 1 record is stored, but doubtful:\n  lost.csv:2: A1: titleMaori has')
+    expect(stderr).toContain('Warning: 1 record is doubtful:\n  lost.csv:2: A1: titleMaori has')
     expect(await mahi.catalogue()).toContain('"Kaiako M?ori"')
   })
 })

@@ -124,5 +124,5 @@ test.each([
 test('an unknown format is refused, and the available ones are listed', async () => {
   const { code, stdout, stderr } = await new Installation().run(['occupations', 'export', '--format', 'xml'])
   expect([code, stdout]).toEqual([1, ''])
-  expect(stderr).toContain('Allowed choices are ndjson, csv, flat-csv, tables.')
+  expect(stderr).toContain('Allowed choices are ndjson, csv, flat-csv.')
 })

@@ -138,7 +138,7 @@ test('rows of totals and errors of a spreadsheet are named, in a dry run too', a
   expect([code, stderr]).toEqual([0, expect.stringContaining('3 created')])
   expect(stderr).toContain(
     [
-      'Warning: 2 rows are probably no records, or have an error of a spreadsheet:',
+      'Warning: 2 records are doubtful:',
       `  ${file}:3: Z2: The column "titleEnglish" has #N/A, an error of a spreadsheet.`,
       `  ${file}:4: Total: The row has totals, and is no record.\n`,
     ].join('\n'),

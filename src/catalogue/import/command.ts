@@ -102,7 +102,7 @@ const describeUntitled = ({ withoutTitle }: ImportSummary) =>
 const describeDoubtful = ({ doubtful }: ImportSummary) =>
   warn(
     doubtful,
-    (count, shown) => `${count === 1 ? '1 record is' : `${count} records are`} stored, but doubtful${shown}`,
+    (count, shown) => `${count === 1 ? '1 record is' : `${count} records are`} doubtful${shown}`,
     ({ doubt }) => `: ${doubt}`,
   )
 

@@ -26,6 +26,11 @@ async function open({ path, definition, only, unpackedBytes }: ContainerOrder): 
       file: other.name,
       message: `is the file ${other.resource}, not ${only}: send an archive or a workbook of several files as a whole`,
     })
+  // An upload replaces files, so that the surer name does not decide which of two is meant.
+  for (const { name, resource, read } of spare) {
+    const { title = resource } = definition.resources.find((each) => each.name === resource) ?? {}
+    fail({ file: name, message: `is ${title}, and so is ${read}; name one of them` })
+  }
   for (const { name, path } of files.flatMap((file) => ('path' in file ? [file] : []))) {
     const message = containers.faultOf(path)
     if (message !== undefined) fail({ file: name, message })
@@ -38,7 +43,6 @@ async function open({ path, definition, only, unpackedBytes }: ContainerOrder): 
     ),
     notes: [
       ...notes,
-      ...spare.map(({ name, read }) => `${name} was not read: ${read} was read in its place.`),
       ...unread.map(({ name, resource }) =>
         resource === undefined
           ? `${name} was not read: it is no file of the definition ${definition.name}.`
