@@ -6,38 +6,29 @@
 --
 -- The password belongs in PGPASSWORD or a file named by PGPASSFILE, not on the command line.
 --
--- Run it once, after `mahi migrate`. It parts result_block, and result_entry, which earlier versions of Mahi filled; a
--- table that is parted already stays as it is. It holds a lock on the tables while it copies the findings: publishes and
--- reads of results wait for it. Change the number of parts here: it can't be changed later without another copy.
+-- Run it once, after `mahi migrate`. It holds a lock on the table while it copies the findings: publishes and reads of
+-- results wait for it. Change the number of parts here: it can't be changed later without another copy.
 begin;
-lock table submission, result_block, result_entry;
+lock table submission, result_block;
 do $$
 declare
   parts constant integer := 16;
-  whole text;
-  done integer := 0;
 begin
-  foreach whole in array array['result_block', 'result_entry'] loop
-    continue when (select relkind from pg_class where oid = to_regclass(whole)) = 'p';
-    execute format('alter table %I rename to %I', whole, whole || '_whole');
-    execute format('alter index %I rename to %I', whole || '_pkey', whole || '_whole_pkey');
-    execute format(
-      'create table %I (like %I including all) partition by hash (run)', whole, whole || '_whole'
-    );
-    for part in 0 .. parts - 1 loop
-      execute format(
-        'create table %I partition of %I for values with (modulus %s, remainder %s)',
-        whole || '_' || part, whole, parts, part
-      );
-    end loop;
-    execute format('insert into %I select * from %I', whole, whole || '_whole');
-    execute format('drop table %I', whole || '_whole');
-    done := done + 1;
-  end loop;
-  if done = 0 then
+  if (select relkind from pg_class where oid = to_regclass('result_block')) = 'p' then
     raise exception 'the findings are already partitioned: there is nothing to do';
   end if;
+  alter table result_block rename to result_block_whole;
+  alter index result_block_pkey rename to result_block_whole_pkey;
+  create table result_block (like result_block_whole including all) partition by hash (run);
+  for part in 0 .. parts - 1 loop
+    execute format(
+      'create table result_block_%s partition of result_block for values with (modulus %s, remainder %s)',
+      part, parts, part
+    );
+  end loop;
+  insert into result_block select * from result_block_whole;
+  drop table result_block_whole;
 end
 $$;
 commit;
-analyze result_block, result_entry;
+analyze result_block;

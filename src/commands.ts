@@ -67,13 +67,9 @@ const GROUPS: readonly (readonly [names: string, add: Add])[] = [
     async (program) => {
       const { addSubmissionCommands } = await import('./submissions/commands.ts')
       const { addExplanationCommands } = await import('./remote/explain.ts')
-      const { openSealer } = await import('./submissions/encryption/open-sealer.ts')
       const { recordErasuresIn } = await import('./submissions/retention/erasures.ts')
-      const submissions = addSubmissionCommands(
-        program,
-        withDatabase,
-        (database) => openSealer(database, readSettings(environment())),
-        () => recordErasuresIn(readSettings(environment()).ERASURE_LOG),
+      const submissions = addSubmissionCommands(program, withDatabase, () =>
+        recordErasuresIn(readSettings(environment()).ERASURE_LOG),
       )
       addExplanationCommands(submissions, apiKey())
     },

@@ -5,7 +5,7 @@ import { RevisionWatch } from '../src/foundation/database/revision-watch.ts'
 import { bumpRevision } from '../src/foundation/database/revisions.ts'
 import { takeDatabaseUrl } from './support/reused-schemas.ts'
 
-const COLUMNS = ['run', 'ordinal', 'document']
+const COLUMNS = ['position', 'phrases']
 
 /** Two processes' views of one database. */
 async function openTwice(): Promise<[Database, Database]> {
@@ -20,7 +20,7 @@ async function openTwice(): Promise<[Database, Database]> {
 
 const insert = (database: Database, ordinal: number, after: () => unknown = () => undefined) =>
   database.write('run', async (writer) => {
-    await writer.run('insert into result_entry (run, ordinal, document) values (1, $1, $2)', [ordinal, '{}'])
+    await writer.run('insert into search_synonym (position, phrases) values ($1, $2)', [ordinal, '{}'])
     await after()
   })
 
@@ -28,7 +28,7 @@ const change = (database: Database) =>
   database.write('catalogue', (writer) => bumpRevision(writer, 'catalogue'))
 
 const count = async (database: Pick<Database, 'get'>) =>
-  Number((await database.get<{ count: string }>('select count(*) as count from result_entry'))?.count)
+  Number((await database.get<{ count: string }>('select count(*) as count from search_synonym'))?.count)
 
 test('a transaction that fails changes nothing, and the next one works', async () => {
   const [database, other] = await openTwice()
@@ -58,10 +58,7 @@ test('changes with the same lock run one at a time, whichever process makes them
     database.write('run', async (writer) => {
       const ordinal = await count(writer)
       await new Promise((resolve) => setImmediate(resolve))
-      await writer.run('insert into result_entry (run, ordinal, document) values (1, $1, $2)', [
-        ordinal,
-        '{}',
-      ])
+      await writer.run('insert into search_synonym (position, phrases) values ($1, $2)', [ordinal, '{}'])
     })
   await Promise.all(Array.from({ length: 20 }, (_, index) => append(databases[index % 2] as Database)))
   expect(await count(databases[0])).toBe(20)
@@ -70,11 +67,11 @@ test('changes with the same lock run one at a time, whichever process makes them
 test('many rows that break in the middle store nothing, and leave the connection fit for the next', async () => {
   const [database] = await openTwice()
   function* rows(breaking?: () => number) {
-    for (let ordinal = 0; ordinal < 3000; ordinal++) yield [1, ordinal, '{}'] as const
-    if (breaking !== undefined) yield [1, breaking(), '{}'] as const
+    for (let ordinal = 0; ordinal < 3000; ordinal++) yield [ordinal, '{}'] as const
+    if (breaking !== undefined) yield [breaking(), '{}'] as const
   }
-  const load = (given: Iterable<readonly [number, number, string]>) =>
-    database.write('run', (writer) => writer.load('result_entry', COLUMNS, given))
+  const load = (given: Iterable<readonly [number, string]>) =>
+    database.write('run', (writer) => writer.load('search_synonym', COLUMNS, given))
   await expect(load(rows(() => 17))).rejects.toThrow(/duplicate key|UNIQUE/)
   const end = () => {
     throw new Error('the input ends')

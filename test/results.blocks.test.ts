@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { Sealer } from '../src/foundation/database/seal.ts'
-import { reencryptRuns } from '../src/submissions/encryption/reencrypt-findings.ts'
 import { packTexts, Unpacked } from '../src/submissions/findings/blocks.ts'
+import { selectEntries } from '../src/submissions/findings/filters.ts'
 import { publishResults } from '../src/submissions/findings/publish.ts'
 import { readJoined } from '../src/submissions/findings/read-findings.ts'
 import { cases } from './support/properties.ts'
@@ -40,20 +40,25 @@ test('a block that was changed is not taken for findings', () => {
   expect(() => new Unpacked(packed)).toThrow()
 })
 
-test('findings are encrypted again, and read alike before and after', async () => {
+test('encrypted findings are read with their key, also once another one encrypts', async () => {
   const database = await openTemporary()
   const entries = Array.from({ length: 1_050 }, (_, at) => ({ localId: `L${at}`, studentId: `S${at % 500}` }))
-  const publication = { eid: '1001', returnId: 'R1', token: 'encrypted-again' }
-  const { runId: run } = await publishResults(database, sourceOf(entries), publication)
+  const [old, successor] = ['k1', 'k2'].map((id, at) => ({ id, key: Buffer.alloc(32, at) }))
+  if (old === undefined || successor === undefined) throw new Error('there are two keys')
   const wanted = Array.from({ length: 50 }, (_, at) => 1_000 + at)
-  const read = async (by: Sealer) => (await readJoined(database, run, wanted, by))?.toString()
-  const before = await read(new Sealer())
-  const sealer = new Sealer([{ id: 'k1', key: Buffer.alloc(32, 3) }])
-  expect(await reencryptRuns(database, sealer)).toBe(1)
-  expect(await read(sealer)).toBe(before)
+  const publish = async (token: string, sealer: Sealer) =>
+    await publishResults(database, sourceOf(entries), { eid: '1001', returnId: 'R1', token, sealer })
+  const { runId: plain } = await publish('plain-submission', new Sealer())
+  const { runId: sealed } = await publish('sealed-submission', new Sealer([old]))
+  const expected = (await readJoined(database, plain, wanted, new Sealer()))?.toString()
+  const rotated = new Sealer([successor, old])
+  expect((await readJoined(database, sealed, wanted, rotated))?.toString()).toBe(expected)
+  const selected = await selectEntries(database, { run: sealed }, { 'Filter.StudentId': 'S7' }, rotated)
+  expect(selected.slice(0, 10)).toEqual([7, 507, 1_007])
   const students = await database.all<{ value: string }>(
-    `select value from result_posting where field = 'studentId'`,
+    `select value from result_posting where field = 'studentId' and run = $1`,
+    [sealed],
   )
   expect(students.filter(({ value }) => value.length < 22)).toEqual([])
-  await expect(read(new Sealer())).rejects.toThrow('"k1"')
+  await expect(readJoined(database, sealed, wanted, new Sealer([successor]))).rejects.toThrow('"k1"')
 })

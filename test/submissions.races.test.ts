@@ -242,7 +242,6 @@ class Arena {
        union all select distinct 'chunk' as what from file_chunk where version not in (select version from file_version)
        union all select distinct 'record' from file_record where version not in (select version from file_version)
        union all select distinct 'block' from result_block where run not in (select run from submission_run)
-       union all select distinct 'finding' from result_entry where run not in (select run from submission_run)
        union all select distinct 'posting' from result_posting where run not in (select run from submission_run)`,
     )
   }

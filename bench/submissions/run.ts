@@ -12,11 +12,8 @@ import { parseArgs } from 'node:util'
 import type { SourceRecord } from '../../src/engines/records/source-record.ts'
 import type { Database } from '../../src/foundation/database/database.ts'
 import { openDatabase } from '../../src/foundation/database/open.ts'
-import { Sealer } from '../../src/foundation/database/seal.ts'
 import { publishResults } from '../../src/submissions/findings/publish.ts'
 import { findSubmission } from '../../src/submissions/findings/queries.ts'
-import { readDetails } from '../../src/submissions/findings/read-findings.ts'
-import { storeInRows } from '../../test/support/stored-findings.ts'
 import { generateFindings } from '../data.ts'
 import { buildMahi, PAGE, prepareDatabase, prepareSchema, script, startProgram } from '../mahi.ts'
 import { assertPrograms, type Contender, measure, median, peakMemory, readStatus } from '../measure.ts'
@@ -259,18 +256,11 @@ async function measureFindings(): Promise<void> {
     await place.stopWorkers()
     const bytes = (await readSize(database)) - before
     const totalCount = (await findSubmission(database, token))?.totalCount ?? 0
-    // The same findings again, in the rows of earlier versions.
-    await storeInRows(database)
-    const beforeRows = await readSize(database)
-    const published = { eid: '7000', returnId: 'rows', token: 'bench-rows' }
-    await publishResults(database, readFindings(database, token), published)
-    const bytesInRows = (await readSize(database)) - beforeRows
     await database.close()
 
     const enrolments = Number(flags.enrolments).toLocaleString('en')
     const what = `run of ${enrolments} enrolments, 90 % of the records faulty, ${totalCount.toLocaleString('en')} findings`
     rows.push([what, `${(bytes / 1e6).toFixed(1)} MB`, '40 MB'])
-    rows.push(['the same in rows, as before', `${(bytesInRows / 1e6).toFixed(1)} MB`, ''])
 
     // More than a process keeps unpacked, so that none of them is.
     const pageSize = 20
@@ -319,18 +309,6 @@ async function readSize(database: Database): Promise<number> {
          where relnamespace = current_schema()::regnamespace and relkind in ('r', 'm')`,
   )
   return Number(row?.bytes)
-}
-
-/** All findings of a submission with their details. */
-async function* readFindings(database: Database, token: string): AsyncGenerator<SourceRecord> {
-  const submission = await findSubmission(database, token)
-  if (submission === undefined) throw new Error('there is no submission')
-  for (let first = 0; first < submission.totalCount; first += 1000) {
-    const count = Math.min(1000, submission.totalCount - first)
-    const ordinals = Array.from({ length: count }, (_, index) => first + index)
-    const found = await readDetails(database, submission, ordinals, new Sealer())
-    for (const [index, value] of found.entries()) yield { file: 'findings', line: first + index + 1, value }
-  }
 }
 
 async function* halfErrors(count: number): AsyncGenerator<SourceRecord> {

@@ -4,10 +4,9 @@ import { tmpdir } from 'node:os'
 import { hasTables, isMigrated } from '../foundation/database/migrate.ts'
 import { connectDatabase } from '../foundation/database/open.ts'
 import { Sealer, type SealKey } from '../foundation/database/seal.ts'
-import { count, formatBytes, formatNumber } from '../foundation/text/format-number.ts'
+import { count, formatBytes } from '../foundation/text/format-number.ts'
 import { showDay } from '../foundation/text/zoned-time.ts'
 import { findUnchecked } from '../submissions/encryption/open-sealer.ts'
-import { countByKey } from '../submissions/encryption/reencrypt.ts'
 import { readKeys, readStatus } from './status.ts'
 
 /** The settings that can be tested. */
@@ -107,13 +106,7 @@ async function examineEncryption(settings: TriedSettings): Promise<Outcome> {
   try {
     if (!(await hasTables(database)) || !(await isMigrated(database))) return good('Nothing to decrypt.')
     await findUnchecked(database, sealer)
-    if (keyId === null) return good('Not used.')
-    const others = (await countByKey(database)).filter(({ id }) => id !== keyId)
-    const total = others.reduce((sum, each) => sum + each.count, 0)
-    if (total === 0) return good(`"${keyId}" encrypts everything.`)
-    return warning(
-      `${total === 1 ? '1 file or run is' : `${formatNumber(total)} files or runs are`} encrypted with another key or not at all: run "mahi submissions reencrypt".`,
-    )
+    return good(keyId === null ? 'Not used.' : `"${keyId}" encrypts what is stored from now on.`)
   } finally {
     await database.close()
   }

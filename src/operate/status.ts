@@ -8,7 +8,7 @@ import { countJobs, type JobCounts } from '../foundation/jobs/queue.ts'
 import { VERSION } from '../foundation/package/root.ts'
 import { count, formatBytes, formatNumber } from '../foundation/text/format-number.ts'
 import { formatTimestamp } from '../foundation/text/timestamp.ts'
-import { countByKey } from '../submissions/encryption/reencrypt.ts'
+import { countByKey } from '../submissions/encryption/open-sealer.ts'
 import { countRuns } from '../submissions/findings/runs.ts'
 import { type BackupRecord, listBackups } from './backups.ts'
 

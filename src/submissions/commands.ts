@@ -2,9 +2,7 @@ import type { Command } from 'commander'
 import { COMMAND } from '../api/access/principal.ts'
 import { action, jsonOption, report, type WithDatabase } from '../foundation/command-line/command.ts'
 import { say, writeOut } from '../foundation/command-line/terminal.ts'
-import type { Database } from '../foundation/database/database.ts'
-import type { Sealer } from '../foundation/database/seal.ts'
-import { count, formatNumber } from '../foundation/text/format-number.ts'
+import { count } from '../foundation/text/format-number.ts'
 import { formatTimestamp } from '../foundation/text/timestamp.ts'
 import { cancelSubmission } from './retention/ending.ts'
 import type { RecordErasure } from './retention/erasures.ts'
@@ -15,12 +13,11 @@ import { findByToken, listAll, readState, type SubmissionState } from './submiss
 export function addSubmissionCommands(
   program: Command,
   withDatabase: WithDatabase,
-  openSealer: (database: Database) => Promise<Sealer>,
   recordErasure: () => RecordErasure,
 ): Command {
   const submissions = program
     .command('submissions')
-    .description('list, show, delete, purge, reencrypt, explain and submit submissions')
+    .description('list, show, delete, purge, explain and submit submissions')
 
   submissions
     .command('list')
@@ -114,22 +111,6 @@ export function addSubmissionCommands(
       }),
     )
 
-  submissions
-    .command('reencrypt')
-    .description('encrypt files and findings with the first of ENCRYPTION_KEYS, while the service runs')
-    .addOption(jsonOption)
-    .action(
-      action(async (flags: { json?: true }) => {
-        const { reencrypt } = await import('./encryption/reencrypt.ts')
-        const summary = await withDatabase(async (database) =>
-          reencrypt(database, await openSealer(database)),
-        )
-        const { key, files, runs, left } = summary
-        const done = `Encrypted ${count(files, 'file')} and ${count(runs, 'run')} again. The key "${key}" encrypts `
-        const rest = `all but ${formatNumber(left)} files or runs, which were being written. Run the command again.`
-        await report(flags, summary, done + (left === 0 ? 'everything.' : rest))
-      }),
-    )
   return submissions
 }
 

@@ -56,7 +56,7 @@ export interface FileState extends RunFile {
   /** The id of the key that hashes the `localId`s of batches. */
   readonly sealed: string | null
   /** How far the records are indexed for batches: see `file-index.ts`. */
-  readonly indexed: number | null
+  readonly indexed: number
   /** What was guessed about the upload, as a JSON list of sentences. */
   readonly notes: string | null
 }

@@ -131,8 +131,8 @@ describe.skipIf(!hasCluster)('with a PostgreSQL of its own', () => {
   })
 
   describe('a load of rows', () => {
-    const row = (ordinal: number) => [1, ordinal, `{"localId":"${'x'.repeat(1000)}"}`] as const
-    const COLUMNS = ['run', 'ordinal', 'document']
+    const row = (ordinal: number) => [ordinal, `{"localId":"${'x'.repeat(1000)}"}`] as const
+    const COLUMNS = ['position', 'phrases']
 
     function* rows(count: number) {
       for (let ordinal = 0; ordinal < count; ordinal++) yield row(ordinal)
@@ -148,15 +148,15 @@ describe.skipIf(!hasCluster)('with a PostgreSQL of its own', () => {
             await cluster.query(`select pg_terminate_backend(${own?.pid})`)
             yield* rows(500_000)
           }
-          return await writer.load('result_entry', COLUMNS, losingRows())
+          return await writer.load('search_synonym', COLUMNS, losingRows())
         })
         await expect(losing).rejects.toThrow(
           /^postgres:.*(?:disconnected|has closed this connection|did not respond)/,
         )
-        expect(await database.write('run', (writer) => writer.load('result_entry', COLUMNS, rows(10)))).toBe(
-          10,
-        )
-        expect(await database.get('select count(*) as count from result_entry')).toEqual({ count: 10 })
+        expect(
+          await database.write('run', (writer) => writer.load('search_synonym', COLUMNS, rows(10))),
+        ).toBe(10)
+        expect(await database.get('select count(*) as count from search_synonym')).toEqual({ count: 10 })
       })
     })
   })

@@ -328,7 +328,6 @@ class Place {
          union all select 'chunk' from file_chunk where version not in (select version from file_version)
          union all select 'record' from file_record where version not in (select version from file_version)
          union all select 'block' from result_block where run not in (select run from submission_run)
-         union all select 'finding' from result_entry where run not in (select run from submission_run)
          union all select 'posting' from result_posting where run not in (select run from submission_run)`,
         [token],
       ),

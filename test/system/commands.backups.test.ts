@@ -78,7 +78,7 @@ async function readContent(database: Database) {
     submissions: await database.all('select token, eid, run, total from submission order by token'),
     keys: await database.all('select id, revoked from api_key order by id'),
     revisions: await database.all('select name, number from revision order by name'),
-    entries: await database.get('select count(*) as count from result_entry'),
+    entries: await database.get('select count(*) as count from result_block'),
   }
 }
 

@@ -51,8 +51,16 @@ test.skipIf(!canMakeRoles)(
 
     const mahi = new Installation({ inProcesses: true })
     const owner = { DATABASE_URL: cluster.url('mahi').replace('mahi@', 'mahi_owner:owner@') }
-    await mahi.runJson(['migrate'], { environment: owner })
     const environment = { DATABASE_URL: cluster.url('mahi').replace('mahi@', 'mahi:service@') }
+    for (const early of [['migrate'], ['serve', '--port', '0']]) {
+      const { code, stderr } = await mahi.run(early, { environment: { ...environment, METRICS_PORT: '0' } })
+      expect([early, code, stderr]).toEqual([
+        early,
+        1,
+        expect.stringContaining('Run "mahi migrate" with the DATABASE_URL of their owner'),
+      ])
+    }
+    await mahi.runJson(['migrate'], { environment: owner })
     await mahi.runJson(['occupations', 'import', '-'], { input: '{"occupationCode":"A1"}\n', environment })
     const publish = ['results', 'publish', '--eid', '1001', '--return', 'R1', '-']
     const { submissionToken } = (await mahi.runJson(publish, {

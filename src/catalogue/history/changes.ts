@@ -67,7 +67,6 @@ export async function readChanges(reader: Reader, since: Since, limit: number): 
 
 /** @throws {TokenExpired} if the token is not of this installation, or its changes can no longer be read completely */
 function assertValid({ position: { base, start }, belongsTo }: UncheckedToken, state: State): void {
-  // A standby does not know the revision of a newer token.
   if (state.token_id === null || !belongsTo(state.token_id)) throw new TokenExpired()
   // A first load needs no history except the removals since it began.
   const isFirstLoad = base === -1 && start !== undefined && start >= state.oldest
@@ -103,24 +102,20 @@ interface Row extends State {
 
 type Entry = Row & { readonly position: number; readonly code: string }
 
-/** A revision that another version of Mahi created has no id, and is identified by its time while it is current. */
-const CURRENT_ID = `coalesce(c.id, r.number || '.' || r.changed)`
-
 /** $1: the revision that the token names, or null. */
 const STATE = `
-  select r.number, r.changed, f.total, ${CURRENT_ID} as id, ${OLDEST_KEPT} as oldest,
-    case when r.number = cast($1 as bigint) then ${CURRENT_ID}
-      else (select t.id from catalogue_revision t where t.number = cast($1 as bigint)) end as token_id
+  select r.number, r.changed, f.total, c.id, ${OLDEST_KEPT} as oldest,
+    (select t.id from catalogue_revision t where t.number = cast($1 as bigint)) as token_id
   from ${CATALOGUE_REVISION} r
   join occupation_filter f on f.major = '' and f.minor = ''
-  left join catalogue_revision c on c.number = r.number`
+  join catalogue_revision c on c.number = r.number`
 
 /**
  * $2, $3: the position; $4: rows; $5: the base; $6: the revision when the walk began, or null for now.
  *
  * One statement, because the entries are complete only if the base was still readable when they were read: another
- * process may change the catalogue between two statements, and an older version of Mahi leaves no removals. Documents
- * are looked up last, so that none is sorted, and converted outside of the look-up, which would copy the result.
+ * process may change the catalogue between two statements. Documents are looked up last, so that none is sorted, and
+ * converted outside of the look-up, which would copy the result.
  */
 const statement = ({ utf8 }: Dialect) => `
   select s.*,

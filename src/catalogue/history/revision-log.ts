@@ -47,26 +47,10 @@ export interface Retention {
 
 const DEFAULT_RETENTION: Retention = { historyDays: DEFAULT_HISTORY_DAYS }
 
-/**
- * The revision that a transaction is about to create. If the catalogue was changed without recording history, for
- * example by an older version of Mahi, the history starts again, because the previous state is unknown.
- */
+/** The revision that a transaction is about to create. */
 export async function nextRevision(writer: Writer, changed: number): Promise<Revision> {
   const { catalogue } = await readRevisions(writer)
-  const newest = await writer.get<{ number: number }>(
-    'select max(number) as number from catalogue_revision having max(number) is not null',
-  )
-  if (newest?.number !== catalogue.number) await beginAgain(writer, catalogue)
   return { number: catalogue.number + 1, changed }
-}
-
-async function beginAgain(writer: Writer, catalogue: Revision): Promise<void> {
-  await writer.run('delete from occupation_past')
-  await writer.run('delete from occupation_removed where code in (select code from occupation)')
-  await writer.run('update catalogue_revision set kept = 0')
-  // After a manual restore, later numbers may already exist.
-  await writer.run('delete from catalogue_revision where number >= $1', [catalogue.number])
-  await insertRevision(writer, catalogue, { command: 'not recorded', files: [] }, {})
 }
 
 /** Increments the revision, records it, makes confirmed codings names, requests its search index, and deletes expired history. */
@@ -138,16 +122,8 @@ export async function listRevisions(reader: Reader, limit: number): Promise<Cata
   }))
 }
 
-/**
- * SQL for the oldest readable revision, where `r` is the catalogue's row of `revision`. If another version of Mahi
- * created the current revision, the history ends before it.
- */
-export const OLDEST_KEPT = `
-  coalesce(
-    (select min(k.number) from catalogue_revision k
-     where k.kept = 1 and exists (select 1 from catalogue_revision n where n.number = r.number)),
-    r.number
-  )`
+/** SQL for the oldest readable revision. */
+export const OLDEST_KEPT = '(select min(number) from catalogue_revision where kept = 1)'
 
 /** The numbers of the oldest readable revision and of the current one. */
 export async function readKept(reader: Reader): Promise<{ oldest: number; current: number }> {

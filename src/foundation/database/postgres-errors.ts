@@ -22,6 +22,13 @@ export function explain(error: unknown, address: string): unknown {
   return error
 }
 
+/** Whether the user lacks a privilege. */
+export function isForbidden(error: unknown): boolean {
+  return (
+    error instanceof DatabaseUnusable && (error.cause as { code?: unknown } | undefined)?.code === '42501'
+  )
+}
+
 type Sentences = readonly (readonly [prefix: string, sentence: string])[]
 
 function findByPrefix(sentences: Sentences, text: string): string | undefined {

@@ -93,7 +93,7 @@ export class Sealer {
   /** @throws {DecryptionFailed} */
   openText(text: string, context: string): string {
     if (!text.startsWith(MARK)) return text
-    return this.open(readSealedText(text), context).toString('utf8')
+    return this.open(Buffer.from(text.slice(MARK.length), 'base64url'), context).toString('utf8')
   }
 
   /** Returns a keyed hash of a value: equal values can be found, but not guessed without the key. */
@@ -106,16 +106,6 @@ export class Sealer {
   /** Returns the value and its hash with each key: one of them is stored, whichever key encrypted the object. */
   hashes(value: string, context: string): string[] {
     return [null, ...this.keyIds].map((id) => this.hash(id, value, context))
-  }
-
-  /** Whether data is encrypted with the first key. */
-  isCurrent(data: Uint8Array): boolean {
-    return this.keyId !== null && readKeyId(data) === this.keyId
-  }
-
-  isCurrentText(text: string): boolean {
-    // Enough characters for the longest id of a key.
-    return this.isCurrent(readSealedText(text.slice(0, 64)))
   }
 
   #key(id: string): SealKey {
@@ -137,17 +127,6 @@ export class Sealer {
     }
     return derived
   }
-}
-
-/** The id of the key that encrypted bytes name; `undefined` for plain ones. */
-export function readKeyId(data: Uint8Array): string | undefined {
-  const bytes = Buffer.from(data.buffer, data.byteOffset, data.byteLength)
-  return bytes[0] === SEALED ? bytes.toString('utf8', 2, 2 + (bytes[1] ?? 0)) : undefined
-}
-
-/** The bytes of encrypted text; none for plain text. */
-export function readSealedText(text: string): Uint8Array {
-  return Buffer.from(text.startsWith(MARK) ? text.slice(1) : '', 'base64url')
 }
 
 /** Encrypts the parts of one object. Decrypting a part needs the same context, such as its position. */

@@ -73,44 +73,6 @@ export async function carryOver(
 export const SEALED_RECORDS = `select sealed as id, token from submission_explanation
   union all select sealed, token from submission_receipt`
 
-/** The submissions that have explanations or receipts that another key encrypts, or none. */
-export async function listRecordOwners(reader: Reader, key: string): Promise<string[]> {
-  const rows = await reader.all<{ token: string }>(
-    `select distinct token from (${SEALED_RECORDS}) stored where coalesce(id, '') <> $1 order by token`,
-    [key],
-  )
-  return rows.map(({ token }) => token)
-}
-
-/** Encrypts explanations and receipts with the first key. */
-export async function reencryptRecords(
-  writer: SubmissionWriter,
-  token: string,
-  sealer: Sealer,
-): Promise<void> {
-  const parts = [
-    { table: 'submission_explanation', name: 'id', context: (id: string | number) => contextOf(String(id)) },
-    {
-      table: 'submission_receipt',
-      name: 'number',
-      context: (number: string | number) => receiptContext(token, Number(number)),
-    },
-  ]
-  for (const { table, name, context } of parts) {
-    const rows = await writer.all<{ name: string | number; document: string }>(
-      `select ${name} as name, document from ${table} where token = $1 and coalesce(sealed, '') <> $2`,
-      [token, sealer.keyId],
-    )
-    for (const { name: id, document } of rows)
-      await writer.run(`update ${table} set document = $3, sealed = $4 where token = $1 and ${name} = $2`, [
-        token,
-        id,
-        sealer.begin().sealText(sealer.openText(document, context(id)), context(id)),
-        sealer.keyId,
-      ])
-  }
-}
-
 export function receiptContext(token: string, number: number): string {
   return `receipt/${token}/${number}`
 }

@@ -55,9 +55,9 @@ export async function applyBatch(
   for (let before: string | undefined; ; ) {
     const { file, acknowledgements } = await tryBatch(database, sealer, batch, content)
     if (acknowledgements !== undefined) return acknowledgements
-    const state = JSON.stringify([file.version, file.sealed, file.indexed])
+    const state = JSON.stringify([file.version, file.indexed])
     await indexFile(database, sealer, { ...batch, form }, file).catch((error: unknown) => {
-      // The submission has another file now, or it was encrypted again. It is indexed next.
+      // The submission has another file now, which is indexed next.
       if (!(error instanceof FileGone) || state === before) throw error
     })
     before = state
@@ -79,7 +79,7 @@ async function tryBatch(database: Database, sealer: Sealer, batch: Batch, conten
     if (known === undefined && operations.every(({ record }) => record === undefined))
       return { acknowledgements: operations.map(({ localId }) => ({ localId, errors: [UNKNOWN_RECORD] })) }
     const file = known ?? (await createFile(writer, sealer, batch))
-    if (!(await isIndexed(writer, file))) return { file }
+    if (!isIndexed(file)) return { file }
     const { acknowledgements, records, changed } = await count(writer, sealer, file, operations)
     if (changed) {
       await append(writer, sealer, batch, file, { content, records })

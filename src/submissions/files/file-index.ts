@@ -1,5 +1,5 @@
 import { Turns } from '../../engines/records/index.ts'
-import type { Database, Reader, Writer } from '../../foundation/database/database.ts'
+import type { Database } from '../../foundation/database/database.ts'
 import type { Sealer } from '../../foundation/database/seal.ts'
 import { changeSubmission, type SubmissionWriter } from '../findings/change-submission.ts'
 import { assertOpen, type FileState, withSubmission } from '../submission.ts'
@@ -12,9 +12,6 @@ const STEP = 5_000
 /** The file is indexed. Any other number is that of the steps that are done. */
 export const COMPLETE = -1
 
-/** The file was encrypted again, so that what is indexed must be deleted first. */
-const STALE = -2
-
 /** A file of a submission, and what its definition says about it. */
 export interface OwnFile {
   readonly token: string
@@ -24,24 +21,19 @@ export interface OwnFile {
 }
 
 /** Whether batches can look up which records of the file they replace. */
-export async function isIndexed(reader: Reader, { version, chunks, indexed }: FileState): Promise<boolean> {
-  if (chunks === 0 || indexed === COMPLETE) return true
-  if (indexed !== null) return false
-  // By an earlier version of Mahi, in one transaction.
-  return (
-    (await reader.get('select version from file_record where version = $1 limit 1', [version])) !== undefined
-  )
+export function isIndexed({ chunks, indexed }: FileState): boolean {
+  return chunks === 0 || indexed === COMPLETE
 }
 
 const building = new Map<string, Promise<void>>()
 
 /**
- * Indexes the records of a file once for each key, so that batches know which records they replace. Each step is a
+ * Indexes the records of a file, so that batches know which records they replace. Each step is a
  * transaction of its own and stores how far the index is: others write in between, and after a crash, or beside another
  * process, the next step continues there. An uploaded id may be as long as a record, and a file has any number of them:
  * memory holds the hashes of one step.
  *
- * @throws {FileGone} if the file was replaced, deleted or encrypted again meanwhile
+ * @throws {FileGone} if the file was replaced or deleted meanwhile
  * @throws {Refusal} if the submission can no longer be changed
  */
 export function indexFile(
@@ -50,17 +42,16 @@ export function indexFile(
   owner: OwnFile,
   file: FileState,
 ): Promise<void> {
-  const name = `${file.version}/${file.sealed}`
-  let pending = building.get(name)
+  const { version } = file
+  let pending = building.get(version)
   if (pending === undefined) {
-    pending = build(database, sealer, owner, file).finally(() => building.delete(name))
-    building.set(name, pending)
+    pending = build(database, sealer, owner, file).finally(() => building.delete(version))
+    building.set(version, pending)
   }
   return pending
 }
 
 async function build(database: Database, sealer: Sealer, owner: OwnFile, file: FileState): Promise<void> {
-  if (file.indexed === STALE) await discardIndex(database, owner.token, file.version)
   const steps = new Steps(database, owner, file)
   let hashes: string[] = []
   for await (const localIds of readLocalIds(database, sealer, file, owner.form)) {
@@ -107,7 +98,7 @@ class Steps {
     this.#database = database
     this.#owner = owner
     this.#file = file
-    this.#done = file.indexed === STALE ? 0 : (file.indexed ?? 0)
+    this.#done = file.indexed
   }
 
   /** Does the next step unless it is done. */
@@ -122,46 +113,31 @@ class Steps {
 
   /** Returns how many steps are done afterwards, of which others may have done some. */
   async #advance(work: (writer: SubmissionWriter) => Promise<void>, to: number): Promise<number> {
-    const { version, sealed } = this.#file
+    const { version } = this.#file
     return await withSubmission(this.#database, this.#owner, async (writer, submission) => {
       assertOpen(submission)
       const now = submission.files.find(({ resource }) => resource === this.#owner.resource)
-      const done = now?.indexed ?? 0
-      if (now?.version !== version || now.sealed !== sealed || done === STALE) throw new FileGone()
+      if (now?.version !== version) throw new FileGone()
+      const done = now.indexed
       if (done === COMPLETE) return Number.POSITIVE_INFINITY
       if (done !== this.#next) return done
       await work(writer)
-      await mark(writer, version, to)
+      await writer.run('update file_version set indexed = $2 where version = $1', [version, to])
       return to === COMPLETE ? Number.POSITIVE_INFINITY : to
     })
   }
 }
 
-async function mark(writer: Writer, version: string, indexed: number): Promise<void> {
-  await writer.run('update file_version set indexed = $2 where version = $1', [version, indexed])
-}
-
-/** Marks an index whose hashes no key gives any more. The next batch indexes the file again. */
-export async function outdateIndex(writer: SubmissionWriter, version: string): Promise<void> {
-  await mark(writer, version, STALE)
-}
-
-/** Deletes an outdated index, or that of a deleted file, in short transactions. */
-export async function discardIndex(database: Database, token: string, version: string): Promise<void> {
+/** Deletes the index of a file that no submission has any more, in short transactions. */
+export async function deleteIndex(database: Database, token: string, version: string): Promise<void> {
   for (let deleted = 1; deleted > 0; ) {
-    deleted = await changeSubmission(database, token, async (writer) => {
-      const outdated = `version = $1 and exists (select 1 from file_version v where v.version = $1 and v.indexed = ${STALE})`
-      const rows = await writer.run(
-        `delete from file_record where ${outdated} and local_id in
+    deleted = await changeSubmission(database, token, (writer) =>
+      writer.run(
+        `delete from file_record where version = $1 and local_id in
            (select local_id from file_record where version = $1 order by local_id limit ${STEP})`,
         [version],
-      )
-      if (rows === 0)
-        await writer.run(`update file_version set indexed = 0 where version = $1 and indexed = ${STALE}`, [
-          version,
-        ])
-      return rows
-    })
+      ),
+    )
   }
 }
 

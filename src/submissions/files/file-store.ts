@@ -98,6 +98,6 @@ export async function dropVersion(writer: SubmissionWriter, eid: string, version
 }
 
 /** The position of a chunk, to which its encryption is bound. */
-export function chunkContext(version: string, ordinal: number): string {
+function chunkContext(version: string, ordinal: number): string {
   return `chunk/${version}/${ordinal}`
 }

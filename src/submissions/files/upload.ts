@@ -155,7 +155,7 @@ async function replace(
     sha256,
     received,
     sealed: sealer.keyId,
-    indexed: null,
+    indexed: 0,
     notes,
   }
 }

@@ -1,7 +1,7 @@
 import { constants, deflateRawSync, inflateRawSync } from 'node:zlib'
 import type { Value } from '../../foundation/database/database.ts'
 import type { Sealing } from '../../foundation/database/seal.ts'
-import type { Finding, FindingStore } from './store-run.ts'
+import type { Finding } from './store-run.ts'
 
 /** The number of findings that are compressed together: a page of 20 reads one block, and one of 100 five. */
 export const BLOCK_FINDINGS = 20
@@ -36,9 +36,7 @@ export function packTexts(texts: readonly string[]): Buffer {
 }
 
 /** Stores findings in compressed blocks: a text that several of them share takes almost no room again. */
-export class BlockStore implements FindingStore {
-  readonly table = 'result_block'
-  readonly columns = ['run', 'part', 'block', 'content']
+export class BlockStore {
   readonly #run: number
   readonly #sealing: Sealing
   readonly #texts: Readonly<Record<Part, string[]>> = { [DOCUMENTS]: [], [DETAILS]: [] }
@@ -49,12 +47,14 @@ export class BlockStore implements FindingStore {
     this.#sealing = sealing
   }
 
+  /** The rows that can be stored now that a finding is added. */
   *add({ entry, detail }: Finding): Generator<readonly Value[]> {
     this.#texts[DOCUMENTS].push(JSON.stringify(entry))
     this.#texts[DETAILS].push(detail === undefined ? '' : JSON.stringify(detail))
     if (this.#texts[DOCUMENTS].length === BLOCK_FINDINGS) yield* this.end()
   }
 
+  /** The rows that are left. */
   *end(): Generator<readonly Value[]> {
     if (this.#texts[DOCUMENTS].length === 0) return
     for (const part of [DOCUMENTS, DETAILS] as const) {

@@ -1,6 +1,5 @@
 import type { Reader } from '../../foundation/database/database.ts'
 import type { Sealer } from '../../foundation/database/seal.ts'
-import { readRowDocuments } from './finding-rows.ts'
 import {
   BLOCK,
   CAUSE_FIELD,
@@ -11,7 +10,6 @@ import {
   nameValues,
 } from './postings.ts'
 import { RunMissing } from './run-missing.ts'
-import type { ValidationEntry } from './schema.ts'
 
 export type Filters = Readonly<Partial<Record<FilterName, string>>>
 
@@ -101,24 +99,23 @@ export function ordinalsOf(
  */
 export async function selectEntries(
   reader: Reader,
-  reference: RunReference,
+  { run }: { readonly run: number },
   filters: Filters,
   sealer: Sealer,
 ): Promise<Selection> {
   const names = FILTER_NAMES.filter((name) => filters[name] !== undefined)
-  if (!(await hasPostings(reader, reference.run))) return await scan(reader, reference, filters, sealer)
   let blocks: Map<number, Uint8Array> | undefined
   for (const name of names) {
     const field = FILTER_FIELDS[name]
     // PostgreSQL accepts no NUL in text, so no stored value contains one.
     const given = filters[name]?.replaceAll('\0', '\ufffd') ?? ''
-    const values = nameValues(sealer, reference.run, field, given)
+    const values = nameValues(sealer, run, field, given)
     // In one statement, so that a run that is deleted meanwhile is not one without matches.
     const rows = await reader.all<{ block: number | null; ordinals: Uint8Array }>(
       `select p.block, p.ordinals from submission_run r left join result_posting p
          on p.run = r.run and p.field = $2 and p.value in (${values.map((_, index) => `$${index + 3}`)})
        where r.run = $1 and r.status = 'Processed'`,
-      [reference.run, field, ...values],
+      [run, field, ...values],
     )
     if (rows.length === 0) throw new RunMissing()
     const found = new Map(
@@ -154,39 +151,3 @@ function intersect(one: ReadonlyMap<number, Uint8Array>, other: ReadonlyMap<numb
   }
   return both
 }
-
-/** Runs published by earlier versions have no postings; their findings are read instead. */
-async function hasPostings(reader: Reader, run: number): Promise<boolean> {
-  return (await reader.get('select run from submission_run where run = $1', [run])) !== undefined
-}
-
-async function scan(
-  reader: Reader,
-  reference: RunReference,
-  filters: Filters,
-  sealer: Sealer,
-): Promise<Selection> {
-  const blocks = new Map<number, Uint8Array>()
-  for (let first = 0; first < reference.totalCount; first += SCANNED) {
-    const ordinals = ordinalsOf(undefined, reference.totalCount, first, SCANNED)
-    const documents = await readRowDocuments(reader, reference.run, ordinals, sealer)
-    for (const [index, document] of documents.entries()) {
-      const entry = JSON.parse(document) as ValidationEntry
-      if (
-        FILTER_NAMES.some(
-          (name) => filters[name] !== undefined && entry[FILTER_FIELDS[name]] !== filters[name],
-        )
-      )
-        continue
-      const ordinal = first + index
-      const block = Math.floor(ordinal / BLOCK)
-      const bits = blocks.get(block) ?? new Uint8Array(BLOCK / 8)
-      const offset = ordinal % BLOCK
-      bits[offset >> 3] = (bits[offset >> 3] ?? 0) | (1 << (offset & 7))
-      blocks.set(block, bits)
-    }
-  }
-  return new Selection(blocks)
-}
-
-const SCANNED = 1000

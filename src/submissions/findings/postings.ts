@@ -24,15 +24,15 @@ export const KEY_FIELD = 'key'
 export const CAUSE_FIELD = 'cause'
 
 /** Personal fields, which are not stored in plain text if encryption is on. */
-export const PERSONAL_FIELDS = ['studentId', 'courseCode'] as const satisfies (keyof ValidationEntry)[]
+const PERSONAL_FIELDS = ['studentId', 'courseCode'] as const satisfies (keyof ValidationEntry)[]
 const PERSONAL: ReadonlySet<string> = new Set(PERSONAL_FIELDS)
 
 /** The value under which new entries are posted. */
-export function nameValue(sealer: Sealer, run: number, field: string, value: string): string {
+function nameValue(sealer: Sealer, run: number, field: string, value: string): string {
   return PERSONAL.has(field) ? sealer.hash(sealer.keyId, value, postingContext(run, field)) : value
 }
 
-/** The values under which stored entries may be posted: the key changes while they are encrypted again. */
+/** The values under which stored entries may be posted, whichever key encrypted their run. */
 export function nameValues(sealer: Sealer, run: number, field: string, value: string): string[] {
   return PERSONAL.has(field) ? sealer.hashes(value, postingContext(run, field)) : [value]
 }

@@ -1,9 +1,7 @@
 import { PageCache } from '../../api/serving/page-cache.ts'
 import type { Reader, Value } from '../../foundation/database/database.ts'
 import type { Sealer } from '../../foundation/database/seal.ts'
-import { joinTexts } from '../../foundation/database/utf8.ts'
 import { BLOCK_FINDINGS, blockContext, DETAILS, DOCUMENTS, type Part, Unpacked } from './blocks.ts'
-import { readRowDetails, readRowDocuments } from './finding-rows.ts'
 import { RunMissing } from './run-missing.ts'
 import type { PublishedFinding } from './schema.ts'
 
@@ -20,9 +18,7 @@ export async function readJoined(
   sealer: Sealer,
 ): Promise<Buffer | undefined> {
   if (ordinals.length === 0) return undefined
-  const blocks = await readBlocks(reader, run, ordinals, sealer, [DOCUMENTS])
-  if (blocks !== undefined) return join(blocks)
-  return joinTexts(await readRowDocuments(reader, run, ordinals, sealer))
+  return join(await readBlocks(reader, run, ordinals, sealer, [DOCUMENTS]))
 }
 
 /** The same, as objects with the details that the pages of the specified operation do not return. */
@@ -34,7 +30,6 @@ export async function readDetails(
 ): Promise<PublishedFinding[]> {
   if (ordinals.length === 0) return []
   const blocks = await readBlocks(reader, run, ordinals, sealer, [DOCUMENTS, DETAILS])
-  if (blocks === undefined) return await readRowDetails(reader, run, ordinals, sealer)
   return blocks.map(({ [DOCUMENTS]: documents, [DETAILS]: details, index }) => {
     const entry = JSON.parse(documents.text(index)) as PublishedFinding
     const detail = details.text(index)
@@ -56,17 +51,16 @@ interface BlockRow {
   readonly content: Uint8Array
 }
 
-/** The findings with the given ordinals; `undefined` if the run has no blocks, because they are stored in rows. */
+/** The findings with the given ordinals. */
 async function readBlocks(
   reader: Reader,
   run: number,
   ordinals: readonly number[],
   sealer: Sealer,
   parts: readonly Part[],
-): Promise<Place[] | undefined> {
+): Promise<Place[]> {
   const wanted = [...new Set(ordinals.map((ordinal) => Math.floor(ordinal / BLOCK_FINDINGS)))]
   const rows = await selectBlocks(reader, run, wanted, parts)
-  if (rows.length === 0) return undefined
   if (rows.length !== wanted.length * parts.length) throw new RunMissing()
   const blocks = {
     [DOCUMENTS]: new Map<number, Unpacked>(),

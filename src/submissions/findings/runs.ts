@@ -242,7 +242,6 @@ export async function deleteFindings(writer: SubmissionWriter, run: number): Pro
 
 async function deleteStored(writer: Writer, run: number): Promise<void> {
   await writer.run('delete from result_block where run = $1', [run])
-  await writer.run('delete from result_entry where run = $1', [run])
 }
 
 /** Counts the stored runs by status. */

@@ -1,9 +1,6 @@
 import type { Value, Writer } from '../../foundation/database/database.ts'
-import { isSettled } from '../../foundation/database/migrate.ts'
-import { findingBlocks } from '../../foundation/database/migrations/0022-finding-blocks.ts'
 import type { Sealer } from '../../foundation/database/seal.ts'
 import { BlockStore } from './blocks.ts'
-import { RowStore } from './finding-rows.ts'
 import { BLOCK, PostingBlock } from './postings.ts'
 import type { PublishedFinding, ValidationEntry } from './schema.ts'
 
@@ -37,16 +34,6 @@ export interface StoredRun {
   readonly causeKeys: readonly string[]
 }
 
-/** Stores findings in a table, in one of its forms. */
-export interface FindingStore {
-  readonly table: string
-  readonly columns: readonly string[]
-  /** The rows that can be stored now that a finding is added. */
-  add(finding: Finding): Iterable<readonly Value[]>
-  /** The rows that are left. */
-  end(): Iterable<readonly Value[]>
-}
-
 /**
  * Stores the findings of a run in order, with the data for filters and comparisons. Memory holds the postings of one
  * block, and the number of each student once per code.
@@ -58,9 +45,7 @@ export async function storeFindings(
   sealer: Sealer,
 ): Promise<StoredRun> {
   const sealing = sealer.begin()
-  const store = (await isSettled(writer, findingBlocks.name))
-    ? new BlockStore(run, sealing)
-    : new RowStore(run, sealing)
+  const store = new BlockStore(run, sealing)
   const counts = new CodeCounts()
   const causes = new CauseNumbers()
   const source = findings[Symbol.asyncIterator]()
@@ -84,7 +69,7 @@ export async function storeFindings(
           yield* store.add(value)
         }
       }
-      await writer.load(store.table, store.columns, rows())
+      await writer.load('result_block', ['run', 'part', 'block', 'content'], rows())
       const columns = ['run', 'field', 'value', 'block', 'total', 'ordinals']
       await writer.load('result_posting', columns, postings.rows(run, block, sealer, sealing))
     }

@@ -52,13 +52,6 @@ const SOURCES: readonly Source[] = [
     owned: OF_RUN,
     part: { column: 'block', most: BLOCKS },
   },
-  {
-    table: 'result_entry',
-    column: 'run',
-    start: 0,
-    owned: OF_RUN,
-    part: { column: 'ordinal', most: ENTRIES },
-  },
   { table: 'result_posting', column: 'run', start: 0, owned: OF_RUN },
 ]
 
@@ -66,8 +59,7 @@ const SOURCES: readonly Source[] = [
 export type OnOrphans = (found: Readonly<Record<string, number>>) => void
 
 /**
- * Deletes the data that belongs to no submission, or to one that was purged, such as what a version of Mahi without
- * the lock of a submission has left, and counts it.
+ * Deletes the data that belongs to no submission, or to one that was purged, and counts it.
  */
 export async function sweepOrphans(database: Database, job: Job, onOrphans: OnOrphans): Promise<void> {
   const found: Record<string, number> = {}

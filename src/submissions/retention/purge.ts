@@ -5,7 +5,7 @@ import { claim, enqueue, finish, type Job } from '../../foundation/jobs/queue.ts
 import { endJob, JobLost } from '../../foundation/jobs/worker.ts'
 import { recordActivity } from '../activity/activity.ts'
 import { deleteRecordsOf } from '../explanations/store.ts'
-import { discardIndex, outdateIndex } from '../files/file-index.ts'
+import { deleteIndex } from '../files/file-index.ts'
 import { deleteVersion } from '../files/file-store.ts'
 import { changeSubmission, type SubmissionWriter } from '../findings/change-submission.ts'
 import { KEY_FIELD } from '../findings/postings.ts'
@@ -83,8 +83,7 @@ export async function deleteInParts(database: Database, token: string, version: 
       ),
     )
   }
-  await changeSubmission(database, token, (writer) => outdateIndex(writer, version))
-  await discardIndex(database, token, version)
+  await deleteIndex(database, token, version)
   await changeSubmission(database, token, (writer) => deleteVersion(writer, version))
 }
 
@@ -160,15 +159,6 @@ export async function deleteDetached(
   let findings = 0
   for (const run of runs) {
     findings += await deleteBlocks(database, token, run)
-    for (let deleted = 1; deleted > 0; findings += deleted) {
-      deleted = await changeSubmission(database, token, (writer) =>
-        writer.run(
-          `delete from result_entry where run = $1 and ordinal in
-             (select ordinal from result_entry where run = $1 order by ordinal limit ${ENTRIES})`,
-          [run],
-        ),
-      )
-    }
     await changeSubmission(database, token, (writer) => deleteRun(writer, run))
   }
   return { files: versions.length, findings }

@@ -19,12 +19,11 @@ const GUARDED = new Set([
   'file_chunk',
   'file_record',
   'result_block',
-  'result_entry',
   'result_posting',
 ])
 
 /** Findings are stored before the lock is taken: nobody sees those of a run that is not published. */
-const FINDINGS = new Set(['result_block', 'result_entry', 'result_posting'])
+const FINDINGS = new Set(['result_block', 'result_posting'])
 
 /** The most turns of the event loop before a statement. */
 const MOST_TURNS = 3

@@ -2,7 +2,6 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { type Client, createClient } from '../../client/src/index.ts'
 import type { Database } from '../../src/foundation/database/database.ts'
-import { Sealer } from '../../src/foundation/database/seal.ts'
 import { readSealKeys } from '../../src/foundation/database/seal-keys.ts'
 import { openSealer } from '../../src/submissions/encryption/open-sealer.ts'
 import { publishResults } from '../../src/submissions/findings/publish.ts'
@@ -17,9 +16,8 @@ const [K1, K2, WRONG] = [keyOf('k1', 1), keyOf('k2', 2), keyOf('k1', 9)]
 const NAME = 'Kereru7391'
 const FINDINGS = 500
 
-/** Stores findings as an earlier version does: without check values of keys. */
 async function publish(database: Database, keys: string): Promise<void> {
-  const sealer = new Sealer(readSealKeys(keys))
+  const sealer = await openSealer(database, { ENCRYPTION_KEYS: readSealKeys(keys) })
   const options = { eid: '1001', returnId: 'R1', token: 'submission-0001', sealer, keep: 1 }
   await publishResults(database, sourceOf([{ localId: 'a', studentId: 's1' }]), options)
 }
@@ -34,7 +32,7 @@ async function read({ submissions, validationResults }: Client, token: string): 
   }
 }
 
-test('a first key and its successor encrypt what is stored, while the service runs', async () => {
+test('a first key and its successor encrypt what is stored from then on, and the old data is read until it is replaced', async () => {
   const mahi = new Installation({ inProcesses: true })
   const definition = makeSmallDefinition()
   const environment = (keys?: string) => ({
@@ -54,30 +52,42 @@ test('a first key and its successor encrypt what is stored, while the service ru
     server = command
     return createClient({ baseUrl: url, apiKey, eid: '1001' })
   }
+  const store = async ({ submissions }: Client, returnId: string) => {
+    const { submissionToken: token = '' } = await submissions.create({ returnId })
+    await submissions.putFile(token, 'people', makePeople(NAME, FINDINGS, FINDINGS).csv)
+    const { runId = 0 } = await submissions.validate(token)
+    await submissions.waitForRun(token, runId)
+    return token
+  }
+  const counted = async () => {
+    const { encryption } = (await mahi.runJson(['status'])) as { encryption: object[] }
+    return encryption
+  }
   const plain = await serve()
-  const { submissionToken: token = '' } = await plain.submissions.create({ returnId: '202512' })
-  await plain.submissions.putFile(token, 'people', makePeople(NAME, FINDINGS, FINDINGS).csv)
-  const { runId = 0 } = await plain.submissions.validate(token)
-  await plain.submissions.waitForRun(token, runId)
+  const token = await store(plain, '202512')
   const before = await read(plain, token)
   expect(before).toMatchObject({ ofStudent: { totalCount: 1 }, page: { totalCount: FINDINGS } })
-  for (const [keys, id] of [
-    [K1, 'k1'],
-    [`${K2},${K1}`, 'k2'],
-  ] as const) {
-    const client = await serve(keys)
-    const reencrypting = mahi.runJson(['submissions', 'reencrypt'], { environment: environment(keys) })
-    expect(await read(client, token)).toEqual(before)
-    expect(await reencrypting).toEqual({ key: id, files: 1, runs: 1, left: 0 })
-    expect(await mahi.runJson(['status'])).toMatchObject({ encryption: [{ id, count: 2 }] })
-    expect(await read(client, token)).toEqual(before)
-  }
+  // Files and runs of before stay as they are, and are read as before.
+  const first = await serve(K1)
+  expect(await read(first, token)).toEqual(before)
+  const sealed = await store(first, '202508')
+  const both = await serve(`${K2},${K1}`)
+  for (const each of [token, sealed]) expect(await read(both, each)).toEqual(before)
+  expect(await counted()).toEqual([
+    { id: null, count: 2 },
+    { id: 'k1', count: 2 },
+  ])
+  await both.submissions.delete(token)
+  await both.submissions.delete(sealed)
+  const successor = await store(both, '202604')
+  await mahi.runJson(['submissions', 'purge'])
+  expect(await counted()).toEqual([{ id: 'k2', count: 2 }])
   await withDatabase(mahi.databaseUrl, async (database) => {
     for (const { name } of await database.all<{ name: string }>(database.dialect.tables))
       expect(JSON.stringify(await database.all(`select * from ${name}`)), name).not.toContain(NAME)
   })
   // Without the old key, everything can be read.
-  expect(await read(await serve(K2), token)).toEqual(before)
+  expect(await read(await serve(K2), successor)).toEqual(before)
 })
 
 test('serve, work and every command that writes or reads encrypted data refuse wrong and missing keys', async () => {
@@ -85,7 +95,6 @@ test('serve, work and every command that writes or reads encrypted data refuse w
   const input = '{"localId":"b"}\n'
   await withDatabase(mahi.databaseUrl, async (database) => {
     await publish(database, K1)
-    await openSealer(database, { ENCRYPTION_KEYS: readSealKeys(K1) })
   })
   const backup = join(temporaryFolder(), 'mahi.backup')
   await mahi.runJson(['backup', backup])
@@ -93,7 +102,6 @@ test('serve, work and every command that writes or reads encrypted data refuse w
     ['serve', '--port', '0'],
     ['work'],
     ['results', 'publish', '--eid', '1001', '--return', 'R1', '--token', 'submission-0001', '-'],
-    ['submissions', 'reencrypt'],
     ['restore', '--replace', backup],
   ]
   for (const command of commands) {
