@@ -620,7 +620,7 @@ export interface ResultsSummary {
   notRun?: CheckNotRun[]
   /**
    * Checks that did not run for some records, because a value that they need is unknown, such as one that cannot be
-   * read. Absent from runs of earlier versions.
+   * read.
    */
   undecided?: ResultsSummaryUndecided[]
 }

@@ -713,7 +713,7 @@ class ResultsSummary(TypedDict, total=False):
     #: Checks that could not run.
     notRun: List[Dict[str, Any]]
     #: Checks that did not run for some records, because a value that they need is unknown, such as one that cannot be
-    #: read. Absent from runs of earlier versions.
+    #: read.
     undecided: List[Dict[str, Any]]
 
 

@@ -89,7 +89,7 @@ const catalogue = ({ text, identity, clustered, compress }: Dialect): string[] =
   ) ${clustered}`,
 ]
 
-const history = ({ text, randomId, compress }: Dialect): string[] => [
+const history = ({ text, compress }: Dialect): string[] => [
   `create table catalogue_revision (
     number bigint primary key,
     id ${text} not null,
@@ -106,7 +106,7 @@ const history = ({ text, randomId, compress }: Dialect): string[] => [
   // The empty catalogue, from which the history begins.
   `insert into catalogue_revision
     (number, id, changed, stored, command, files, created, updated, deleted, total, kept)
-   values (0, ${randomId}, 0, 0, 'before the history', '[]', 0, 0, 0, 0, 1)`,
+   values (0, '${randomBytes(16).toString('hex')}', 0, 0, 'before the history', '[]', 0, 0, 0, 0, 1)`,
 
   `create table occupation_past (
     code ${text} not null,

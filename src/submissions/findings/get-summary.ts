@@ -60,7 +60,7 @@ const ResultsSummary = Type.Object(
         }),
         {
           description:
-            'Checks that did not run for some records, because a value that they need is unknown, such as one that cannot be read. Absent from runs of earlier versions.',
+            'Checks that did not run for some records, because a value that they need is unknown, such as one that cannot be read.',
         },
       ),
     ),

@@ -42,7 +42,7 @@ export interface RunProgress {
   readonly stage: string
   readonly done?: number
   readonly total?: number
-  /** The records read of each file; absent in progress that an earlier version stored. */
+  /** The records read of each file. */
   readonly files?: { file: string; done: number; total: number }[]
 }
 
@@ -63,7 +63,7 @@ interface Undecided {
 export interface RunSummary {
   readonly codes: readonly CodeCount[]
   readonly notRun: readonly NotRun[]
-  /** For how many records a check did not run, by the field that is unknown; absent from runs of earlier versions. */
+  /** For how many records a check did not run, by the field that is unknown. */
   readonly undecided?: readonly Undecided[]
   readonly definition?: {
     readonly name: string
@@ -74,7 +74,7 @@ export interface RunSummary {
   readonly files?: readonly CheckedFile[]
   /** What to fix, in this order; absent if the findings were published without it. */
   readonly causes?: readonly Cause[]
-  /** The keys of the causes whose findings can be selected; absent from runs of earlier versions. */
+  /** The keys of the causes whose findings can be selected. */
   readonly causeKeys?: readonly string[]
 }
 

@@ -24,8 +24,7 @@ interface Source {
 
 const OF_SUBMISSION = 'exists (select 1 from submission s where s.token = owner.name and s.purged is null)'
 const OF_VERSION = 'exists (select 1 from file_version v where v.version = owner.name)'
-const OF_RUN = `(exists (select 1 from submission_run r where r.run = owner.name)
-  or owner.name in (select run from submission))`
+const OF_RUN = 'exists (select 1 from submission_run r where r.run = owner.name)'
 
 const SOURCES: readonly Source[] = [
   { table: 'file_version', column: 'token', start: '', owned: OF_SUBMISSION },

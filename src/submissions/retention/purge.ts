@@ -104,10 +104,7 @@ export async function detachFiles(writer: SubmissionWriter, token: string): Prom
 
 /** Takes the results away from a submission, and returns the runs to delete. */
 export async function detachRuns(writer: SubmissionWriter, token: string): Promise<number[]> {
-  const rows = await writer.all<{ run: number }>(
-    `select run from submission_run where token = $1 union select run from submission where token = $1 and run > 0`,
-    [token],
-  )
+  const rows = await writer.all<{ run: number }>('select run from submission_run where token = $1', [token])
   await deleteCauses(writer, token)
   await writer.run(
     'update submission set run = 0, total = 0, published = 0, sealed = null where token = $1',
