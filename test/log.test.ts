@@ -17,7 +17,7 @@ test('an error is logged with its message and stack, without details from a driv
   const refused = Object.assign(new Error('duplicate key value violates unique constraint'), {
     code: '23505',
     detail: 'Key (token)=(secret-token) already exists.',
-    where: 'COPY result_entry, line 1: "secret-row"',
+    where: 'COPY occupation_past, line 1: "secret-row"',
     parameters: ['secret-parameter'],
   })
   refused.name = 'DatabaseError'

@@ -64,7 +64,10 @@ async function makeBackup(environment: Record<string, string> = {}) {
   const folder = temporaryFolder()
   const file = join(folder, 'mahi.backup')
   if (environment.ENCRYPTION_KEYS !== undefined)
-    await mahi.runJson(['submissions', 'reencrypt'], { environment })
+    await mahi.runJson(['results', 'publish', '--eid', '1001', '--return', 'R1', '-'], {
+      input: '{"localId":"a"}\n',
+      environment,
+    })
   await mahi.runJson(['backup', file], { environment })
   await mahi.runJson(['occupations', 'import', '-'], { input: '{"occupationCode":"LATER"}\n', environment })
   return { mahi, headers, file, folder }
