@@ -127,7 +127,6 @@ const OWNERS: Readonly<Record<string, string>> = {
   search_failure: 'catalogue',
   search_index: 'catalogue',
   search_name: 'catalogue',
-  search_source: 'catalogue',
   search_synonym: 'catalogue',
   confirmed_coding: 'catalogue',
   submission: 'submissions',

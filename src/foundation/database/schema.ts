@@ -131,8 +131,6 @@ const history = ({ text, compress }: Dialect): string[] => [
 ]
 
 const search = ({ text, bytes, clustered }: Dialect): string[] => [
-  // The weight is in hundredths.
-  `create table search_source (name ${text} primary key, weight bigint not null, changed bigint not null)`,
   `create table search_name (
     code ${text} not null,
     language ${text} not null,
