@@ -405,6 +405,10 @@ export function readSettings(given: Environment): Settings {
     if (missing.length > 0 && missing.length < names.length)
       faults.push(`${missing.join(' and ')} must also be set: ${names.join(', ')} only work together`)
   }
+  if (settings.OIDC_ISSUER !== undefined && settings.CONSOLE !== 'on')
+    faults.push('CONSOLE must be on: OIDC_ISSUER names the identity provider for signing in to it')
+  if (settings.OIDC_CLIENT_SECRET !== undefined && !environment.OIDC_ISSUER?.trim())
+    faults.push('OIDC_ISSUER must also be set: OIDC_CLIENT_SECRET is of no use without it')
   if (faults.length > 0) throw new SettingsRefused(faults)
   return settings
 }

@@ -92,7 +92,7 @@ test('a response of the provider that does not end is read up to a limit', async
 })
 
 test('an issuer is reached by https, or is on this machine', () => {
-  const settings = { OIDC_CLIENT_ID: 'mahi', PUBLIC_URL: 'https://mahi.example.nz' }
+  const settings = { CONSOLE: 'on', OIDC_CLIENT_ID: 'mahi', PUBLIC_URL: 'https://mahi.example.nz' }
   for (const OIDC_ISSUER of [
     'https://login.example',
     'http://127.0.0.1:8426',

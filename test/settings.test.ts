@@ -114,6 +114,26 @@ test('a page has at least one record and a maximum that covers the default', () 
   expect(complain({ OCCUPATIONS_LIMIT_MAX: '10', OCCUPATIONS_LIMIT_DEFAULT: '10' })).toEqual([])
 })
 
+test('an identity provider without its client, or without the console, stops the start', () => {
+  const whole = {
+    CONSOLE: 'on',
+    OIDC_ISSUER: 'https://login.example',
+    OIDC_CLIENT_ID: 'mahi',
+    PUBLIC_URL: 'https://mahi.example.nz',
+  }
+  expect(complain({ ...whole, OIDC_CLIENT_SECRET: 's' })).toEqual([])
+  expect(complain({ ...whole, OIDC_CLIENT_ID: '', PUBLIC_URL: '' })).toEqual([
+    'OIDC_CLIENT_ID and PUBLIC_URL must also be set: OIDC_ISSUER, OIDC_CLIENT_ID, PUBLIC_URL only work together',
+  ])
+  for (const CONSOLE of ['off', ''])
+    expect(complain({ ...whole, CONSOLE })).toEqual([
+      'CONSOLE must be on: OIDC_ISSUER names the identity provider for signing in to it',
+    ])
+  expect(complain({ OIDC_CLIENT_SECRET: 's' })).toEqual([
+    'OIDC_ISSUER must also be set: OIDC_CLIENT_SECRET is of no use without it',
+  ])
+})
+
 test('the metrics have a port of their own, unless there are none or any will do', () => {
   expect(complain({ PORT: '9464' })).toEqual(['METRICS_PORT and PORT must be different, not both 9464'])
   expect(complain({ PORT: '0', METRICS_PORT: '0' })).toEqual([])
