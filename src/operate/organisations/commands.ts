@@ -6,8 +6,7 @@ import { say, writeOut } from '../../foundation/command-line/terminal.ts'
 import { fail } from '../../foundation/faults/user-error.ts'
 import { count } from '../../foundation/text/format-number.ts'
 import { escapeControls, quote } from '../../foundation/text/quote.ts'
-import { renderOrganisation } from './contract.ts'
-import { listOrganisations, suspend } from './organisations.ts'
+import { listOrganisations, renderOrganisation, suspend } from './organisations.ts'
 
 /** Adds `organisations list`, `suspend`, `resume` and `usage`. */
 export function addOrganisationCommands(program: Command, withDatabase: WithDatabase): void {
@@ -24,9 +23,9 @@ export function addOrganisationCommands(program: Command, withDatabase: WithData
         const all = (await withDatabase((database) => listOrganisations(database))).map(renderOrganisation)
         if (flags.json) return writeOut(`${JSON.stringify({ organisations: all })}\n`)
         if (all.length === 0) say('There are no organisations yet: a key or a submission makes one known.')
-        for (const { eid = '', state = '', suspended, keys, submissions, reason = '' } of all) {
+        for (const { eid, state, suspended, keys, submissions, reason = '' } of all) {
           const when = suspended === undefined ? '' : `since ${suspended.slice(0, 10)}`
-          const counts = `${count(keys ?? 0, 'valid key')}, ${count(submissions ?? 0, 'submission')}`
+          const counts = `${count(keys, 'valid key')}, ${count(submissions, 'submission')}`
           const columns = [eid.padEnd(16), state.padEnd(9), when.padEnd(16), counts, escapeControls(reason)]
           await writeOut(`${columns.join('  ').trimEnd()}\n`)
         }
@@ -89,7 +88,7 @@ export function addOrganisationCommands(program: Command, withDatabase: WithData
         if (flags.json) return writeOut(`${JSON.stringify({ organisations: all })}\n`)
         const head = ['EID', 'Submissions', 'File bytes', 'Runs', 'Findings']
         const rows = all.map((each) => [
-          each.eid ?? '',
+          each.eid,
           ...[each.submissions, each.fileBytes, each.runs, each.findings].map(String),
         ])
         for (const [first = '', ...others] of [head, ...rows])

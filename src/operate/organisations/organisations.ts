@@ -2,6 +2,7 @@ import { listKeys } from '../../api/access/keys.ts'
 import { EID } from '../../api/access/principal.ts'
 import { listSuspensions, type Suspension, storeSuspension } from '../../api/access/suspensions.ts'
 import type { Database, Reader } from '../../foundation/database/database.ts'
+import { formatTimestamp } from '../../foundation/text/timestamp.ts'
 import { cancelRunsOf, type Holdings, NOTHING, sumHoldings } from '../../submissions/by-organisation.ts'
 
 /** An organisation that a key covers, that has submissions, or that is suspended: nothing else makes one known. */
@@ -57,4 +58,22 @@ export async function suspend(
   await storeSuspension(database, { eid, reason })
   // A request that was authorized before may still add a run: its worker looks again.
   return { cancelledRuns: await cancelRunsOf(database, eid) }
+}
+
+/** An organisation as the API and the commands show it. */
+export function renderOrganisation({ eid, suspension, keys, holdings }: Organisation) {
+  return {
+    eid,
+    state: suspension === undefined ? ('Active' as const) : ('Suspended' as const),
+    ...(suspension !== undefined && {
+      suspended: formatTimestamp(suspension.suspended),
+      ...(suspension.reason !== '' && { reason: suspension.reason }),
+    }),
+    keys,
+    submissions: holdings.submissions,
+    fileBytes: holdings.bytes,
+    runs: holdings.runs,
+    activeRuns: holdings.active,
+    findings: holdings.findings,
+  }
 }
