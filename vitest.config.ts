@@ -12,6 +12,7 @@ const long = process.env.TEST_SUITE === 'long' ? [] : ['test/long/**']
 const onPostgres = [
   'test/{catalogue,jobs,occupations,results,submissions}.*.test.ts',
   'test/access.{audit,credentials,keys,submissions,suspension}.test.ts',
+  'test/commands.after-restore.test.ts',
   'test/console.sessions.test.ts',
   'test/http.{deliveries,health}.test.ts',
   'test/mirror.copy.test.ts',

@@ -1,4 +1,3 @@
-import { realpathSync } from 'node:fs'
 import type { Command } from 'commander'
 import { action, jsonOption, report, type WithDatabase } from './foundation/command-line/command.ts'
 import { describeFailure, reportFailure, writeOut } from './foundation/command-line/terminal.ts'
@@ -106,18 +105,13 @@ const GROUPS: readonly (readonly [names: string, add: Add])[] = [
       (await import('./engines/checking/definition-commands.ts')).addDefinitionCommands(program),
   ],
   [
-    'init status doctor backup restore copy',
+    'status backup after-restore copy',
     async (program) => {
-      const { addUpkeepCommands } = await import('./operate/commands.ts')
-      addUpkeepCommands(program, {
-        withDatabase,
-        readSettings: () => {
-          const settings = readSettings(environment())
-          sayDatabase(process.env, settings.DATABASE_URL)
-          return settings
-        },
-        listDefaults: () => listSettings({}),
-        program: [process.execPath, ...process.execArgv, realpathSync(process.argv[1] ?? '')],
+      const { addOperateCommands } = await import('./operate/commands.ts')
+      addOperateCommands(program, withDatabase, () => {
+        const settings = readSettings(environment())
+        sayDatabase(process.env, settings.DATABASE_URL)
+        return settings
       })
     },
   ],

@@ -8,7 +8,6 @@ import { openLog } from './api/telemetry/log.ts'
 import { Metrics, serveMetrics } from './api/telemetry/metrics.ts'
 import { buildApp } from './app.ts'
 import type { Database } from './foundation/database/database.ts'
-import { assertComplete } from './foundation/database/instance.ts'
 import { openDatabase } from './foundation/database/open.ts'
 import { RevisionWatch } from './foundation/database/revision-watch.ts'
 import { Lifecycle } from './foundation/lifecycle.ts'
@@ -53,7 +52,6 @@ export async function startServer(
       await openDatabase(settings.DATABASE_URL, { poolSize: settings.DATABASE_POOL_SIZE }),
       (opened) => opened.close(),
     )
-    await assertComplete(database)
     const { CHECK_FOLDER, ERASURE_LOG, SNAPSHOT_FOLDER } = settings
     assertWritable({ CHECK_FOLDER, ERASURE_LOG, SNAPSHOT_FOLDER })
     const revisions = lifecycle.own(await RevisionWatch.start(database), (watch) => watch.stop())

@@ -5,7 +5,7 @@ import { UserError } from './foundation/faults/user-error.ts'
 
 type Environment = Readonly<Record<string, string | undefined>>
 
-/** Where the commands of `mahi init` put the settings of the service. */
+/** Where the units of deploy/systemd read the settings of the service. */
 const INSTALLED = '/etc/mahi/mahi.env'
 
 /**

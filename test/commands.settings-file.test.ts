@@ -3,22 +3,22 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { makeCollectionDefinition } from './support/collection.ts'
 import { Installation } from './support/command.ts'
+import { readRepositoryFile } from './support/deploy.ts'
 import { temporaryDatabaseUrl } from './support/temporary.ts'
 
 /** No setting of the database in the environment, as in the shell of an operator. */
 const SHELL = { DATABASE_URL: '' }
 
-/** What `mahi init` writes, with the database of the service, and a shell that finds it. */
+/** The settings file of `deploy/`, with the database of the service, and a shell that finds it. */
 async function install(url: string) {
   const mahi = new Installation()
-  await mahi.runJson(['init'])
   const file = join(mahi.folder, 'mahi.env')
-  const settings = readFileSync(file, 'utf8')
+  const settings = readRepositoryFile('deploy/systemd/mahi.env.example')
   writeFileSync(file, settings.replace(/^DATABASE_URL=.*$/m, `DATABASE_URL="${url}"`))
   return { mahi, file, environment: { ...SHELL, MAHI_SETTINGS: file } }
 }
 
-test('after mahi init, commands use the database of the service', async () => {
+test('beside a service with a settings file, commands use the database of the service', async () => {
   const url = temporaryDatabaseUrl()
   const { mahi, environment } = await install(url)
   const input = '{"occupationCode":"A1"}\n'

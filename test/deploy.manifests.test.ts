@@ -369,3 +369,40 @@ describe('the manifests of Kubernetes', () => {
     expect(room).toBeGreaterThan(checks.WORKERS * checks.CHECK_DISK_MB)
   })
 })
+
+describe('the units of systemd', () => {
+  const units = readdirSync(`${ROOT}deploy/systemd`).filter((file) => /\.(?:service|timer)$/.test(file))
+  const readUnit = (unit: string, name: string) =>
+    new RegExp(`^${name}=(.*)$`, 'm').exec(readRepositoryFile(`deploy/systemd/${unit}`))?.[1] ?? ''
+  const ours = units.filter((unit) => readUnit(unit, 'ExecStart').startsWith('mahi '))
+
+  test.each(ours)(
+    '%s has a command and settings that exist, no rights, and reports a failure',
+    async (unit) => {
+      await expectCommand(readUnit(unit, 'ExecStart').split(' ').slice(1))
+      expect(readUnit(unit, 'EnvironmentFile')).toBe('/etc/mahi/mahi.env')
+      expect(units).toContain(readUnit(unit, 'OnFailure').replace('%n', ''))
+      for (const [name, value] of [
+        ['DynamicUser', 'yes'],
+        ['NoNewPrivileges', 'yes'],
+        ['ProtectSystem', 'strict'],
+        ['ProtectHome', 'yes'],
+        ['UMask', '0077'],
+        ['CapabilityBoundingSet', ''],
+      ] as const)
+        expect([name, readUnit(unit, name)]).toEqual([name, value])
+      expect(readUnit(unit, 'StateDirectory')).toMatch(/^mahi\b/)
+    },
+  )
+
+  test('the service has the time that it needs to stop, and the timer its service', () => {
+    expect(ours).toHaveLength(3)
+    expect(Number(readUnit('mahi.service', 'TimeoutStopSec'))).toBeGreaterThan(STOPPING_SECONDS)
+    for (const timer of units.filter((unit) => unit.endsWith('.timer')))
+      expect(ours).toContain(timer.replace('.timer', '.service'))
+    const settings = readRepositoryFile('deploy/systemd/mahi.env.example').matchAll(/^([A-Z_]+)=(.*)$/gm)
+    readSettings(
+      settingsOf(Object.fromEntries([...settings].map(([, name = '', value = '']) => [name, value]))),
+    )
+  })
+})

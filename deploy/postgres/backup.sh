@@ -29,7 +29,7 @@ backup() {
   part=$folder/$name.part
   umask 077
   rm -f -- "$folder"/*.part
-  if pg_dump --format=custom --no-owner --schema=public --file="$part" && pg_restore --list "$part" >/dev/null; then
+  if pg_dump --format=custom --no-owner --file="$part" && pg_restore --list "$part" >/dev/null; then
     mv "$part" "$folder/$name"
     find "$folder" -maxdepth 1 -name 'mahi-*.backup' | sort -r | tail -n "+$((${BACKUP_KEEP:-14} + 1))" | xargs -r rm -f --
     record "$(stat -c %s "$folder/$name")" ''

@@ -1,26 +1,33 @@
-import { closeSync, existsSync, openSync, renameSync, rmSync, statSync } from 'node:fs'
+import { closeSync, existsSync, openSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import Sqlite from 'better-sqlite3'
 import { say } from '../foundation/command-line/terminal.ts'
 import { type Database, DatabaseUnusable } from '../foundation/database/database.ts'
 import { assertTables, connectDatabase } from '../foundation/database/open.ts'
+import { makeFolder } from '../foundation/make-folder.ts'
 import { formatTimestamp } from '../foundation/text/timestamp.ts'
 import { listBackups, recordBackup, recordFailure } from './backups.ts'
-import { runProgram } from './postgres-programs.ts'
 
 export interface Backup {
   readonly file: string
   readonly bytes: number
 }
 
+/** The name under which Mahi records its own backups. */
+const PROGRAM = 'mahi'
+
 /**
- * Writes a consistent copy of a database into one file while the database is in use. The file is written completely
- * or not at all, and only its owner can read it.
+ * Writes a consistent copy of a SQLite database into one file while the database is in use. The file is written
+ * completely or not at all, and only its owner can read it.
  *
  * @throws {DatabaseUnusable}
  */
 export async function backUp(url: string, file: string): Promise<Backup> {
+  if (!url.startsWith('sqlite:'))
+    throw new DatabaseUnusable(
+      'mahi backup copies a SQLite database. Back up PostgreSQL with pg_dump or pgBackRest, and record each backup with "mahi backup --made-by PROGRAM": docs/operations.md, "Backups"',
+    )
+  const path = pathOf(url)
   let database: Database | undefined
   /** What is removed at the end; nothing before it is known to be the backup's own. */
   let part: string | undefined
@@ -32,24 +39,18 @@ export async function backUp(url: string, file: string): Promise<Backup> {
         `${file} is a folder. Name a file, such as ${join(file, 'mahi.backup')}, or keep several in it with --keep`,
       )
     const target = `${file}.part`
-    if (url.startsWith('sqlite:')) assertNotDatabase(pathOf(url), [file, target])
+    assertNotDatabase(path, [file, target])
     part = target
     rmSync(part, { force: true })
-    createPrivate(part)
-    if (url.startsWith('sqlite:')) {
-      await backUpSqlite(pathOf(url), part)
-    } else {
-      const parameters = [
-        '--format=custom',
-        '--no-owner',
-        `--schema=${await schemaOf(database)}`,
-        `--file=${part}`,
-      ]
-      await runProgram({ program: 'pg_dump', url, parameters })
-      await runProgram({ program: 'pg_restore', parameters: ['--list', part] })
-    }
+    await copyPages(path, part)
+    assertIntact(part)
     renameSync(part, file)
-    await recordBackup(database, { program: PROGRAM, bytes: statSync(file).size }).catch(sayUnrecorded)
+    // A database of an earlier version cannot record it.
+    await recordBackup(database, { program: PROGRAM, bytes: statSync(file).size }).catch(() =>
+      say(
+        'The backup is complete, but its time could not be recorded, so mahi_backup_age_seconds does not show it.',
+      ),
+    )
   } catch (error) {
     throw await describeFailure(database, explainFile(error, file))
   } finally {
@@ -57,6 +58,41 @@ export async function backUp(url: string, file: string): Promise<Backup> {
     await database?.close()
   }
   return { file: resolve(file), bytes: statSync(file).size }
+}
+
+/** The names of a series' files; nothing else in the folder is ever removed. */
+const NAME = /^mahi-\d{8}T\d{6}Z\.backup$/
+
+export interface SeriesBackup extends Backup {
+  /** The removed older backups of the series. */
+  readonly removed: readonly string[]
+}
+
+/**
+ * Writes a backup with a timestamp in its name into a folder, then removes all but the newest ones of the series. A
+ * failed backup removes nothing.
+ *
+ * @param keep how many backups to keep, at least 1
+ */
+export async function backUpSeries(
+  url: string,
+  folder: string,
+  keep: number,
+  now = new Date(),
+): Promise<SeriesBackup> {
+  // One that cannot be made is reported, and recorded, as the file that cannot be written.
+  try {
+    makeFolder(folder, 0o700)
+  } catch {}
+  const time = now.toISOString().replace(/\.\d+/, '').replaceAll(/[-:]/g, '')
+  const backup = await backUp(url, join(folder, `mahi-${time}.backup`))
+  const removed = readdirSync(folder)
+    .filter((name) => NAME.test(name))
+    .sort()
+    .reverse()
+    .slice(keep)
+  for (const name of removed) rmSync(join(folder, name))
+  return { ...backup, removed }
 }
 
 /**
@@ -82,16 +118,6 @@ function removePart(part: string): void {
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ENOTDIR') throw error
   }
-}
-
-/** The name under which Mahi records its own backups. */
-const PROGRAM = 'mahi'
-
-/** A standby, or a database of an earlier version, cannot record it. */
-function sayUnrecorded(): void {
-  say(
-    'The backup is complete, but its time could not be recorded, so mahi_backup_age_seconds does not show it.',
-  )
 }
 
 /** Records a failure, and adds what it means: no backup, and how old the newest one is. */
@@ -120,66 +146,42 @@ export function pathOf(url: string): string {
   return url.slice('sqlite:'.length)
 }
 
-export async function schemaOf(database: Database): Promise<string> {
-  const row = await database.get<{ name: string }>('select current_schema() as name')
-  return row?.name ?? 'public'
-}
-
-async function backUpSqlite(path: string, file: string): Promise<void> {
-  await copyPages(path, file)
-  // One file, without a -wal and a -shm beside it while it is inspected.
-  const backup = new Sqlite(file)
-  backup.pragma('journal_mode = delete')
-  backup.close()
-  checkSqlite(file)
-}
-
-/** Creates a file that only its owner can read, unless it exists: SQLite and pg_dump would let others read it. */
-function createPrivate(file: string): void {
-  closeSync(openSync(file, 'a', 0o600))
-}
-
-/** Pause between two attempts to copy while another process writes, in milliseconds. */
-const RETRY_PAUSE = 25
-
-/**
- * SQLite's online backup copies a consistent state, and appears as one transaction to readers of the target. It waits
- * until nobody else writes to the target, then holds its lock to the end.
- */
-export async function copyPages(from: string, to: string): Promise<void> {
-  createPrivate(to)
+/** SQLite's online backup copies a consistent state. */
+async function copyPages(from: string, to: string): Promise<void> {
+  // SQLite would let others read it.
+  closeSync(openSync(to, 'a', 0o600))
   const source = new Sqlite(from, { readonly: true, fileMustExist: true })
   try {
-    // A locked target is no error to the driver: it reports that all of zero pages are copied.
-    while ((await source.backup(to)).totalPages === 0) await sleep(RETRY_PAUSE)
+    await source.backup(to)
   } finally {
     source.close()
   }
+  // One file, without a -wal and a -shm beside it while it is inspected.
+  const backup = new Sqlite(to)
+  backup.pragma('journal_mode = delete')
+  backup.close()
 }
 
-/** @throws {DatabaseUnusable} if a file is not an intact database of Mahi */
-export function checkSqlite(file: string): void {
+/** @throws {DatabaseUnusable} if a file is not an intact SQLite database of Mahi */
+export function assertIntact(file: string): void {
+  const damaged = (cause?: unknown) =>
+    new DatabaseUnusable(
+      `${file} is damaged, or is not a backup of Mahi: use another backup, or copy this one again`,
+      { cause },
+    )
   const backup = new Sqlite(file, { readonly: true, fileMustExist: true })
   try {
     // SQLite notices missing pages, but reads the missing end of the last one as zeros.
-    if (statSync(file).size % Number(backup.pragma('page_size', { simple: true })) !== 0) throw damaged(file)
+    if (statSync(file).size % Number(backup.pragma('page_size', { simple: true })) !== 0) throw damaged()
     const faults = backup.pragma('integrity_check') as { integrity_check: string }[]
     const tables = backup.prepare(`select 1 from sqlite_master where name = 'migration'`).all()
-    if (faults[0]?.integrity_check !== 'ok' || tables.length === 0) throw damaged(file)
+    if (faults[0]?.integrity_check !== 'ok' || tables.length === 0) throw damaged()
   } catch (error) {
     if (!(error instanceof Sqlite.SqliteError)) throw error
-    throw damaged(file, error)
+    throw damaged(error)
   } finally {
     backup.close()
   }
-}
-
-/** A file that is cut off, altered, or something else. */
-export function damaged(file: string, cause?: unknown): DatabaseUnusable {
-  return new DatabaseUnusable(
-    `${file} is damaged, or is not a backup of Mahi: use another backup, or copy this one again`,
-    { cause },
-  )
 }
 
 /** What to do about a file that cannot be written, by the beginning of the code. */
@@ -189,7 +191,7 @@ const UNWRITABLE = [
   [/^(?:EEXIST|ENOENT|ENOTDIR|EROFS)/, ''],
 ] as const
 
-export function explainFile(error: unknown, file: string): unknown {
+function explainFile(error: unknown, file: string): unknown {
   const { code } = error as NodeJS.ErrnoException
   if (code === 'ENOENT' && !existsSync(dirname(file)))
     return new DatabaseUnusable(`${file} cannot be written: the folder ${dirname(file)} does not exist`, {

@@ -49,23 +49,8 @@ async function store(
   )
 }
 
-export interface BackupState {
-  /** Seconds since the newest backup, or since the database was created if there is none. */
-  readonly age: number
-  /** Whether the last attempt of a program has failed. */
-  readonly failed: boolean
-}
-
-export async function readBackupState(reader: Reader, now: number): Promise<BackupState> {
-  const all = await listBackups(reader)
-  const newest = all[0]?.finished ?? (await firstMigration(reader))
-  return { age: (now - newest) / 1000, failed: all.some(({ failed }) => failed !== null) }
-}
-
-/** Keeps what is known of backups when a database is replaced by one of them. */
-export async function keepBackups(restored: Database, replaced: Reader): Promise<void> {
-  const rows = await listBackups(replaced)
-  await restored.write('job:backup', async (writer) => {
-    for (const row of rows) await store(writer, row)
-  })
+/** Seconds since the newest backup, or since the database was created if there is none. */
+export async function readBackupAge(reader: Reader, now: number): Promise<number> {
+  const [newest] = await listBackups(reader)
+  return (now - (newest?.finished ?? (await firstMigration(reader)))) / 1000
 }

@@ -1,77 +1,128 @@
-import { resolve } from 'node:path'
-import type { Command } from 'commander'
+import { type Command, InvalidArgumentError } from 'commander'
+import { reportChange } from '../api/access/key-options.ts'
 import { action, jsonOption, report, type WithDatabase } from '../foundation/command-line/command.ts'
+import { readWhole } from '../foundation/command-line/option-values.ts'
 import { say, writeOut } from '../foundation/command-line/terminal.ts'
-import { addBackupCommands } from './backup-commands.ts'
-import { addCopyCommand } from './copy-command.ts'
-import { examine, type TriedSettings } from './doctor.ts'
-import { type DescribedSetting, findHidden, SETTINGS_FILE, writeFiles } from './init.ts'
+import { fail } from '../foundation/faults/user-error.ts'
+import { count, formatBytes } from '../foundation/text/format-number.ts'
+import { formatTimestamp } from '../foundation/text/timestamp.ts'
+import { type RestoredSettings, repeatAfterRestore, type Sources } from './after-restore.ts'
+import { backUp, backUpSeries } from './backup.ts'
+import { recordBackup } from './backups.ts'
+import { copyBetween } from './copy.ts'
+import type { TriedSettings } from './faults.ts'
 import { describeStatus, readStatus } from './status.ts'
 
-export interface UpkeepOptions {
-  readonly withDatabase: WithDatabase
-  readonly readSettings: () => TriedSettings
-  readonly listDefaults: () => readonly DescribedSetting[]
-  /** The command line that starts Mahi, with absolute paths. */
-  readonly program: readonly string[]
-}
-
-/** Adds the operator's commands. */
-export function addUpkeepCommands(program: Command, options: UpkeepOptions): void {
-  program
-    .command('init')
-    .description('write a settings file and systemd units into this folder, and say what comes next')
-    .addOption(jsonOption)
-    .action(
-      action(async (flags: { json?: true }) => {
-        const files = writeFiles('.', options.listDefaults(), options.program)
-        const units = files.filter((file) => file !== SETTINGS_FILE)
-        const timers = units.filter((file) => file.endsWith('.timer'))
-        const next = [
-          `sudo install -D -m 600 ${SETTINGS_FILE} /etc/mahi/${SETTINGS_FILE}`,
-          `sudo install -m 644 ${units.join(' ')} /etc/systemd/system/`,
-          `sudo systemctl enable --now mahi ${timers.join(' ')}`,
-        ]
-        const text = `Wrote ${files.map((file) => resolve(file)).join(', ')}. Read the settings, then run:\n\n${next.join('\n')}\n\nCommands use the same settings: run them with sudo, such as "sudo mahi keys create --client NAME".`
-        const hidden = findHidden(options.program)
-        if (hidden.length > 0)
-          say(
-            `Warning: the units cannot read ${hidden.join(' and ')}, because they hide the home folders. Install Node.js and Mahi for all users, such as in /usr/local or /opt, and run "mahi init" from there.`,
-          )
-        await report(flags, { files: files.map((file) => resolve(file)), next }, text)
-      }),
-    )
-
+/** Adds the commands of an operator, except for those of organisations. */
+export function addOperateCommands(
+  program: Command,
+  withDatabase: WithDatabase,
+  readSettings: () => TriedSettings & RestoredSettings,
+): void {
   program
     .command('status')
-    .description('show the state of the database: size, last import, submissions, queue, keys that expire')
+    .description(
+      'show the state of the database, and what is wrong with it and the settings; exits 1 if something is bad',
+    )
     .addOption(jsonOption)
     .action(
       action(async (flags: { json?: true }) => {
-        const status = await options.withDatabase(readStatus)
-        await writeOut(flags.json ? `${JSON.stringify(status)}\n` : describeStatus(status))
+        const status = await readStatus(readSettings())
+        if (status.faults.some(({ state }) => state === 'bad')) process.exitCode = 1
+        const { version, state, faults } = status
+        await writeOut(
+          flags.json ? `${JSON.stringify({ version, ...state, faults })}\n` : describeStatus(status),
+        )
       }),
     )
 
   program
-    .command('doctor')
-    .description(
-      'try the database, the ports and everything else that the settings name; exits 1 if one is bad',
+    .command('backup')
+    .description('write everything that a SQLite database holds into a file, while it is in use')
+    .argument('[file]', 'the file, which is replaced once the backup is complete')
+    .option(
+      '--keep <count>',
+      'write into the folder <file> instead, name the backup after the time, and keep the newest <count>',
+      readWhole(1, 999_999),
+    )
+    .option(
+      '--made-by <program>',
+      'make none, but record that another program has made one just now, so that its age is known',
+      readProgram,
     )
     .addOption(jsonOption)
     .action(
-      action(async (flags: { json?: true }) => {
-        const findings = await examine(options.readSettings())
-        if (findings.some(({ state }) => state === 'bad')) process.exitCode = 1
-        if (flags.json) return writeOut(`${JSON.stringify({ findings })}\n`)
-        for (const { name, state, message } of findings)
-          await writeOut(`${state.padEnd(8)} ${name.padEnd(18)} ${message}\n`)
-        if (process.exitCode === 1) return
-        const isTaken = findings.some(({ name, state }) => /PORT$/.test(name) && state === 'warning')
-        say(isTaken ? 'The service can start once its ports are free.' : 'The service can start.')
+      action(async (file: string | undefined, { keep, madeBy, ...flags }: BackupFlags) => {
+        if (madeBy !== undefined && file === undefined) {
+          await withDatabase((database) => recordBackup(database, { program: madeBy }))
+          return await report(flags, { program: madeBy, recorded: true }, `Recorded a backup by ${madeBy}.`)
+        }
+        if (file === undefined || madeBy !== undefined)
+          fail({ field: '<file>', message: 'give the file of the backup, or --made-by PROGRAM' })
+        const { DATABASE_URL: url } = readSettings()
+        const backup = await (keep === undefined ? backUp(url, file) : backUpSeries(url, file, keep))
+        const text = `Wrote ${backup.file}: ${formatBytes(backup.bytes)}. Keep it as safe as the database.`
+        await report(flags, backup, text)
       }),
     )
 
-  addBackupCommands(program, options.readSettings)
-  addCopyCommand(program)
+  program
+    .command('after-restore')
+    .description('erase, revoke and suspend again in a restored database what was since the backup')
+    .option(
+      '--replaced <database>',
+      'the database that the restored one replaces: its URL, its name on the same server, or its file',
+    )
+    .option('--log <file>', 'the log of the service since the backup; - is standard input')
+    .addOption(jsonOption)
+    .action(
+      action(async ({ json, ...sources }: Sources & { json?: true }) => {
+        const settings = readSettings()
+        const { erased, revoked, suspended } = await repeatAfterRestore(settings, sources)
+        for (const { id, client, expires } of revoked)
+          reportChange({ audit: 'revoked', key: id, client, expires: formatTimestamp(expires) })
+        for (const eid of suspended) reportChange({ audit: 'suspended', eid })
+        const keys = revoked.map(({ id }) => id)
+        if (json) return writeOut(`${JSON.stringify({ erased, revoked: keys, suspended })}\n`)
+        say(
+          `Again erased: ${count(erased, 'submission')}. Again revoked: ${count(keys.length, 'key')}. Again suspended: ${count(suspended.length, 'organisation')}.`,
+        )
+        if (sources.replaced === undefined && settings.ERASURE_LOG === undefined)
+          say('Neither --replaced nor ERASURE_LOG is given, so erased submissions may be back.')
+        if (sources.replaced === undefined && sources.log === undefined)
+          say(
+            'Neither --replaced nor --log is given, so revoked keys and suspended organisations may be back.',
+          )
+      }),
+    )
+
+  program
+    .command('copy')
+    .description('copy everything from one database into an empty one, for example from SQLite to PostgreSQL')
+    .requiredOption('--from <url>', 'source database, as in DATABASE_URL')
+    .requiredOption('--to <url>', 'target database, as in DATABASE_URL')
+    .addOption(jsonOption)
+    .action(
+      action(async ({ from, to, json }: { from: string; to: string; json?: true }) => {
+        const tables = await copyBetween(from, to, ({ name, rows }) => {
+          if (!json) say(`${name}: ${count(rows, 'row')}`)
+        })
+        const rows = tables.reduce((sum, table) => sum + table.rows, 0)
+        if (json) return writeOut(`${JSON.stringify({ tables, rows })}\n`)
+        say(
+          `Copied ${count(rows, 'row')} of ${count(tables.length, 'table')}. Counts and digests are equal in both databases.`,
+        )
+      }),
+    )
+}
+
+interface BackupFlags {
+  keep?: number
+  madeBy?: string
+  json?: true
+}
+
+function readProgram(text: string): string {
+  if (/^[\w.-]{1,32}$/.test(text)) return text
+  throw new InvalidArgumentError('It must be a name of 1 to 32 letters, digits, dots and hyphens.')
 }

@@ -1,9 +1,10 @@
-import { createHash, type Hash } from 'node:crypto'
-import { type Database, DatabaseUnusable, type Reader, type Value } from '../foundation/database/database.ts'
-import { COPYING, markCopying, readCopied, readHashKey } from '../foundation/database/instance.ts'
+import { createHash } from 'node:crypto'
+import { type Database, DatabaseUnusable, type Reader, type Writer } from '../foundation/database/database.ts'
+import { isMigrated } from '../foundation/database/migrate.ts'
+import { connectDatabase, openDatabase } from '../foundation/database/open.ts'
 import { isUntouched } from '../foundation/database/revisions.ts'
 import { count as formatCount, formatNumber } from '../foundation/text/format-number.ts'
-import { nameRow, type Range, readRows, type Table } from './tables.ts'
+import { listTables, nameRow, readRows, type Table } from './tables.ts'
 
 export interface CopiedTable {
   readonly name: string
@@ -12,156 +13,126 @@ export interface CopiedTable {
   readonly digest: string
 }
 
-export interface CopyOptions {
-  /** The tables, in the order of copying. */
-  readonly tables: readonly Table[]
-  /** The number of rows of each table right after the migrations. */
-  readonly pristine: ReadonlyMap<string, number>
-  /** Called after a table was copied and compared. */
-  readonly onTable?: (table: CopiedTable) => void
-}
-
-/** This table records the copy in progress and is completed last. */
-const INSTANCE = 'instance'
-const OWN_ROWS = `name <> '${COPYING}'`
+/** Called after a table was copied and compared. */
+type OnTable = (table: CopiedTable) => void
 
 /**
- * Copies a consistent state of a database into an empty one. An interrupted copy is continued: existing rows are
- * compared and kept.
+ * Copies one database into an empty one, by their URLs. The source is only read.
  *
- * @throws {DatabaseUnusable} if the target has other data, or a copied table differs from its source
+ * @throws {DatabaseUnusable}
+ */
+export async function copyBetween(from: string, to: string, onTable?: OnTable): Promise<CopiedTable[]> {
+  if (from === to) throw new DatabaseUnusable('--from and --to name the same database')
+  // Without migrations, so that the source is not changed.
+  const source = await connectDatabase(from, { existing: true })
+  try {
+    if (!(await isMigrated(source)))
+      throw new DatabaseUnusable(
+        `${source.address} is not up to date. Run "mahi migrate" on it with this version first`,
+      )
+    const target = await openDatabase(to)
+    try {
+      return await copyDatabase(source, target, onTable)
+    } finally {
+      await target.close()
+    }
+  } finally {
+    await source.close()
+  }
+}
+
+/**
+ * Copies a consistent state of a database into an empty one of the same version, in one transaction: a copy that fails
+ * leaves it empty.
+ *
+ * @throws {DatabaseUnusable} if the target is not empty, or a copied table differs from its source
  */
 export async function copyDatabase(
   source: Database,
   target: Database,
-  { tables, pristine, onTable = () => undefined }: CopyOptions,
+  onTable: OnTable = () => undefined,
 ): Promise<CopiedTable[]> {
-  return await source.snapshot(async (reader) => {
-    await begin(reader, target, tables, pristine)
-    const copied: CopiedTable[] = []
-    const order = [...tables].sort((a, b) => Number(a.name === INSTANCE) - Number(b.name === INSTANCE))
-    for (const table of order) {
-      const written = await copyTable(reader, target, table)
-      const found = await digest(target, table, { where: table.name === INSTANCE ? OWN_ROWS : 'true' })
-      if (written.rows !== found.rows || written.digest !== found.digest) {
-        throw new DatabaseUnusable(
-          `the table ${table.name} differs from its source after it was copied (${formatCount(found.rows, 'row')} instead of ${formatNumber(written.rows)}). Nothing may write to the target during the copy. Run the command again`,
-        )
+  const tables = await matchTables(source, target)
+  return await source.snapshot((reader) =>
+    target.write('schema', async (writer) => {
+      await assertEmpty(writer, target.address, tables)
+      const copied: CopiedTable[] = []
+      for (const table of tables) {
+        const written = await copyTable(reader, writer, table)
+        const found = await digest(writer, table)
+        if (written.rows !== found.rows || written.digest !== found.digest)
+          throw new DatabaseUnusable(
+            `the table ${table.name} differs from its source after it was copied (${formatCount(found.rows, 'row')} instead of ${formatNumber(written.rows)}). Nothing was copied`,
+          )
+        copied.push(written)
+        onTable(written)
       }
-      copied.push(written)
-      onTable(written)
-    }
-    await end(target, tables)
-    return copied
-  })
-}
-
-/** Marks an empty target as incomplete, and deletes the rows that the migrations inserted. */
-async function begin(
-  reader: Reader,
-  target: Database,
-  tables: readonly Table[],
-  pristine: ReadonlyMap<string, number>,
-): Promise<void> {
-  const source = await identify(reader)
-  const copied = await readCopied(target)
-  if (copied === source) return
-  if (copied !== undefined)
-    throw new DatabaseUnusable(`${target.address} contains part of another database. Use an empty database`)
-  await target.write('schema', async (writer) => {
-    const untouched = await isUntouched(writer)
-    for (const { name } of tables) {
-      const rows = await count(writer, name)
-      // A service that has only been started has stored check values of its encryption keys.
-      const isEmpty = name === INSTANCE || rows === (pristine.get(name) ?? 0)
-      if (!isEmpty || !untouched)
-        throw new DatabaseUnusable(`${target.address} is not empty. Use an empty database`)
-    }
-    for (const { name } of tables) await writer.run(`delete from ${name}`)
-    await markCopying(writer, source)
-  })
-}
-
-/** Identifies the source without revealing anything about it. */
-async function identify(reader: Reader): Promise<string> {
-  return createHash('sha256')
-    .update(`copy of ${await readHashKey(reader)}`)
-    .digest('hex')
-}
-
-/** Copies the rows that the target lacks; returns the digest of the source. */
-async function copyTable(reader: Reader, target: Database, table: Table): Promise<CopiedTable> {
-  let state = { hash: createHash('sha256'), rows: 0 }
-  let after: readonly Value[] | undefined
-  const last = table.name === INSTANCE ? undefined : await findLast(target, table)
-  if (last !== undefined) {
-    // Rows from an interrupted copy are kept if they still match the source.
-    const there = await digest(target, table, {})
-    const here = await fold(reader, table, { upTo: last })
-    if (there.rows === here.rows && there.digest === here.hash.copy().digest('hex')) {
-      state = here
-      after = last
-    }
-  }
-  if (after === undefined) {
-    const rest = table.name === INSTANCE ? ` where ${OWN_ROWS}` : ''
-    await target.write('schema', (writer) => writer.run(`delete from ${table.name}${rest}`))
-  }
-  const range: Range = { ...(after && { after }), ...(table.name === INSTANCE && { where: OWN_ROWS }) }
-  for await (const batch of readRows(reader, table, range)) {
-    for (const row of batch) state.hash.update(nameRow(row))
-    state.rows += batch.length
-    await target.write('schema', (writer) => writer.load(table.name, table.columns, batch))
-  }
-  return { name: table.name, rows: state.rows, digest: state.hash.digest('hex') }
-}
-
-async function findLast(reader: Reader, { name, columns, key }: Table): Promise<Value[] | undefined> {
-  const order = key.map((column) => `${column} desc`).join(', ')
-  const row = await reader.get<Record<string, Value>>(
-    `select ${columns.join(', ')} from ${name} order by ${order} limit 1`,
+      await continueNumbers(writer, tables)
+      return copied
+    }),
   )
-  return row === undefined ? undefined : key.map((column) => row[column] ?? null)
 }
 
-async function fold(reader: Reader, table: Table, range: Range): Promise<{ hash: Hash; rows: number }> {
+/** The tables of the source; the target must have each of them with the same columns. */
+async function matchTables(source: Database, target: Database): Promise<Table[]> {
+  const [tables, others] = [await listTables(source), await listTables(target)]
+  const describe = ({ name, columns }: Table) => `${name} ${[...columns].sort().join(' ')}`
+  const found = new Set(others.map(describe))
+  const missing = tables.filter((table) => !found.has(describe(table)))
+  if (missing.length > 0)
+    throw new DatabaseUnusable(
+      `the tables ${missing.map(({ name }) => name).join(', ')} differ between the two databases. Both must be migrated to this version`,
+    )
+  return tables
+}
+
+/** The tables into which the schema itself writes rows. */
+const SEEDED: readonly string[] = ['revision', 'instance', 'occupation_filter', 'catalogue_revision']
+
+async function assertEmpty(writer: Writer, address: string, tables: readonly Table[]): Promise<void> {
+  let isEmpty = await isUntouched(writer)
+  for (const { name } of tables)
+    if (!SEEDED.includes(name))
+      isEmpty &&= (await writer.get(`select 1 as found from ${name} limit 1`)) === undefined
+  if (!isEmpty) throw new DatabaseUnusable(`${address} is not empty. Use an empty database`)
+}
+
+/** Replaces the rows of a table by those of its source; returns the digest of the source. */
+async function copyTable(reader: Reader, writer: Writer, table: Table): Promise<CopiedTable> {
+  await writer.run(`delete from ${table.name}`)
   const hash = createHash('sha256')
   let rows = 0
-  for await (const batch of readRows(reader, table, range)) {
+  for await (const batch of readRows(reader, table)) {
     for (const row of batch) hash.update(nameRow(row))
     rows += batch.length
+    await writer.load(table.name, table.columns, batch)
   }
-  return { hash, rows }
-}
-
-/** The number of rows of a table, and their digest. */
-export async function digest(reader: Reader, table: Table, range: Range = {}): Promise<CopiedTable> {
-  const { hash, rows } = await fold(reader, table, range)
   return { name: table.name, rows, digest: hash.digest('hex') }
 }
 
-export async function count(reader: Reader, table: string): Promise<number> {
-  const row = await reader.get<{ count: number }>(`select count(*) as count from ${table}`)
-  return row?.count ?? 0
+/** The number of rows of a table, and their digest. */
+export async function digest(reader: Reader, table: Table): Promise<CopiedTable> {
+  const hash = createHash('sha256')
+  let rows = 0
+  for await (const batch of readRows(reader, table)) {
+    for (const row of batch) hash.update(nameRow(row))
+    rows += batch.length
+  }
+  return { name: table.name, rows, digest: hash.digest('hex') }
 }
 
-/** Sets the target's row numbers to continue after the copied ones, and marks it as complete. */
-async function end(target: Database, tables: readonly Table[]): Promise<void> {
-  await target.write('schema', async (writer) => {
-    if (writer.dialect.name === 'postgres') {
-      for (const { name } of tables) {
-        const identities = await writer.all<{ name: string }>(
-          `select attname as name from pg_attribute where attrelid = $1::regclass and attidentity <> '' and not attisdropped`,
-          [name],
-        )
-        for (const { name: column } of identities) {
-          await writer.get(
-            `select setval(pg_get_serial_sequence('${name}', '${column}'), greatest((select max(${column}) from ${name}), 1))`,
-          )
-        }
-        await writer.analyze(name)
-      }
-    }
-    await markCopying(writer, undefined)
-  })
+/** Sets the numbers of new rows to continue after the copied ones. */
+async function continueNumbers(writer: Writer, tables: readonly Table[]): Promise<void> {
+  if (writer.dialect.name !== 'postgres') return
+  for (const { name } of tables) {
+    const identities = await writer.all<{ name: string }>(
+      `select attname as name from pg_attribute where attrelid = $1::regclass and attidentity <> '' and not attisdropped`,
+      [name],
+    )
+    for (const { name: column } of identities)
+      await writer.get(
+        `select setval(pg_get_serial_sequence('${name}', '${column}'), greatest((select max(${column}) from ${name}), 1))`,
+      )
+    await writer.analyze(name)
+  }
 }

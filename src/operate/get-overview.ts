@@ -1,17 +1,14 @@
 import { type Audit, REFUSAL_REASONS } from '../api/access/audit.ts'
-import { countUnreplaced, EXPIRING_DAYS, listKeys } from '../api/access/keys.ts'
+import { EXPIRING_DAYS } from '../api/access/keys.ts'
 import { withScope } from '../api/contract/access-rules.ts'
 import { type Operation, operation } from '../api/contract/contract.ts'
 import { COMMON_PROBLEMS, describeDocument } from '../api/contract/describe.ts'
 import { count, listOf, strings, text, time } from '../api/contract/fields.ts'
 import { document } from '../api/contract/results.ts'
 import type { Database } from '../foundation/database/database.ts'
-import { countJobs } from '../foundation/jobs/queue.ts'
-import { VERSION } from '../foundation/package/root.ts'
 import { type Static, Type } from '../foundation/schema/type.ts'
 import { formatTimestamp } from '../foundation/text/timestamp.ts'
-import { countRuns } from '../submissions/findings/runs.ts'
-import { countSubmissions } from '../submissions/submission.ts'
+import { listUnreplaced, readState } from './state.ts'
 
 const counts = (description: string) =>
   Type.Optional(
@@ -98,16 +95,11 @@ export function getOverview(database: Database, audit: Pick<Audit, 'refusals'>):
     responses: { 200: describeDocument(Overview, 'The state.', EXAMPLE) },
     problems: COMMON_PROBLEMS,
   }).handle(async () => {
-    const now = Date.now()
-    const [keys, submissions, runs, jobs] = await Promise.all([
-      listKeys(database),
-      countSubmissions(database),
-      countRuns(database),
-      countJobs(database, now),
-    ])
+    const state = await readState(database)
+    const { version, submissions, runs, jobs, keys } = state
     return document({
-      version: VERSION,
-      database: database.address,
+      version,
+      database: state.database,
       submissions: { ...submissions },
       runs: { ...runs },
       jobs: jobs.map(({ kind, waiting, running, queued }) => ({
@@ -126,7 +118,7 @@ export function getOverview(database: Database, audit: Pick<Audit, 'refusals'>):
         ...nameTime('revoked', revoked),
         ...nameTime('used', used),
       })),
-      expiringKeys: countUnreplaced(keys, now),
+      expiringKeys: listUnreplaced(state).length,
       refusals: Object.fromEntries(
         REFUSAL_REASONS.map((reason) => [reason, audit.refusals[reason]] as const).filter(
           ([, number]) => number > 0,

@@ -51,38 +51,19 @@ const STATEMENTS = {
 const BATCH_BYTES = 8 * 2 ** 20
 const BATCH_ROWS = 5_000
 
-export interface Range {
-  /** The key to start after, and the last key. */
-  readonly after?: readonly Value[]
-  readonly upTo?: readonly Value[]
-  /** A condition on the rows, without parameters. */
-  readonly where?: string
-}
-
 /** Reads the rows of a table in key order, in batches of column values. */
-export async function* readRows(
-  reader: Reader,
-  { name, columns, key }: Table,
-  { after, upTo, where }: Range = {},
-): AsyncGenerator<Value[][]> {
+export async function* readRows(reader: Reader, { name, columns, key }: Table): AsyncGenerator<Value[][]> {
   const keyList = key.join(', ')
   const positions = key.map((column) => columns.indexOf(column))
-  let last = after
+  const select = `select ${columns.join(', ')} from ${name}`
+  let last: Value[] | undefined
   let limit = 500
   for (;;) {
-    const parameters: Value[] = []
-    const conditions = where === undefined ? [] : [where]
-    const compare = (operator: string, values: readonly Value[] | undefined) => {
-      if (values === undefined) return
-      const marks = values.map((value) => `$${parameters.push(value)}`)
-      conditions.push(`(${keyList}) ${operator} (${marks.join(', ')})`)
-    }
-    compare('>', last)
-    compare('<=', upTo)
-    const filter = conditions.length === 0 ? '' : `where ${conditions.join(' and ')}`
-    const rows = await reader.all<Record<string, Value>>(
-      `select ${columns.join(', ')} from ${name} ${filter} order by ${keyList} limit $${parameters.push(limit)}`,
-      parameters,
+    const marks = key.map((_, index) => `$${index + 1}`)
+    const rest = last === undefined ? '' : `where (${keyList}) > (${marks.join(', ')})`
+    const rows: Record<string, Value>[] = await reader.all(
+      `${select} ${rest} order by ${keyList} limit ${limit}`,
+      last ?? [],
     )
     if (rows.length === 0) return
     const batch = rows.map((row) => columns.map((column) => row[column] ?? null))

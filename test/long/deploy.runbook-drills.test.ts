@@ -54,7 +54,7 @@ describe('procedures for a process', () => {
     command.kill('SIGKILL')
     await command.ended
     expect((await operator.run('MahiDown', 'curl', address(url))).code).not.toBe(0)
-    expect((await operator.run('MahiDown', 'mahi doctor')).code).toBe(0)
+    expect((await operator.run('MahiDown', 'mahi status')).code).toBe(0)
     // The port of its metrics is that of another process.
     const other = await serveWithMetrics(new Installation({ inProcesses: true }))
     const again = await mahi.serve({ METRICS_PORT: other.settings.METRICS_PORT })
@@ -72,9 +72,8 @@ describe('procedures for a process', () => {
     const [line] = await command.output(new RegExp(`^\\{"level":"error".*${id}.*$`, 'm'))
     const stack = expect.stringContaining('occupation_filter')
     expect(JSON.parse(line)).toMatchObject({ id, err: { stack } })
-    // They look at other things: the log has the cause.
-    for (const start of ['mahi doctor', 'mahi status'])
-      expect((await operator.run('MahiErrors', start)).code).toBe(0)
+    // It looks at other things: the log has the cause.
+    expect((await operator.run('MahiErrors', 'mahi status')).code).toBe(0)
     await change('alter table lost rename to occupation_filter')
     expect((await fetch(`${url}/v1/occupations`, { headers })).status).toBe(200)
   })
@@ -112,8 +111,8 @@ describe('procedures for a process', () => {
     const { read, operator } = await startService({ REDIS_URL: redis.url })
     await redis.kill()
     await reached(async () => (await read('mahi_rate_limit_redis_up')) === 0)
-    const doctor = await operator.run('MahiLimitsAlone', 'mahi doctor')
-    expect([doctor.code, doctor.stdout]).toEqual([1, expect.stringMatching(/REDIS_URL/)])
+    const status = await operator.run('MahiLimitsAlone', 'mahi status')
+    expect([status.code, status.stdout]).toEqual([1, expect.stringMatching(/^REDIS_URL +bad/m)])
     await redis.start()
     await reached(async () => (await read('mahi_rate_limit_redis_up')) === 1)
   })
@@ -147,8 +146,8 @@ test('MahiRunsWait, MahiRunsFail and MahiRunsHalt: a return waits, its worker lo
   // Its last attempt.
   await change(`update job set attempts = 2 where kind = 'run'`)
   expect(await wait(failing)).toBe('UnknownError')
-  const doctor = await operator.run('MahiRunsFail', 'mahi doctor')
-  expect([doctor.code, doctor.stdout]).toEqual([1, expect.stringMatching(/^bad +CHECK_FOLDER/m)])
+  const status = await operator.run('MahiRunsFail', 'mahi status')
+  expect([status.code, status.stdout]).toEqual([1, expect.stringMatching(/^CHECK_FOLDER +bad/m)])
   rmSync(CHECK_FOLDER)
   mkdirSync(CHECK_FOLDER)
   expect(await wait(await request())).toBe('Processed')
@@ -183,7 +182,7 @@ describe.skipIf(!hasCluster)('procedures for PostgreSQL', () => {
     const { primary, url, command, read, operator } = await startPostgres()
     await primary.kill()
     await reached(async () => (await read('mahi_primary_up')) === 0)
-    expect((await operator.run('MahiDatabaseLost', 'mahi doctor')).code).toBe(1)
+    expect((await operator.run('MahiDatabaseLost', 'mahi status')).code).toBe(1)
     const ready = async () =>
       (await operator.run('MahiDatabaseLost', 'pg_isready', { db: '127.0.0.1' })).stdout
     expect(await ready()).toContain('no response')

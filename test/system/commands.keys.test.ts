@@ -155,38 +155,6 @@ test('a key works on a running server once it is made, and no longer once it is 
   expect(command.stdout + command.stderr).not.toContain(key.slice(id.length))
 })
 
-describe('keys revoke --from-audit', () => {
-  test('revokes what a log says was revoked, and what a restored backup has revived', async () => {
-    const mahi = new Installation()
-    const [revived, valid, revoked] = [await create(mahi), await create(mahi), await create(mahi)]
-    await mahi.run(['keys', 'revoke', revoked.id])
-    const line = (key: string) => `{"level":"warn","audit":"revoked","key":"${key}","client":"sms"}`
-    const input = [
-      `mahi-1  | ${line(revived.id)}`,
-      line(revoked.id),
-      line('mahi_00000000000f'),
-      `{"level":"warn","audit":"refused","reason":"revoked","key":"${valid.id}"}`,
-      'not a line of ours',
-    ].join('\n')
-    const revoke = ['keys', 'revoke', '--from-audit', '-']
-    const states = async () =>
-      ((await mahi.runJson(['keys', 'list'])) as { keys: { state: string }[] }).keys.map(({ state }) => state)
-
-    expect(await mahi.runJson([...revoke, '--dry-run'], { input })).toEqual({ named: 3, valid: [revived.id] })
-    expect(await states()).toEqual(['valid', 'valid', 'revoked'])
-    expect(await mahi.runJson(revoke, { input })).toEqual({ named: 3, revoked: [revived.id] })
-    expect(await states()).toEqual(['revoked', 'valid', 'revoked'])
-    expect(await mahi.runJson(revoke, { input })).toEqual({ named: 3, revoked: [] })
-  })
-
-  test('wants either a key or a file that can be read', async () => {
-    const mahi = new Installation()
-    expect((await mahi.run(['keys', 'revoke'])).stderr).toContain('the id of one key, or --from-audit FILE')
-    const { stderr, code } = await mahi.run(['keys', 'revoke', '--from-audit', 'absent.log'])
-    expect([code, stderr]).toEqual([1, expect.stringContaining('"absent.log" does not exist')])
-  })
-})
-
 describe('keys rotate and rename', () => {
   test('a rotated key and its successor are valid at once, until the older one ends', async () => {
     const mahi = new Installation()

@@ -1,4 +1,4 @@
-import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { chmodSync, existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { Installation } from '../support/command.ts'
@@ -20,10 +20,8 @@ test('without a settings file, commands name the database of the folder while it
 
 test('commands name the settings file of the installation, and a user who may not read it gets advice', async () => {
   const mahi = new Installation({ inProcesses: true })
-  await mahi.runJson(['init'])
   const file = join(mahi.folder, 'mahi.env')
-  const settings = readFileSync(file, 'utf8')
-  writeFileSync(file, settings.replace(/^DATABASE_URL=.*$/m, `DATABASE_URL="${temporaryDatabaseUrl()}"`))
+  writeFileSync(file, `DATABASE_URL="${temporaryDatabaseUrl()}"\n`, { mode: 0o600 })
   const environment = { ...SHELL, MAHI_SETTINGS: file }
   const create = ['keys', 'create', '--client', 'docs']
   const created = await mahi.run(create, { environment })

@@ -1,17 +1,16 @@
 import { spawnSync } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
-import { chmodSync, chownSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import pg from 'pg'
 import { expect, onTestFinished, test } from 'vitest'
-import { ask, Installation } from '../support/command.ts'
-import { ROOT, readDockerfile, readManifest, readRepositoryFile } from '../support/deploy.ts'
+import { Installation } from '../support/command.ts'
+import { ROOT, readManifest } from '../support/deploy.ts'
 import { fillDatabase, withDatabase } from '../support/filled-database.ts'
 import { findPostgres } from '../support/find-postgres.ts'
 import { requireProgram } from '../support/require-program.ts'
 import { readState } from '../support/state.ts'
 import { temporaryFolder } from '../support/temporary.ts'
-import { testWhere } from '../support/test-where.ts'
 
 const postgresUrl = await findPostgres()
 const canDump = requireProgram(
@@ -94,10 +93,11 @@ test.skipIf(!canDump).each([
   expect(await recorded()).toEqual({ finished: expect.any(Number), failed: null })
   expect((await mahi.run(['status'], { environment })).stdout).toMatch(/^Backup +\S+, .* by pg_dump$/m)
 
-  const input = '{"occupationCode":"ONLY"}\n'
-  await mahi.runJson(['occupations', 'import', '--replace', '-'], { input, environment })
-  await mahi.runJson(['restore', '--replace', join(folder, kept.at(-1) ?? '')], { environment })
-  expect(await withDatabase(url.href, readState)).toEqual(before)
+  const restored = await createDatabase()
+  const dump = join(folder, kept.at(-1) ?? '')
+  const restore = ['--no-owner', '--no-privileges', '--exit-on-error', `--dbname=${restored.href}`, dump]
+  expect(spawnSync('pg_restore', restore, { encoding: 'utf8' })).toMatchObject({ status: 0, stderr: '' })
+  expect(await withDatabase(restored.href, readState)).toEqual(before)
 
   const failed = run(url, folder, pathWith({ pg_dump: 'exit 1' }))
   expect(failed.status).not.toBe(0)
@@ -117,56 +117,4 @@ test('the backup of Kubernetes passes the password in the environment, where nob
   expect(password).toBe('p@\\ss/w')
   expect(parameters.filter((each) => each.includes('p%40'))).toEqual([])
   expect(parameters).toContain('--dbname=postgres://mahi@db.example:5432/mahi?sslmode=require')
-})
-
-testWhere(
-  process.getuid?.() === 0,
-  'only root can run commands as other users: backup and restore in one container',
-)('in one container, the user of the image can back up and restore, and another user cannot', async () => {
-  // Without Docker: the user, the environment and the commands of the image, and its two volumes.
-  const mahi = new Installation({ inProcesses: true })
-  const { instructions = [] } = readDockerfile('deploy/Dockerfile').at(-1) ?? {}
-  const wordsOf = (name: string) => instructions.find((each) => each.name === name)?.words ?? []
-  const owner = Number(wordsOf('USER')[0]?.split(':')[0])
-  // Commands run in the folder of the data, as in the image.
-  const [data, backups] = [mahi.folder, temporaryFolder()]
-  for (const folder of [data, backups]) {
-    chmodSync(folder, 0o755)
-    chownSync(folder, owner, owner)
-  }
-  const place = (text: string) => text.replace('/data', data).replace('/backup', backups)
-  const settings = wordsOf('ENV').map((word) => place(word).split(/=(.*)/, 2))
-  const environment = { ...Object.fromEntries(settings), PORT: '0' } as Record<string, string>
-  /** Runs the command of the guide that begins like this. */
-  const run = async (name: string, input = '', user = owner) => {
-    const pattern = new RegExp(`^docker run .* mahi (${name} .*?)(?: <.*)?$`, 'm')
-    const words = pattern.exec(readRepositoryFile('deploy/README.md'))?.[1]?.split(' ').map(place)
-    return await mahi.run(words ?? ['the guide has no such command'], { environment, user, input })
-  }
-  const stranger = owner + 1
-
-  const key = (await run('keys create')).stdout.trim()
-  expect(await run('occupations import', '{"occupationCode":"A"}\n')).toMatchObject({ code: 0 })
-  expect(await run('backup')).toMatchObject({ code: 0 })
-  expect(await run('occupations import', '{"occupationCode":"LATER"}\n')).toMatchObject({ code: 0 })
-  for (const command of ['backup', 'restore']) {
-    const { code, stderr } = await run(command, '', stranger)
-    // One sentence.
-    expect([code, stderr]).toEqual([1, expect.stringMatching(/^[^\n]+\n$/)])
-  }
-  expect(readdirSync(backups)).toEqual(['mahi.backup.db'])
-  expect(statSync(join(backups, 'mahi.backup.db')).mode & 0o777).toBe(0o600)
-
-  expect(await run('restore')).toMatchObject({ code: 0 })
-  const server = mahi.start(['serve'], { environment, user: owner })
-  const [, port] = await server.output(/http:\/\/\S+:(\d+)/)
-  const statusOf = async (code: string) =>
-    (await ask(`http://127.0.0.1:${port}/v1/occupations/${code}`, { 'x-api-key': key })).status
-  expect([await statusOf('A'), await statusOf('LATER')]).toEqual([200, 404])
-  server.kill('SIGTERM')
-  expect(await server.ended).toMatchObject({ code: 0 })
-  for (const name of readdirSync(data)) {
-    const { uid, mode } = statSync(join(data, name))
-    expect([name, uid, mode & 0o077]).toEqual([name, owner, 0])
-  }
 })

@@ -7,7 +7,6 @@ import { Installation } from '../support/command.ts'
 import { ROOT } from '../support/deploy.ts'
 import { ask } from '../support/load.ts'
 import { requireProgram } from '../support/require-program.ts'
-import { temporaryFolder } from '../support/temporary.ts'
 
 const canMakeRoles = requireProgram(
   hasCluster && spawnSync('psql', ['--version']).status === 0,
@@ -84,13 +83,5 @@ test.skipIf(!canMakeRoles)(
     ]) {
       await expect(runAs(cluster, 'mahi', sql)).rejects.toThrow(/permission denied|must be owner/)
     }
-
-    const backup = join(temporaryFolder(), 'mahi.backup')
-    await mahi.runJson(['backup', backup], { environment })
-    const restore = ['restore', '--replace', backup]
-    const refused = await mahi.run(restore, { environment })
-    expect(refused).toMatchObject({ code: 1, stderr: expect.stringContaining('the user mahi does not own') })
-    await mahi.runJson(restore, { environment: owner })
-    expect((await ask(`${url}/v1/occupations`, { 'x-api-key': key })).status).toBe(200)
   },
 )

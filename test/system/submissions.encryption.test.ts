@@ -1,4 +1,3 @@
-import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { type Client, createClient } from '../../client/src/index.ts'
 import type { Database } from '../../src/foundation/database/database.ts'
@@ -9,7 +8,6 @@ import { Installation, until } from '../support/command.ts'
 import { withDatabase } from '../support/filled-database.ts'
 import { makePeople, makeSmallDefinition } from '../support/small-definition.ts'
 import { sourceOf } from '../support/source.ts'
-import { temporaryFolder } from '../support/temporary.ts'
 
 const keyOf = (id: string, number: number) => `${id}:${Buffer.alloc(32, number).toString('base64')}`
 const [K1, K2, WRONG] = [keyOf('k1', 1), keyOf('k2', 2), keyOf('k1', 9)]
@@ -99,13 +97,11 @@ test('serve, work and every command that writes or reads encrypted data refuse w
   await withDatabase(mahi.databaseUrl, async (database) => {
     await publish(database, K1)
   })
-  const backup = join(temporaryFolder(), 'mahi.backup')
-  await mahi.runJson(['backup', backup])
   const commands = [
     ['serve', '--port', '0'],
     ['work'],
     ['results', 'publish', '--eid', '1001', '--return', 'R1', '--token', 'submission-0001', '-'],
-    ['restore', '--replace', backup],
+    ['after-restore'],
   ]
   for (const command of commands) {
     for (const keys of [{}, { ENCRYPTION_KEYS: WRONG }]) {
@@ -113,8 +109,8 @@ test('serve, work and every command that writes or reads encrypted data refuse w
       expect([command, keys, code, stderr]).toEqual([command, keys, 1, expect.stringContaining('"k1"')])
     }
   }
-  const { stdout } = await mahi.run(['doctor', '--json'], { environment: { ENCRYPTION_KEYS: WRONG } })
-  expect((JSON.parse(stdout) as { findings: object[] }).findings).toContainEqual(
+  const { stdout } = await mahi.run(['status', '--json'], { environment: { ENCRYPTION_KEYS: WRONG } })
+  expect((JSON.parse(stdout) as { faults: object[] }).faults).toContainEqual(
     expect.objectContaining({ name: 'ENCRYPTION_KEYS', state: 'bad' }),
   )
   await withDatabase(mahi.databaseUrl, async (database) => {

@@ -1,5 +1,3 @@
-import { createReadStream } from 'node:fs'
-import { createInterface } from 'node:readline'
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import {
   action,
@@ -10,7 +8,6 @@ import {
 } from '../../foundation/command-line/command.ts'
 import { readWhole } from '../../foundation/command-line/option-values.ts'
 import { say, writeOut } from '../../foundation/command-line/terminal.ts'
-import { describeReadError } from '../../foundation/faults/read-error.ts'
 import { type Fault, fail, UserError } from '../../foundation/faults/user-error.ts'
 import { quote } from '../../foundation/text/quote.ts'
 import { formatTimestamp, parseTimestamp } from '../../foundation/text/timestamp.ts'
@@ -113,17 +110,12 @@ function describeKey({ id, client, created, expires, revoked, used = null, scope
 function addChangeCommands(keys: Command, withDatabase: WithDatabase): void {
   keys
     .command('revoke')
-    .description('revoke a key immediately, or every key that an audit log lists as revoked')
-    .argument('[id]', 'id of the key, such as mahi_0123456789ab')
-    .option('--from-audit <file>', 'revoke the keys that this log lists as revoked; - is standard input')
-    .option('--dry-run', 'with --from-audit: list the keys and revoke none')
+    .description('revoke a key immediately')
+    .argument('<id>', 'id of the key, such as mahi_0123456789ab')
     .addOption(jsonOption)
     .action(
-      action(async (given: string | undefined, flags: RevokeFlags) => {
-        if ((given === undefined) === (flags.fromAudit === undefined))
-          fail({ field: '<id>', message: 'give the id of one key, or --from-audit FILE' })
-        if (flags.fromAudit !== undefined) return await revokeFromAudit(withDatabase, flags.fromAudit, flags)
-        const id = readKeyId(given ?? '')
+      action(async (given: string, flags: { json?: true }) => {
+        const id = readKeyId(given)
         const [key] = await withDatabase((database) => revokeKeys(database, [id], waitingNotice()))
         if (key === undefined) refuseUnknown()
         await report(flags, { id, revoked: true }, `Key ${id} is revoked.`)
@@ -196,12 +188,6 @@ function addChangeCommands(keys: Command, withDatabase: WithDatabase): void {
     )
 }
 
-interface RevokeFlags {
-  fromAudit?: string
-  dryRun?: true
-  json?: true
-}
-
 interface RotateFlags {
   overlap: number
   expires?: number
@@ -210,40 +196,6 @@ interface RotateFlags {
 
 function refuseUnknown(): never {
   fail({ field: '<id>', message: 'names no key: "mahi keys list" lists them' })
-}
-
-/** Revokes the keys again that a restored backup has revived. */
-async function revokeFromAudit(withDatabase: WithDatabase, file: string, flags: RevokeFlags): Promise<void> {
-  const named = await readRevoked(file)
-  const keys = await withDatabase((database) =>
-    flags.dryRun ? listKeys(database) : revokeKeys(database, [...named], waitingNotice()),
-  )
-  const valid = keys.filter(({ id, revoked }) => revoked === null && named.has(id))
-  for (const { id, client, expires } of flags.dryRun ? [] : valid)
-    reportChange({ audit: 'revoked', key: id, client, expires: formatTimestamp(expires) })
-  const ids = valid.map(({ id }) => id)
-  if (flags.json)
-    return writeOut(`${JSON.stringify({ named: named.size, [flags.dryRun ? 'valid' : 'revoked']: ids })}\n`)
-  for (const id of ids) await writeOut(`${id}\n`)
-  const count = `${ids.length} of the ${named.size} keys that the log names as revoked`
-  say(flags.dryRun ? `${count} would be revoked.` : `${count} were revoked now.`)
-}
-
-/** The key ids in the audit lines of a log, whatever a log collector prepends to each line. */
-async function readRevoked(file: string): Promise<Set<string>> {
-  const ids = new Set<string>()
-  const input = file === '-' ? process.stdin : createReadStream(file)
-  try {
-    for await (const line of createInterface({ input, crlfDelay: Number.POSITIVE_INFINITY })) {
-      if (!line.includes('"audit":"revoked"')) continue
-      const id = /"key":"(mahi_[0-9a-f]{12})"/.exec(line)?.[1]
-      if (id !== undefined) ids.add(id)
-    }
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException
-    fail({ field: '--from-audit', message: `${quote(file)} ${describeReadError(code)}` })
-  }
-  return ids
 }
 
 /** Reads a date, a date-time or `never`. */

@@ -1,7 +1,4 @@
-import { DatabaseUnusable, type Reader, type Writer } from './database.ts'
-
-/** The row of `instance` that exists while another database is copied into this one. */
-export const COPYING = 'copying'
+import type { Reader, Writer } from './database.ts'
 
 /**
  * Returns the secret that the processes of this installation share, created with the tables. It keys the hashes that
@@ -11,25 +8,6 @@ export async function readHashKey(reader: Reader): Promise<string> {
   const row = await reader.get<{ value: string }>(`select value from instance where name = 'hash-key'`)
   if (row === undefined) throw new Error('the table instance has no row hash-key')
   return row.value
-}
-
-/** @throws {DatabaseUnusable} if a copy into this database was interrupted and is incomplete */
-export async function assertComplete(reader: Reader & { readonly address: string }): Promise<void> {
-  if ((await readCopied(reader)) !== undefined)
-    throw new DatabaseUnusable(`a copy into ${reader.address} is incomplete. Run "mahi copy" again first`)
-}
-
-/** Identifies the database that is being copied into this one; `undefined` if none is. */
-export async function readCopied(reader: Reader): Promise<string | undefined> {
-  return (await reader.get<{ value: string }>(`select value from instance where name = '${COPYING}'`))?.value
-}
-
-/** @param source identifies the database that is copied into this one; `undefined` once it is complete */
-export async function markCopying(writer: Writer, source: string | undefined): Promise<void> {
-  await writer.run('delete from instance where name = $1', [COPYING])
-  if (source !== undefined) {
-    await writer.run('insert into instance (name, value) values ($1, $2)', [COPYING, source])
-  }
 }
 
 /** Stores a value of this installation, unless one with this name is stored. */

@@ -1,4 +1,4 @@
-import { appendFileSync, existsSync, readFileSync } from 'node:fs'
+import { appendFileSync, readFileSync } from 'node:fs'
 import { nameSubmission } from '../../api/telemetry/response-log.ts'
 import {
   type Database,
@@ -32,14 +32,19 @@ export function recordErasuresIn(path: string | undefined): RecordErasure {
 
 /**
  * Deletes from a restored database what was erased after the backup: the submissions that the replaced database knows
- * as cancelled, and those in the log.
+ * as cancelled, if there is one, and those in the log.
  *
  * @param path the log, if there is one
  * @returns the number of submissions that were erased again
  * @throws {DatabaseUnusable} if the log cannot be read
  */
-export async function eraseAgain(restored: Database, replaced: Reader, path?: string): Promise<number> {
-  const erased = new Set([...(await readCancelled(replaced)), ...readLog(path)])
+export async function eraseAgain(
+  restored: Database,
+  replaced: Reader | undefined,
+  path: string | undefined,
+): Promise<number> {
+  const cancelled = replaced === undefined ? [] : await readCancelled(replaced)
+  const erased = new Set([...cancelled, ...readLog(path)])
   const kept = await restored.all<{ token: string; eid: string }>(
     `select token, eid from submission where coalesce(ended, '') <> 'Cancelled'`,
   )
@@ -60,7 +65,7 @@ async function readCancelled(reader: Reader): Promise<string[]> {
 }
 
 function readLog(path: string | undefined): string[] {
-  if (path === undefined || !existsSync(path)) return []
+  if (path === undefined) return []
   const lines = readFileSync(path, 'utf8').split('\n')
   return lines.flatMap((line, index) => {
     if (line === '') return []

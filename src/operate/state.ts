@@ -1,0 +1,92 @@
+import { statfsSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { type ExpiringKey, type KeyDescription, listExpiring, listKeys, listValid } from '../api/access/keys.ts'
+import { type IndexState, readIndexState } from '../catalogue/search/index-store.ts'
+import type { Database, Reader } from '../foundation/database/database.ts'
+import { type Revision, type RevisionName, readRevisions } from '../foundation/database/revisions.ts'
+import { countJobs, type JobCounts } from '../foundation/jobs/queue.ts'
+import { VERSION } from '../foundation/package/root.ts'
+import { countRuns } from '../submissions/findings/runs.ts'
+import { countOrphans } from '../submissions/retention/orphans.ts'
+import { countEndings, type Ending, type EndingCount } from '../submissions/runs/run-counts.ts'
+import { countSubmissions } from '../submissions/submission.ts'
+import { type BackupRecord, listBackups, readBackupAge } from './backups.ts'
+
+type Counts = Readonly<Record<string, number>>
+
+/** What is so in a database: `mahi status`, `GET /v1/overview` and the metrics show parts of it. */
+export interface State {
+  readonly version: string
+  /** The URL of the database, without its password. */
+  readonly database: string
+  readonly bytes: number
+  /** Free bytes on the disk of a SQLite file. */
+  readonly free: number | null
+  readonly occupations: number
+  readonly revisions: Readonly<Record<RevisionName, Revision>>
+  readonly searchIndex: IndexState
+  /** By status. */
+  readonly submissions: Counts
+  /** By status. */
+  readonly runs: Counts
+  readonly endings: Readonly<Record<Ending, EndingCount>>
+  /** By table. */
+  readonly orphans: Counts
+  /** By kind. */
+  readonly jobs: readonly JobCounts[]
+  /** Newest first. */
+  readonly backups: readonly BackupRecord[]
+  /** Seconds since the newest backup, or since the database was created if there is none. */
+  readonly backupAge: number
+  readonly keys: readonly KeyDescription[]
+  readonly validKeys: number
+  /** Those that expire first come first. */
+  readonly expiringKeys: readonly ExpiringKey[]
+}
+
+/** Reads the state of a database with the tables of this version at one moment. */
+export async function readState(database: Database, now = Date.now()): Promise<State> {
+  return await database.snapshot(async (reader) => {
+    const keys = await listKeys(reader)
+    return {
+      version: VERSION,
+      database: database.address,
+      bytes: await readSize(reader),
+      free: readFree(database),
+      occupations:
+        (await reader.get<{ count: number }>('select count(*) as count from occupation'))?.count ?? 0,
+      revisions: await readRevisions(reader),
+      searchIndex: await readIndexState(reader),
+      submissions: await countSubmissions(reader),
+      runs: await countRuns(reader),
+      endings: await countEndings(reader),
+      orphans: await countOrphans(reader),
+      jobs: await countJobs(reader, now),
+      backups: await listBackups(reader),
+      backupAge: await readBackupAge(reader, now),
+      keys,
+      validKeys: listValid(keys, now).length,
+      expiringKeys: listExpiring(keys, now),
+    }
+  })
+}
+
+/** The keys that somebody must replace. */
+export function listUnreplaced({ expiringKeys }: State): KeyDescription[] {
+  return expiringKeys.filter(({ successor }) => successor === undefined).map(({ key }) => key)
+}
+
+async function readSize(reader: Reader): Promise<number> {
+  const row = await reader.get<{ bytes: number }>(
+    reader.dialect.name === 'sqlite'
+      ? 'select page_count * page_size as bytes from pragma_page_count(), pragma_page_size()'
+      : 'select pg_database_size(current_database()) as bytes',
+  )
+  return row?.bytes ?? 0
+}
+
+function readFree({ address, dialect }: Database): number | null {
+  if (dialect.name !== 'sqlite') return null
+  const { bavail, bsize } = statfsSync(dirname(address.slice('sqlite:'.length)))
+  return bavail * bsize
+}
