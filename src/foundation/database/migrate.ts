@@ -13,7 +13,7 @@ export interface Migration {
 const MIGRATIONS: readonly Migration[] = [schema]
 
 /** A newer version of Mahi has changed the tables. */
-export class NewerTables extends DatabaseUnusable {
+class NewerTables extends DatabaseUnusable {
   /** @param migrations the names of those that this version does not know */
   readonly migrations: readonly string[]
 
