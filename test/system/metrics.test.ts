@@ -42,6 +42,8 @@ test('the queue, the keys and the search index are reported as they are', async 
       await enqueue(writer, { kind: 'purge', subject: 'later', eid: '1001', due: now + 3_600_000 })
     })
     expect(await claim(database, 'worker', ['run'])).toMatchObject({ attempts: 1 })
+    // However long the service takes to start.
+    await database.write('job:test', (writer) => writer.run('update job set lease = lease + 3600000'))
     await createKey(database, { client: 'soon', expires: now + 86_400_000 })
     await createKey(database, { client: 'replaced', expires: now + 86_400_000 })
     await createKey(database, { client: 'replaced', expires: now + 1000 * 86_400_000 })
