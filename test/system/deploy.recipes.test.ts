@@ -141,7 +141,8 @@ const canRestore = requireProgram(
 )
 
 describe.skipIf(!canRestore)('PostgreSQL, with the roles of deploy/postgres', () => {
-  async function start() {
+  /** A server with an empty database and the roles. */
+  async function startServer() {
     const cluster = await Cluster.start()
     onTestFinished(() => cluster.remove())
     await cluster.createDatabase('mahi')
@@ -168,11 +169,16 @@ describe.skipIf(!canRestore)('PostgreSQL, with the roles of deploy/postgres', ()
     const urlOf = (user: string) => cluster.url('mahi').replace('mahi@', `${user}@`)
     const [owner, service] = [urlOf('mahi_owner:owner'), urlOf('mahi:service')]
     const mahi = new Installation({ inProcesses: true })
+    return { cluster, server, owner, service, mahi, machine: new Machine(mahi) }
+  }
+
+  async function start() {
+    const started = await startServer()
+    const { owner, service, mahi } = started
     await mahi.runJson(['migrate'], { environment: { DATABASE_URL: owner } })
     const filled = await fillDatabase(service)
     const { key } = await create(service)
-    const before = await withDatabase(service, readState)
-    return { cluster, server, owner, service, mahi, machine: new Machine(mahi), filled, key, before }
+    return { ...started, filled, key, before: await withDatabase(service, readState) }
   }
 
   test('docs/operations.md, "Backups" and "Restoring"', async () => {
@@ -185,6 +191,20 @@ describe.skipIf(!canRestore)('PostgreSQL, with the roles of deploy/postgres', ()
     const [, restore = ''] = blocksOf('docs/operations.md', 'Restoring')
     await machine.run(restore.replace('deploy/postgres', `${ROOT}deploy/postgres`), environment)
     await expectRestored(service, before, filled)
+    await expectServed(mahi, { DATABASE_URL: service }, key)
+  })
+
+  test('docs/operations.md, "Moving to another database", into one of these roles', async () => {
+    const { owner, service, mahi, machine } = await startServer()
+    const url = `sqlite:${mahi.folder}/mahi.db`
+    await fillDatabase(url)
+    const { key } = await create(url)
+    const before = await withDatabase(url, readState)
+    const [copy = ''] = blocksOf('docs/operations.md', 'Moving to another database')
+    await machine.run(
+      copy.replace('sqlite:/var/lib/mahi/mahi.db', url).replace('postgres://mahi_owner@db/mahi', owner),
+    )
+    expect((await withDatabase(service, readState)).catalogue).toEqual(before.catalogue)
     await expectServed(mahi, { DATABASE_URL: service }, key)
   })
 
