@@ -1,7 +1,6 @@
 import { createReadStream, existsSync } from 'node:fs'
 import { createInterface } from 'node:readline'
-import { revokeKeys } from '../api/access/key-changes.ts'
-import { type KeyDescription, listKeys } from '../api/access/keys.ts'
+import { type KeyDescription, listKeys, revokeKeys } from '../api/access/keys.ts'
 import { isSuspended, listSuspensions, storeSuspension } from '../api/access/suspensions.ts'
 import { type Database, DatabaseUnusable, type Reader } from '../foundation/database/database.ts'
 import { assertTables, connectDatabase, openDatabase } from '../foundation/database/open.ts'

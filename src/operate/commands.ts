@@ -1,5 +1,5 @@
 import { type Command, InvalidArgumentError } from 'commander'
-import { reportChange } from '../api/access/key-options.ts'
+import { reportChange } from '../api/access/audit.ts'
 import { action, jsonOption, report, type WithDatabase } from '../foundation/command-line/command.ts'
 import { readWhole } from '../foundation/command-line/option-values.ts'
 import { say, writeOut } from '../foundation/command-line/terminal.ts'

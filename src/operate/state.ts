@@ -1,6 +1,12 @@
 import { statfsSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { type ExpiringKey, type KeyDescription, listExpiring, listKeys, listValid } from '../api/access/keys.ts'
+import {
+  type ExpiringKey,
+  type KeyDescription,
+  listExpiring,
+  listKeys,
+  listValid,
+} from '../api/access/keys.ts'
 import { type IndexState, readIndexState } from '../catalogue/search/index-store.ts'
 import type { Database, Reader } from '../foundation/database/database.ts'
 import { type Revision, type RevisionName, readRevisions } from '../foundation/database/revisions.ts'

@@ -240,11 +240,6 @@ export function listExpiring(keys: readonly KeyDescription[], now: number): Expi
     })
 }
 
-/** How many expiring keys somebody must replace. */
-export function countUnreplaced(keys: readonly KeyDescription[], now: number): number {
-  return listExpiring(keys, now).filter(({ successor }) => successor === undefined).length
-}
-
 function canReplace(
   { client, created, expires, scopes, eids }: KeyDescription,
   old: KeyDescription,
