@@ -45,10 +45,14 @@ export class AccessState implements Verifier {
     use: KeyUse,
   ): Promise<AccessState> {
     const state = new AccessState(reader, revisions, audit, use)
-    revisions.on('keys', () => state.#refresh())
-    revisions.onStale(() => {
+    const outdate = () => {
       state.#current = false
+    }
+    revisions.on('keys', () => {
+      outdate()
+      state.#refresh()
     })
+    revisions.onStale(outdate)
     revisions.onFresh(() => state.#refresh())
     await state.#read().catch(() => state.#refresh())
     return state
