@@ -9,6 +9,7 @@ import { fold } from '../src/engines/finding/fold.ts'
 import { openIndex, packIndex } from '../src/engines/finding/index-file.ts'
 import { RANKED } from '../src/engines/finding/score.ts'
 import { OccupationSearch } from '../src/engines/finding/search.ts'
+import { singular, stem } from '../src/engines/finding/stem.ts'
 import { packVocabulary, Vocabulary } from '../src/engines/finding/vocabulary.ts'
 import { parseLines } from './support/lines.ts'
 import { cases } from './support/properties.ts'
@@ -372,6 +373,178 @@ describe('whatever is typed', () => {
       cases(100),
     )
   })
+})
+
+describe('a text of a form', () => {
+  const engine = searchIn([
+    { occupationCode: 'A', titleEnglish: 'Student Adviser', altJobTitlesEnglish: ['NA'] },
+    { occupationCode: 'B', titleEnglish: 'Other Teacher', altJobTitlesEnglish: ['Homemaker'] },
+    { occupationCode: 'C', titleEnglish: 'Employment Consultant for Retired People' },
+  ])
+  const noJob = { certainty: 0, candidates: [] }
+
+  test('that names no job is not coded', () => {
+    for (const title of [
+      ...['unemployed', 'Student', 'retired', 'n/a', 'N/A', 'none', '-', 'Housewife', 'Law student', 'other'],
+      ...['Not applicable', 'unknown', 'Self-employed', 'stay-at-home mum', 'Looking for work', 'Mum'],
+    ])
+      expect([title, codeTitle(engine, { title })]).toEqual([title, noJob])
+  })
+
+  test('that is the name of an occupation, or has more words, is coded', () => {
+    expect(codeTitle(engine, { title: 'homemaker' }).code).toBe('B')
+    expect(codeTitle(engine, { title: 'NA' }).code).toBe('A')
+    expect(codeTitle(engine, { title: 'Student Adviser' }).code).toBe('A')
+    expect(codeTitle(engine, { title: 'Retired people consultant' }).candidates[0]?.occupationCode).toBe('C')
+  })
+})
+
+describe('letters with points', () => {
+  const engine = searchIn([
+    {
+      occupationCode: 'A',
+      titleEnglish: 'Registered Nurse',
+      altJobTitlesEnglish: ['RN', 'Nurse (RN)', 'Staff Nurse'],
+    },
+    { occupationCode: 'B', titleEnglish: 'Software Developer', altJobTitlesEnglish: ['R Programmer'] },
+    { occupationCode: 'C', titleEnglish: 'Chief Executive', altJobTitlesEnglish: ['C.E.O.'] },
+    { occupationCode: 'D', titleEnglish: 'Personal Assistant (P.A.)' },
+  ])
+
+  test('are read as without them, in names and in queries', () => {
+    for (const [query, code] of [
+      ['R.N.', 'A'],
+      ['r.n', 'A'],
+      ['Staff R.N.', 'A'],
+      ['CEO', 'C'],
+      ['C.E.O', 'C'],
+      ['P.A.', 'D'],
+      ['PA', 'D'],
+    ] as const) {
+      expect([query, first(query, engine)?.occupationCode]).toEqual([query, code])
+      expect([query, codeTitle(engine, { title: query }).candidates[0]?.occupationCode]).toEqual([
+        query,
+        code,
+      ])
+    }
+    expect(first('pa', engine)?.highlights).toEqual([[20, 23]])
+  })
+
+  test('are not part of longer words', () => {
+    expect(fold('R.N. C.E.O. Ā.B.')).toBe('rn ceo ab')
+    expect(fold('J.Smith, node.js, e.g. this. A. B.')).toBe('j smith node js eg this a b')
+  })
+})
+
+test('candidates of a coding, and results of a search, are in the order of their certainty', () => {
+  const engine = searchIn([
+    {
+      occupationCode: 'A',
+      titleEnglish: 'Software Developer',
+      altJobTitlesEnglish: ['R Programmer', 'Java Developer'],
+    },
+    { occupationCode: 'B', titleEnglish: 'Registered Nurse', altJobTitlesEnglish: ['R N'] },
+    { occupationCode: 'C', titleEnglish: 'Lamplighter' },
+    { occupationCode: 'D', titleEnglish: 'Telex Operator' },
+    { occupationCode: 'E', titleEnglish: 'Slash Occupation' },
+  ])
+  const word = fc.constantFrom(
+    ...'developer nurse registered r n telex lamplighter operator zeppelin blimp slash programer lamp'.split(
+      ' ',
+    ),
+  )
+  fc.assert(
+    fc.property(fc.array(word, { minLength: 1, maxLength: 5 }), (words) => {
+      const title = words.join(' ')
+      const certainties = codeTitle(engine, { title }).candidates.map(({ certainty }) => certainty)
+      expect(certainties).toEqual(certainties.toSorted((a, b) => b - a))
+      const { results } = engine.search({ query: title, limit: 9 })
+      const exact = results.filter(
+        ({ matchedName }) => fold(matchedName).replaceAll(' ', '') === fold(title).replaceAll(' ', ''),
+      )
+      const scores = results.slice(exact.length).map(({ score }) => score)
+      expect(scores).toEqual(scores.toSorted((a, b) => b - a))
+    }),
+    cases(200),
+  )
+})
+
+describe('what people do', () => {
+  const engine = searchIn([
+    {
+      occupationCode: 'P',
+      titleEnglish: 'Pile Driver Operator',
+      altJobTitlesEnglish: ['Driving Operator', 'Pile Driving Foreman'],
+      detailedWorkActivitiesEnglish: ['Drive piles into the ground.'],
+    },
+    {
+      occupationCode: 'B',
+      titleEnglish: 'Bus Operator',
+      altJobTitlesEnglish: ['Bus Driver'],
+      detailedWorkActivitiesEnglish: ['Drive buses along routes.'],
+    },
+    {
+      occupationCode: 'C',
+      titleEnglish: 'Motor Mechanic',
+      detailedWorkActivitiesEnglish: ['Repair automobiles.', 'Replace engines of automobiles.'],
+    },
+    {
+      occupationCode: 'F',
+      titleEnglish: 'Textile Fixer',
+      detailedWorkActivitiesEnglish: ['Set up looms.'],
+    },
+    {
+      occupationCode: 'E',
+      titleEnglish: 'Home Aide',
+      detailedWorkActivitiesEnglish: ['Care for elderly clients.', 'Cook meals.'],
+    },
+    { occupationCode: 'M', titleEnglish: 'Marketing Manager', altJobTitlesEnglish: ['Advertising Manager'] },
+    { occupationCode: 'N', titleEnglish: 'Marketer', altJobTitlesEnglish: ['Manager of Promotion'] },
+  ])
+
+  test('is found by who does it, by tasks in other forms, and in everyday words', () => {
+    for (const [query, code] of [
+      ['driving buses', 'B'],
+      ['driving a bus', 'B'],
+      ['repairing automobiles', 'C'],
+      ['fixing cars', 'C'],
+      ['looking after old people', 'E'],
+      ['caring for the elderly', 'E'],
+      ['driving piles', 'P'],
+    ] as const)
+      expect([query, first(query, engine)?.occupationCode]).toEqual([query, code])
+  })
+
+  test('is not read into a title that begins with a word of the same form', () => {
+    expect(first('marketing manager', engine)?.occupationCode).toBe('M')
+    expect(first('advertising manager', engine)?.occupationCode).toBe('M')
+  })
+
+  test('in everyday words is no mistake, and means what the catalogue says', () => {
+    const { results, ...answer } = searchIn([
+      { occupationCode: 'A', titleEnglish: 'Spark Plug Assembler' },
+      { occupationCode: 'B', titleEnglish: 'Electrician' },
+      { occupationCode: 'C', titleEnglish: 'Truck Driver' },
+    ]).search({ query: 'sparky', limit: 1 })
+    expect(results[0]?.occupationCode).toBe('B')
+    expect(answer).not.toHaveProperty('didYouMean')
+  })
+})
+
+test('a word and its derivations have one stem, and others have not', () => {
+  for (const words of [
+    'bake baker baking',
+    'care carer caring',
+    'drive driver driving',
+    'sell seller selling',
+  ])
+    expect(new Set(words.split(' ').map(stem)).size, words).toBe(1)
+  expect(stem('carer')).not.toBe(stem('car'))
+  expect(
+    ['buses', 'boxes', 'coaches', 'dishes', 'glasses', 'children', 'nurses', 'parties', 'houses'].map(
+      singular,
+    ),
+  ).toEqual(['bus', 'box', 'coach', 'dish', 'glass', 'child', 'nurse', 'party', 'house'])
 })
 
 test('an empty catalogue has an index, and finds nothing', () => {

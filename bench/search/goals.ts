@@ -5,7 +5,15 @@ import type { OccupationSearch } from '../../src/engines/finding/search.ts'
 import { seeded } from '../data.ts'
 import { type Find, openFts5, openMahi, openNgrams } from './engines.ts'
 import { drawQueries, readCatalogue } from './queries.ts'
-import { isRight, type LabelledTitle, learn, listUnknown, readTitles, type TitleSource } from './titles.ts'
+import {
+  isRight,
+  type LabelledTitle,
+  learn,
+  listUnknown,
+  readEveryday,
+  readTitles,
+  type TitleSource,
+} from './titles.ts'
 
 // node bench/search/goals.ts --onet FOLDER --wages FILE --titles FILE [--only mahi]
 // How well titles that others have labelled are found and coded, by engine and by source of the titles.
@@ -31,6 +39,11 @@ const ADDITIONS: readonly ((title: string) => string)[] = [
   (title) => `${title} (Full Time)`,
   (title) => `${title} - Night Shift`,
   (title) => `${title} II`,
+]
+
+const NO_JOBS = [
+  ...['unemployed', 'student', 'retired', 'n/a', 'none', 'housewife', 'homemaker', 'not working', 'unknown'],
+  'between jobs',
 ]
 
 const print = (line: string): void => void process.stdout.write(`${line}\n`)
@@ -78,6 +91,16 @@ async function measureRecall(
       })
     }
     print(`${contender}: ${source.name}, half of them learnt: R@1/5/10 ${show(hits, titles.length)}`)
+  }
+  for (const [half, list] of Object.entries(await readEveryday())) {
+    for (const kind of new Set(list.map((query) => query.kind))) {
+      const part = list.filter((query) => query.kind === kind)
+      const ranks = part.map((query) => find(query.title, 3).findIndex((code) => isRight(query, code)))
+      const within = (most: number) => ranks.filter((rank) => rank >= 0 && rank < most).length
+      print(
+        `${contender}: everyday, ${half}, ${kind}: first ${within(1)}, in three ${within(3)} of ${part.length}`,
+      )
+    }
   }
   const { queries, documents: rest } = await drawQueries(onet, wages, 2000, 1)
   const others = open(rest)
@@ -137,6 +160,15 @@ async function measureCertainty(): Promise<void> {
       )}`,
     )
   }
+  const coded = NO_JOBS.filter((title) => codeTitle(search, { title }).certainty > 0)
+  print(`no jobs: ${coded.length} of ${NO_JOBS.length} coded ${coded.join(', ')}`)
+  const disordered = sources.flatMap(({ titles }) =>
+    titles.filter(({ title }) => {
+      const [first, second, third] = codeTitle(search, { title }).candidates.map(({ certainty }) => certainty)
+      return (first ?? 0) < (second ?? 0) || (second ?? 0) < (third ?? 0)
+    }),
+  )
+  print(`candidates not in the order of their certainty: ${disordered.length} titles`)
   const random = seeded(1)
   const names = documents.flatMap((document) => document.names.map(({ text }) => text))
   const drawn = Array.from({ length: 1000 }, () => names[Math.floor(random() * names.length)] ?? '')

@@ -28,6 +28,25 @@ export async function readTitles(file: string): Promise<TitleSource[]> {
   return Object.entries(sources).map(([name, titles]) => ({ name, titles }))
 }
 
+/** How people speak of work, and the codes that are right. */
+export interface EverydayQuery extends LabelledTitle {
+  /** `slang`, `task` or `misspelt`. */
+  readonly kind: string
+}
+
+/** Reads the queries of `everyday.tsv`: every second one is kept apart from tuning. */
+export async function readEveryday(): Promise<{ tuned: EverydayQuery[]; kept: EverydayQuery[] }> {
+  const text = await readFile(new URL('everyday.tsv', import.meta.url), 'utf8')
+  const queries = text
+    .trimEnd()
+    .split('\n')
+    .map((line): EverydayQuery => {
+      const [kind = '', title = '', codes = ''] = line.split('\t')
+      return { kind, title, soc: codes.split(' ') }
+    })
+  return { tuned: queries.filter((_, at) => at % 2 === 0), kept: queries.filter((_, at) => at % 2 === 1) }
+}
+
 /** The titles that are no name of the catalogue. */
 export function listUnknown(
   { titles }: TitleSource,

@@ -12,7 +12,7 @@ export default [
   {
     fault: 'a title that resembles the query has no advantage over another name',
     file: 'src/engines/finding/bonuses.ts',
-    text: 'const TITLE_SIMILARITY = 2.2',
+    text: 'const TITLE_SIMILARITY = 3',
     replacement: 'const TITLE_SIMILARITY = 0',
     test: ENGINE,
   },
@@ -37,7 +37,63 @@ export default [
     replacement: "if (word.length > 40 && word.endsWith('ies'))",
     test: ENGINE,
   },
+  {
+    fault: 'letters with points are words of one letter',
+    file: 'src/engines/finding/fold.ts',
+    text: '&& !DOTTED.test(text)',
+    replacement: "&& text !== ''",
+    test: ENGINE,
+  },
+  {
+    fault: 'what somebody does is not read as who does it',
+    file: 'src/engines/finding/expansion.ts',
+    text: "if (verb === undefined || !verb.term.endsWith('ing')) return []",
+    replacement: "if (verb === undefined || verb.term !== '') return []",
+    test: ENGINE,
+  },
+  {
+    fault: 'a title that begins with a word in -ing is read as who does it',
+    file: 'src/engines/finding/expansion.ts',
+    text: 'return PERSON.test(term) ||',
+    replacement: 'return PERSON.test(term + term) !== PERSON.test(term) ||',
+    test: ENGINE,
+  },
+  {
+    fault: 'a word with another form of the stem is not found in texts',
+    file: 'src/engines/finding/score.ts',
+    text: 'for (const other of alike) this.#addWord(',
+    replacement: 'for (const other of alike.slice(alike.length)) this.#addWord(',
+    test: ENGINE,
+  },
+  {
+    fault: 'an everyday word has no other meaning',
+    file: 'src/engines/finding/synonyms.ts',
+    text: 'this.#add(from, others)',
+    replacement: 'this.#add(from, others.slice(others.length))',
+    test: ENGINE,
+  },
   // Codings
+  {
+    fault: 'a form without a job is coded',
+    file: 'src/engines/finding/coding.ts',
+    text: 'isNoJob(title) && !isName',
+    replacement: 'isNoJob(title) && title === id && !isName',
+    test: ENGINE,
+  },
+  {
+    fault: 'a name such as Homemaker is not coded',
+    file: 'src/engines/finding/coding.ts',
+    text: 'isNoJob(title) && !isName',
+    replacement: 'isNoJob(title)',
+    test: ENGINE,
+  },
+  {
+    fault: 'candidates are in the order of probabilities',
+    file: 'src/engines/finding/coding.ts',
+    text: '.sort((a, b) => order(b) - order(a))',
+    replacement: '.sort((a, b) => Number(a === b))',
+    test: ENGINE,
+  },
   {
     fault: 'a code is given that is more likely wrong than right',
     file: 'src/engines/finding/coding.ts',
@@ -62,8 +118,8 @@ export default [
   {
     fault: 'a title with an unknown word is as certain as one without',
     file: 'src/engines/finding/familiarity.ts',
-    text: 'if (unknown.length === 0) return () => 1',
-    replacement: 'if (unknown.length < 9) return () => 1',
+    text: 'if (unknown.length === 0) return undefined',
+    replacement: 'if (unknown.length < 9) return undefined',
     test: ENGINE,
   },
   // The mirror

@@ -1,66 +1,68 @@
 import { ConfirmedNames, listGrams } from './confirmed-names.ts'
+import { NAME_FIELDS } from './document.ts'
 import type { Word } from './fold.ts'
-import { type IndexData, titlesOf } from './index-data.ts'
-import { EXACT, findInside, type Matcher } from './match.ts'
-import { findBest, type Scorer } from './score.ts'
-import { RowWriter, type SparseRows, transpose } from './sparse.ts'
-import { singular } from './stem.ts'
+import { type IndexData, readField } from './index-data.ts'
+import { EXACT, type Matcher } from './match.ts'
+import { findBest } from './score.ts'
 
-/** The bonus to the logit of an occupation with the query as a name, and with a part of it. */
+/** The bonus to the logit of an occupation with the query as a name. */
 const NAME_BONUS = 1
 /** A person has decided; the model only arbitrates between occupations with the same confirmed name. */
 const CONFIRMED_BONUS = 9
-const INSIDE = 1.5
 /** The probability of an occupation with a name, before its bonus, is at least this. */
 const LEAST = 1e-4
 /** Occupations whose share of the probability of the best one is smaller are not compared with the query. */
 const LEAST_REFINED = 1e-5
-/** What a title, or a confirmed name, that equals the query adds to a logit; similar ones add less. */
-const TITLE_SIMILARITY = 2.2
-const CONFIRMED_SIMILARITY = 3.2
+/** What names that resemble the query add to a logit: the most similar title, all names, the closest confirmed name. */
+const TITLE_SIMILARITY = 3
+const NAME_SIMILARITY = 4
+const CONFIRMED_SIMILARITY = 5
+/** How much more the most similar names of an occupation count than its others. */
+const SHARPNESS = 10
+/** Names that are less similar say little, and are most of those that share a word with the query. */
+const LEAST_SIMILAR = 0.25
+
+const TITLE = NAME_FIELDS.indexOf('title')
 
 /** Raises the probability of occupations whose names resemble the query. */
 export class Bonuses {
   readonly #index: IndexData
-  readonly #scorer: Scorer
   readonly #confirmed: ConfirmedNames
-  /** By word: the occupations with a title that has it. */
-  readonly #titled: SparseRows
+  /** By occupation: the similarity of its most similar title, and a sum over its names; 0 between two queries. */
+  readonly #titles: Float64Array
+  readonly #sums: Float64Array
 
-  constructor(index: IndexData, scorer: Scorer) {
+  constructor(index: IndexData) {
     this.#index = index
-    this.#scorer = scorer
     this.#confirmed = new ConfirmedNames(index)
-    this.#titled = listTitled(index)
+    this.#titles = new Float64Array(index.header.occupations)
+    this.#sums = new Float64Array(index.header.occupations)
   }
 
-  /** Raises the occupations with a name that is a part of the query, by how much of the query it covers. */
-  preferNames(words: readonly Word[], probability: Float64Array): void {
-    if (words.length < 2) return
-    const inside = findInside(
-      this.#index,
-      words.map(({ word }) => word),
-      this.#scorer.weighTerms(words.map(({ word }) => singular(word))),
-    )
-    addBonus(probability, new Map([...inside].map(([holder, covered]) => [holder, INSIDE * covered])))
-  }
-
-  /** Raises the occupations whose title, or a name that a person has confirmed, resembles the query. */
+  /** Raises the occupations with names that resemble the query, most of all titles and names that people confirmed. */
   preferSimilar(words: readonly Word[], matcher: Matcher, probability: Float64Array): void {
     const least = LEAST_REFINED * findBest(probability)
+    const isRefined = (occupation: number) => (probability[occupation] as number) > least
+    const { nameKind } = this.#index
+    const [titles, sums, found] = [this.#titles, this.#sums, [] as number[]]
+    matcher.compareNames(isRefined, (name, occupation, similarity) => {
+      if (similarity < LEAST_SIMILAR) return
+      if (sums[occupation] === 0) found.push(occupation)
+      sums[occupation] = (sums[occupation] as number) + Math.expm1(SHARPNESS * similarity)
+      if (readField(nameKind[name] as number) === TITLE && similarity > (titles[occupation] as number))
+        titles[occupation] = similarity
+    })
     const raises = new Map<number, number>()
-    const { start, column } = this.#titled
-    for (const word of matcher.words) {
-      for (let at = start[word] as number; at < (start[word + 1] as number); at++) {
-        const occupation = column[at] as number
-        if ((probability[occupation] as number) <= least || raises.has(occupation)) continue
-        raises.set(occupation, TITLE_SIMILARITY * this.#compareTitles(occupation, matcher))
-      }
+    for (const occupation of found) {
+      const title = TITLE_SIMILARITY * (titles[occupation] as number)
+      raises.set(occupation, title + (NAME_SIMILARITY * Math.log1p(sums[occupation] as number)) / SHARPNESS)
+      titles[occupation] = 0
+      sums[occupation] = 0
     }
     if (this.#confirmed.size > 0) {
       const grams = listGrams(words.map(({ word }) => word))
       for (const occupation of this.#confirmed.occupations()) {
-        if ((probability[occupation] as number) <= least) continue
+        if (!isRefined(occupation)) continue
         const raise = CONFIRMED_SIMILARITY * this.#confirmed.findSimilarity(occupation, grams)
         raises.set(occupation, (raises.get(occupation) ?? 0) + raise)
       }
@@ -69,26 +71,6 @@ export class Bonuses {
       probability[occupation] = (probability[occupation] as number) * Math.exp(raise)
     normalise(probability)
   }
-
-  /** The similarity of the query to the title that resembles it most. */
-  #compareTitles(occupation: number, matcher: Matcher): number {
-    let most = 0
-    for (const name of titlesOf(this.#index, occupation)) most = Math.max(most, matcher.compare(name))
-    return most
-  }
-}
-
-function listTitled(index: IndexData): SparseRows {
-  const { nameWordStart, nameWord } = index
-  const rows = new RowWriter()
-  for (let occupation = 0; occupation < index.header.occupations; occupation++) {
-    for (const name of titlesOf(index, occupation)) {
-      const end = nameWordStart[name + 1] as number
-      for (let at = nameWordStart[name] as number; at < end; at++) rows.add(nameWord[at] as number, 1)
-    }
-    rows.endRow()
-  }
-  return transpose(rows.finish(), index.vocabulary.wordCount.length)
 }
 
 /** Raises the occupations with the query as a name, by the quality of the match. */

@@ -7,14 +7,15 @@ import {
   type SearchName,
 } from './document.ts'
 import { hashText, KIND } from './features.ts'
-import { fold, looseKey, splitWords } from './fold.ts'
+import { fold, looseKey } from './fold.ts'
 import { type GroupName, type IndexData, packKind, packTexts, readText, TextWriter } from './index-data.ts'
 import { INDEX_FORMAT } from './index-file.ts'
 import { analyseLatentSemantics } from './latent-semantics.ts'
 import { bytes, integers, NumberList } from './number-list.ts'
-import { type SparseRows, transpose } from './sparse.ts'
+import { invert, type SparseRows, transpose } from './sparse.ts'
 import { Spellings } from './spellings.ts'
-import { singular, stem } from './stem.ts'
+import { stem } from './stem.ts'
+import { toPhrase } from './synonyms.ts'
 import { trainOnNames } from './training.ts'
 import { packVocabulary } from './vocabulary.ts'
 
@@ -116,7 +117,6 @@ export class IndexBuilder {
         terms: (name) =>
           Array.from(nameWord.subarray(nameWordStart[name], nameWordStart[name + 1]), (id) => term(id)),
       },
-      occupations,
       { ...semantics, term },
       onStep,
     )
@@ -130,9 +130,7 @@ export class IndexBuilder {
         dimensions: semantics.dimensions,
         majorGroups: majorGroups.names,
         minorGroups: minorGroups.names,
-        synonyms: synonyms.map((phrases) =>
-          phrases.map((phrase) => splitWords(phrase).map(({ word }) => singular(word))),
-        ),
+        synonyms: synonyms.map((phrases) => phrases.map(toPhrase)),
       },
       codes: this.#codes.finish(),
       vocabulary,
@@ -145,6 +143,8 @@ export class IndexBuilder {
       occupationNames: this.#occupationNames.finish(),
       nameWordStart,
       nameWord,
+      wordNames: invert({ start: nameWordStart, column: nameWord }, words),
+      pairHash: hashPairs(nameWordStart, nameWord, term),
       ...sortKeys(this.#nameKey.finish()),
       majorStart: majorGroups.start.finish(),
       major: majorGroups.groups.finish(),
@@ -152,6 +152,19 @@ export class IndexBuilder {
       minor: minorGroups.groups.finish(),
     }
   }
+}
+
+/** The hashes of the words that are neighbours in a name, each once, ascending. */
+function hashPairs(start: Uint32Array, words: Uint32Array, term: (word: number) => string): Uint32Array {
+  const pairs = new NumberList(integers)
+  for (let name = 0; name < start.length - 1; name++) {
+    for (let at = (start[name] as number) + 1; at < (start[name + 1] as number); at++)
+      pairs.push(hashText(term(words[at - 1] as number) + term(words[at] as number), KIND.pair))
+  }
+  return pairs
+    .finish()
+    .sort()
+    .filter((hash, at, sorted) => hash !== sorted[at - 1])
 }
 
 /** Replaces numbers by others, in place. */

@@ -1,5 +1,6 @@
 import { calibrate } from './calibration.ts'
 import type { GroupName } from './index-data.ts'
+import { isNoJob } from './no-job.ts'
 import type { OccupationSearch } from './search.ts'
 
 export interface CodingItem {
@@ -25,29 +26,31 @@ export interface Coding {
 }
 
 const CANDIDATES = 3
+/** So many of the most probable occupations are compared by certainty, which is less where the title has new words. */
+const SHORTLIST = 20
 /** The minimum certainty of a code, and of a minor group instead of its major group. */
 const CERTAIN = 0.5
 
 /** Finds the occupation of a job title. The certainty is the probability that the code is right. */
 export function codeTitle(search: OccupationSearch, { id, title, tasks }: CodingItem): Coding {
-  const { probability, known, familiar } = search.estimate(title, tasks)
+  const { probability, certainty: judge, order, known, isName } = search.estimate(title, tasks)
+  const own = id === undefined ? {} : { id }
   // Words that nothing in the catalogue has mean nothing to it.
-  if (!known) return { ...(id !== undefined && { id }), certainty: 0, candidates: [] }
-  const best = findBest(probability, CANDIDATES)
-  const judge = (occupation: number) => round(calibrate(probability[occupation] ?? 0) * familiar(occupation))
-  const certainty = judge(best[0] ?? -1)
-  const candidates = best.map((occupation) => {
+  if (!known || (isNoJob(title) && !isName)) return { ...own, certainty: 0, candidates: [] }
+  const best = findBest(probability, SHORTLIST).sort((a, b) => order(b) - order(a))
+  const candidates = best.slice(0, CANDIDATES).map((occupation) => {
     const titleEnglish = search.title(occupation, 'en')
     return {
       occupationCode: search.code(occupation),
       ...(titleEnglish !== undefined && { titleEnglish }),
-      certainty: judge(occupation),
+      certainty: round(judge(occupation)),
     }
   })
+  const certainty = candidates[0]?.certainty ?? 0
   const code = certainty >= CERTAIN ? candidates[0]?.occupationCode : undefined
   const group = code === undefined ? findGroup(search, probability) : undefined
   return {
-    ...(id !== undefined && { id }),
+    ...own,
     ...(code !== undefined && { code }),
     certainty,
     candidates,

@@ -6,7 +6,16 @@ import { findModifier, STOP_WORDS, singular } from './stem.ts'
 import { Synonyms } from './synonyms.ts'
 import type { Vocabulary } from './vocabulary.ts'
 
-type Change = 'typed' | 'respelt' | 'corrected' | 'completed' | 'joined' | 'split' | 'synonym' | 'omitted'
+type Change =
+  | 'typed'
+  | 'respelt'
+  | 'corrected'
+  | 'completed'
+  | 'joined'
+  | 'split'
+  | 'synonym'
+  | 'doer'
+  | 'omitted'
 
 /** A word of an expansion: the words of the query that it replaces, and how. */
 export interface ExpandedWord {
@@ -46,6 +55,8 @@ const LIKELIHOOD = {
   joined: 0.5,
   /** A synonym, relative to a phrase of weight 1. */
   synonym: 0.7,
+  /** Who does what the query says, relative to the query. */
+  doer: 0.9,
   /** A word such as `Senior` says nothing about the occupation. */
   omitted: 0.8,
   /** A word of four letters is mistyped rather than new, relative to a longer one. */
@@ -65,6 +76,8 @@ const LEAST_PLAUSIBLE = 0.5
 /** Shorter words are neither corrected nor corrections. */
 const MIN_CORRECTED = 4
 const COMPLETIONS = 8
+
+const PERSON = /(?:er|or|ist|ian|ant|man)$/
 
 /** Finds the possible meanings of a query with misspelt, incomplete, joined or split words, most likely first. */
 export class Expander {
@@ -96,7 +109,10 @@ export class Expander {
         }
       }
     }
-    const whole = (partial.get(terms.length) ?? []).sort((a, b) => b.weight - a.weight).slice(0, READINGS)
+    const whole = (partial.get(terms.length) ?? [])
+      .flatMap((expansion) => [expansion, ...this.#nameDoer(expansion, words)])
+      .sort((a, b) => b.weight - a.weight)
+      .slice(0, READINGS)
     partial = new Map()
     const total = whole.reduce((sum, { weight }) => sum + weight, 0) || 1
     return whole
@@ -104,14 +120,35 @@ export class Expander {
       .filter(({ weight }) => weight > LEAST)
   }
 
+  /**
+   * Reads what somebody does as the name of who does it, as English forms such names: `driving buses` as `bus driver`.
+   * A title that begins with such a word, as `marketing manager` does, is none of these.
+   */
+  #nameDoer({ words, weight }: Expansion, typed: readonly Word[]): Expansion[] {
+    const [verb, ...others] = words
+    if (verb === undefined || !verb.term.endsWith('ing')) return []
+    const root = verb.term.slice(0, -3)
+    const doer = [`${root}er`, `${root}or`].find((word) => this.#vocabulary.has(word))
+    if (doer === undefined) return []
+    const end = others.findIndex(({ term }) => STOP_WORDS.has(term))
+    const object = end < 0 ? others : others.slice(0, end)
+    const last = object.at(-1)
+    if (last !== undefined && typed[last.to - 1]?.word === last.term && this.#isPerson(last.term)) return []
+    const read: ExpandedWord = { ...verb, term: doer, change: 'doer' }
+    return [{ words: [...object, read, ...others.slice(object.length)], weight: weight * LIKELIHOOD.doer }]
+  }
+
+  /** Whether a word is the head of names, or looks like one who does something. */
+  #isPerson(term: string): boolean {
+    return PERSON.test(term) || this.#scorer.findFeature(hashText(term, KIND.head)) >= 0
+  }
+
   /** Prefers words that are neighbours in a name of the catalogue, then normalises the weights to 1. */
   #inContext(alternatives: readonly Alternative[], before: ExpandedWord | undefined): Alternative[] {
     const weighed = alternatives.map((alternative) => {
       const [next] = alternative.words
       const known =
-        before !== undefined &&
-        next !== undefined &&
-        this.#scorer.findFeature(hashText(`${before.term}${next.term}`, KIND.pair)) >= 0
+        before !== undefined && next !== undefined && this.#scorer.areNeighbours(before.term, next.term)
       return known ? { ...alternative, weight: alternative.weight * LIKELIHOOD.neighbours } : alternative
     })
     const total = weighed.reduce((sum, { weight }) => sum + weight, 0) || 1
@@ -125,9 +162,10 @@ export class Expander {
       return { words: [{ term: word, change, from: at, to }], weight, to }
     }
     const omitted = this.#omit(terms, at)
+    const synonyms = this.#replace(terms, at)
     const joined = [
       ...this.#join(terms, at).map((word) => one(word, 'joined', LIKELIHOOD.joined, at + 2)),
-      ...this.#replace(terms, at),
+      ...synonyms,
     ]
     const known = this.#vocabulary.has(term)
     if (omitted.length > 0) return [one(term, 'typed', 1 - LIKELIHOOD.omitted), ...omitted]
@@ -143,6 +181,8 @@ export class Expander {
         ...completions.map(({ word, share: part }) => one(word, 'completed', (1 - share) * part)),
       ]
     }
+    // A word with a synonym is neither new nor mistyped.
+    if (synonyms.length > 0) return [one(term, 'typed', LIKELIHOOD.unknown), ...joined]
     const { corrections, plausible } = this.#correct(term)
     const split = this.#split(term, at)
     const others = [

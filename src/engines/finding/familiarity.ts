@@ -22,36 +22,47 @@ export class Familiarity {
     this.#scorer = scorer
   }
 
-  /** The share of the probability of each occupation that remains for a query with such words. */
-  judge(words: readonly Word[], expansions: readonly Expansion[]): (occupation: number) => number {
+  /**
+   * The share of an occupation's probability that remains for a query with such words; `undefined` if it has none.
+   */
+  judge(
+    words: readonly Word[],
+    expansions: readonly Expansion[],
+  ): ((occupation: number) => number) | undefined {
     const terms = words.map(({ word }) => singular(word))
     const weights = this.#scorer.weighTerms(terms)
     const unknown = [...terms.keys()].filter((at) => {
       const term = terms[at] ?? ''
       return weights[at] !== 0 && /\p{L}/u.test(term) && !this.#vocabulary.has(term)
     })
-    if (unknown.length === 0) return () => 1
+    if (unknown.length === 0) return undefined
     const total = weights.reduce((sum, weight) => sum + weight, 0)
-    return (occupation) => {
-      let strange = 0
-      for (const at of unknown) {
-        // A mistyped word is known if the occupation has what it may stand for.
-        const meant = expansions.filter((expansion) => this.#reads(expansion, at, occupation))
-        strange += (weights[at] ?? 0) * (1 - meant.reduce((sum, { weight }) => sum + weight, 0))
+    const strange = new Float64Array(this.#index.header.occupations)
+    for (const at of unknown) {
+      const weight = weights[at] ?? 0
+      for (let occupation = 0; occupation < strange.length; occupation++)
+        strange[occupation] = (strange[occupation] as number) + weight
+      // A mistyped word is known if the occupation has what it may stand for.
+      for (const expansion of expansions) {
+        for (const occupation of this.#readers(expansion, at))
+          strange[occupation] = (strange[occupation] as number) - weight * expansion.weight
       }
-      if (strange <= 0) return 1
-      this.#novelty ??= this.#findNovelty()
-      return (1 - this.#novelty) ** (strange / total)
     }
+    this.#novelty ??= this.#findNovelty()
+    const known = 1 - this.#novelty
+    return (occupation) => known ** (Math.max(0, strange[occupation] as number) / total)
   }
 
-  /** Whether an expansion reads a word of the query as one that the occupation has. */
-  #reads({ words }: Expansion, at: number, occupation: number): boolean {
+  /** The occupations that have a word as which an expansion reads one of the query. */
+  #readers({ words }: Expansion, at: number): ReadonlySet<number> {
     const { start, column } = this.#index.texts
-    return words.some(({ term, from, to }) => {
+    const readers = new Set<number>()
+    for (const { term, from, to } of words) {
       const word = from <= at && at < to ? this.#vocabulary.find(term) : -1
-      return word >= 0 && column.subarray(start[word], start[word + 1]).includes(occupation)
-    })
+      if (word < 0) continue
+      for (const occupation of column.subarray(start[word], start[word + 1])) readers.add(occupation)
+    }
+    return readers
   }
 
   /**

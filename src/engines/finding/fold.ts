@@ -7,8 +7,10 @@ export interface Word {
   readonly to: number
 }
 
-const WORD = /[\p{L}\p{N}\p{M}\p{Cf}+#'’ʻʼ‘]+/gu
-const DROPPED = /[\p{M}\p{Cf}'’ʻʼ‘]+/gu
+/** Letters with a point after each, such as `R.N.`, are one word; the last point is not part of it. */
+const DOTTED = /(?<![\p{L}\p{N}\p{M}])\p{L}(?:\.\p{L})+(?![\p{L}\p{N}\p{M}])/u
+const WORD = new RegExp(`${DOTTED.source}|[\\p{L}\\p{N}\\p{M}\\p{Cf}+#'’ʻʼ‘]+`, 'gu')
+const DROPPED = /[\p{M}\p{Cf}.'’ʻʼ‘]+/gu
 const ASCII = /^[A-Za-z0-9+#']+$/
 
 /**
@@ -52,7 +54,7 @@ function isWordUnit(unit: number): boolean {
  */
 export function splitWords(text: string, limit = Number.POSITIVE_INFINITY): Word[] {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: they are ASCII too.
-  if (/^[\u0000-\u007f]*$/.test(text)) return splitAscii(text, limit)
+  if (/^[\u0000-\u007f]*$/.test(text) && !DOTTED.test(text)) return splitAscii(text, limit)
   const words: Word[] = []
   for (const match of text.matchAll(WORD)) {
     if (words.length >= limit) break

@@ -1,6 +1,6 @@
 import { type Language, NAME_FIELDS, type NameField } from './document.ts'
 import { bytes, integers, NumberList } from './number-list.ts'
-import type { SparseRows } from './sparse.ts'
+import type { NumberLists, SparseRows } from './sparse.ts'
 import type { VocabularyData } from './vocabulary.ts'
 
 /**
@@ -18,10 +18,7 @@ export interface IndexData {
   /** A hash table of features: `id + 1`, or 0 for a free slot, in open addressing. */
   readonly featureHash: Uint32Array
   readonly featureId: Uint32Array
-  /** Weights of occupations by feature, and their bias. */
-  readonly weights: SparseRows
-  readonly bias: Float32Array
-  /** Vectors of the first features, and of occupations. */
+  /** Vectors of features and of occupations. */
   readonly featureVectors: Float32Array
   readonly occupationVectors: Float32Array
   /** BM25 of words in the names and texts of occupations, by word. */
@@ -33,6 +30,10 @@ export interface IndexData {
   readonly occupationNames: Uint32Array
   readonly nameWordStart: Uint32Array
   readonly nameWord: Uint32Array
+  /** The names that have each word. */
+  readonly wordNames: NumberLists
+  /** Hashes of words that are neighbours in a name, ascending. */
+  readonly pairHash: Uint32Array
   /** Hashes of the loose keys of names, ascending, and the names in that order. */
   readonly keyHash: Uint32Array
   readonly keyName: Uint32Array
@@ -100,6 +101,17 @@ export function isAsciiText({ start, bytes }: TextList, at: number): boolean {
   const end = start[at + 1] ?? 0
   for (let index = start[at] ?? 0; index < end; index++) if ((bytes[index] as number) >= 0x80) return false
   return true
+}
+
+/** The place of the first number of an ascending list that is not less than another. */
+export function findFirst(ascending: Uint32Array, number: number): number {
+  let [low, high] = [0, ascending.length]
+  while (low < high) {
+    const middle = (low + high) >> 1
+    if ((ascending[middle] as number) < number) low = middle + 1
+    else high = middle
+  }
+  return low
 }
 
 export function packKind(language: Language, field: NameField, confirmed: boolean): number {

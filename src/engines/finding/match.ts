@@ -1,8 +1,8 @@
 import type { Language, NameField } from './document.ts'
 import type { Expansion } from './expansion.ts'
-import { hashText, KIND } from './features.ts'
+import { hashText } from './features.ts'
 import { fold, looseKey, splitWords } from './fold.ts'
-import { type IndexData, isConfirmed, readField, readKind, readText } from './index-data.ts'
+import { findFirst, type IndexData, isConfirmed, readField, readKind, readText } from './index-data.ts'
 import type { Scorer } from './score.ts'
 import { STOP_WORDS, singular, stem } from './stem.ts'
 import type { Vocabulary } from './vocabulary.ts'
@@ -18,39 +18,6 @@ export interface MatchedName {
 /** The quality of an exact match: titles before other names, the same letters before the same loose key. */
 export const EXACT = { title: 4, looseTitle: 3, confirmed: 2.5, name: 2, looseName: 1 }
 
-/** The share of a query's weight that a name inside must cover; one that covers less is one among others. */
-const MOST = 0.75
-
-/** The most words of a name that is looked for inside a query. */
-const MAX_SPAN = 6
-
-/**
- * The occupations with a name that is a part of the query, and the greatest share of the query's weight that such a
- * name covers.
- *
- * @param weights of the words; those without weight may be missing from the name
- */
-export function findInside(
-  index: IndexData,
-  words: readonly string[],
-  weights: readonly number[],
-): Map<number, number> {
-  const total = weights.reduce((sum, weight) => sum + weight, 0)
-  const inside = new Map<number, number>()
-  if (total === 0) return inside
-  for (let from = 0; from < words.length; from++) {
-    let covered = 0
-    for (let to = from; to < Math.min(words.length, from + MAX_SPAN); to++) {
-      covered += weights[to] as number
-      const whole = from === 0 && to === words.length - 1
-      if (whole || covered < total * MOST) continue
-      for (const holder of findExact(index, words.slice(from, to + 1).join(' '), undefined).keys())
-        inside.set(holder, Math.max(inside.get(holder) ?? 0, covered / total))
-    }
-  }
-  return inside
-}
-
 /** The occupations with the query as a name, and the quality of the match. */
 export function findExact(
   index: IndexData,
@@ -62,14 +29,8 @@ export function findExact(
   if (folded === '') return exact
   const key = looseKey(folded)
   const hash = hashText(key, 0)
-  const { keyHash, keyName } = index
-  let [low, high] = [0, keyHash.length]
-  while (low < high) {
-    const middle = (low + high) >> 1
-    if ((keyHash[middle] as number) < hash) low = middle + 1
-    else high = middle
-  }
-  for (let at = low; at < keyHash.length && keyHash[at] === hash; at++) {
+  const { keyHash, keyName, occupationNames } = index
+  for (let at = findFirst(keyHash, hash); at < keyHash.length && keyHash[at] === hash; at++) {
     const name = keyName[at] as number
     const kind = readKind(index.nameKind[name] as number)
     if (language !== undefined && kind.language !== language) continue
@@ -79,20 +40,10 @@ export function findExact(
     const title = kind.field === 'title'
     const byName = isConfirmed(index.nameKind[name] as number) ? EXACT.confirmed : EXACT.name
     const rank = title ? (same ? EXACT.title : EXACT.looseTitle) : same ? byName : EXACT.looseName
-    const owner = findOwner(index, name)
+    const owner = findFirst(occupationNames, name + 1) - 1
     exact.set(owner, Math.max(exact.get(owner) ?? 0, rank))
   }
   return exact
-}
-
-function findOwner({ occupationNames }: IndexData, name: number): number {
-  let [low, high] = [0, occupationNames.length - 1]
-  while (low < high) {
-    const middle = (low + high) >> 1
-    if ((occupationNames[middle + 1] as number) <= name) low = middle + 1
-    else high = middle
-  }
-  return low
 }
 
 /** How much a word counts that has the stem of one that the query means. */
@@ -101,29 +52,54 @@ const SAME_STEM = 0.6
 /** What decides between names that match equally, by the number of their field. */
 const PREFERENCE = Float64Array.of(0.054, 0.003, 0.002, 0.001)
 
-/** Finds the most likely name of an occupation for a query, and the words in it to highlight. */
+/** What all matchers of an index know of its names, and memory that they use one after another. */
+export class NameMemory {
+  /** By name: its occupation, and the weight of its words. */
+  readonly owners: Uint32Array
+  readonly lengths: Float32Array
+  /** By name: the weight of the words that it shares with the query; 0 between two uses. */
+  readonly matched: Float32Array
+  /** By word: the probability that the query means it, or less if it only means one with the same stem. */
+  readonly shares: Float32Array
+
+  constructor(index: IndexData, vocabulary: Vocabulary, scorer: Scorer) {
+    const { nameKind, nameWordStart, nameWord, occupationNames } = index
+    this.owners = new Uint32Array(nameKind.length)
+    for (let occupation = 0; occupation < index.header.occupations; occupation++)
+      this.owners.fill(occupation, occupationNames[occupation], occupationNames[occupation + 1])
+    this.lengths = Float32Array.from(nameKind, (_, name) =>
+      nameWord
+        .subarray(nameWordStart[name], nameWordStart[name + 1])
+        .reduce((sum, word) => sum + scorer.weigh(word), 0),
+    )
+    this.matched = new Float32Array(nameKind.length)
+    this.shares = new Float32Array(vocabulary.size)
+  }
+}
+
+/** Compares the names of occupations with a query, and finds the words in them to highlight. */
 export class Matcher {
   readonly #index: IndexData
   readonly #scorer: Scorer
+  readonly #names: NameMemory
   /** The words of the catalogue that the query may mean, or that have the stem of one of these. */
-  readonly words: readonly number[]
+  readonly #words: readonly number[]
   readonly #prefixes = new Map<number, number>()
-  readonly #weight: number
-  /** By word: the probability that the query means it, or less if it only means one with the same stem. */
-  readonly #shares: Float32Array
+  /** The weight of the query's words. */
+  readonly #length: number
 
-  /** @param shares memory for a share of each word, which the next matcher uses again */
   constructor(
     index: IndexData,
     vocabulary: Vocabulary,
     scorer: Scorer,
     expansions: readonly Expansion[],
     typed: string[],
-    shares: Float32Array,
+    names: NameMemory,
   ) {
-    this.#shares = shares.fill(0)
     this.#index = index
     this.#scorer = scorer
+    this.#names = names
+    const shares = names.shares.fill(0)
     const best = expansions[0]?.weight ?? 1
     const means = new Map<number, number>()
     const stems = new Map<string, number>()
@@ -141,36 +117,63 @@ export class Matcher {
     }
     const alike: number[] = []
     for (const [root, share] of stems) {
-      const hash = hashText(root, KIND.stem)
-      // A word begins with its stem.
-      const end = vocabulary.endOf(root)
-      for (let word = vocabulary.startOf(root); word < end; word++) {
-        if (index.wordStem[word] !== hash) continue
+      for (const word of scorer.listAlike(root)) {
         shares[word] = share
         alike.push(word)
       }
     }
     // A word has its stem, so those that the query means are among them.
-    this.words = alike
+    this.#words = alike
     for (const [word, share] of means) shares[word] = share
-    const first = expansions[0]?.words.filter(({ term }) => !STOP_WORDS.has(term)) ?? []
-    this.#weight = first.reduce((sum, { term }) => sum + scorer.weigh(vocabulary.find(term)), 0)
+    const first = expansions[0]?.words ?? []
+    this.#length = first
+      .filter(({ term, change }) => change !== 'omitted' && !STOP_WORDS.has(term))
+      .reduce((sum, { term }) => sum + scorer.weigh(vocabulary.find(term)), 0)
+  }
+
+  /**
+   * Calls a function with each name that shares a word with the query, or the stem of one, and their similarity.
+   *
+   * @param isWanted whether the names of an occupation are compared
+   */
+  compareNames(
+    isWanted: (occupation: number) => boolean,
+    each: (name: number, occupation: number, similarity: number) => void,
+  ): void {
+    const { start, column } = this.#index.wordNames
+    const { owners, lengths, matched } = this.#names
+    const found: number[] = []
+    for (const word of this.#words) {
+      const weight = this.#scorer.weigh(word) * (this.#names.shares[word] as number)
+      for (let at = start[word] as number; at < (start[word + 1] as number); at++) {
+        const name = column[at] as number
+        if (!isWanted(owners[name] as number)) continue
+        if (matched[name] === 0) found.push(name)
+        matched[name] = (matched[name] as number) + weight
+      }
+    }
+    for (const name of found) {
+      each(name, owners[name] as number, this.#toSimilarity(matched[name] as number, lengths[name] as number))
+      matched[name] = 0
+    }
   }
 
   /** The similarity of a name to the query, from 0 to 1. */
   compare(name: number): number {
     const { nameWordStart, nameWord } = this.#index
-    const [from, to] = [nameWordStart[name] as number, nameWordStart[name + 1] as number]
+    const { shares, lengths } = this.#names
     let matched = 0
-    for (let at = from; at < to; at++) {
+    for (let at = nameWordStart[name] as number; at < (nameWordStart[name + 1] as number); at++) {
       const word = nameWord[at] as number
-      const share = this.#shares[word] as number
+      const share = shares[word] as number
       if (share > 0) matched += this.#scorer.weigh(word) * share
     }
-    if (matched === 0) return 0
-    let total = 0
-    for (let at = from; at < to; at++) total += this.#scorer.weigh(nameWord[at] as number)
-    return matched / Math.max(matched, this.#weight + total - matched)
+    return this.#toSimilarity(matched, lengths[name] as number)
+  }
+
+  /** The weight of shared words, of all that the query or the name has. */
+  #toSimilarity(matched: number, length: number): number {
+    return matched === 0 ? 0 : matched / Math.max(matched, this.#length + length - matched)
   }
 
   /** The name of an occupation that matches best. */
@@ -200,7 +203,7 @@ export class Matcher {
     const start = nameWordStart[name] as number
     return splitWords(text).flatMap(({ word, from, to }, offset): [number, number][] => {
       const id = nameWord[start + offset] as number
-      if (STOP_WORDS.has(singular(word)) || this.#shares[id] === 0) return []
+      if (STOP_WORDS.has(singular(word)) || this.#names.shares[id] === 0) return []
       const typed = this.#prefixes.get(id)
       // If folding changed the length, the typed prefix cannot be located in the text.
       return [

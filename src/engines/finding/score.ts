@@ -1,17 +1,18 @@
+import { getOrMake } from '../../foundation/get-or-make.ts'
+import { addRow, multiply } from './embedding.ts'
 import { featuresOf, hashText, KIND } from './features.ts'
-import type { IndexData } from './index-data.ts'
-import { findModifier, STOP_WORDS } from './stem.ts'
-import { rowLength, VectorMemory } from './vector-kernels.ts'
+import { findFirst, type IndexData } from './index-data.ts'
+import { findModifier, STOP_WORDS, stem } from './stem.ts'
 import type { Vocabulary } from './vocabulary.ts'
 
 /**
- * The coefficients of the parts of a logit; fitted to held-out names by maximum likelihood, so that a softmax gives
- * probabilities.
+ * The coefficients of the parts of a logit, and how much a word counts in texts that has the stem of one of the query.
+ * An occupation with many names is the less likely, because training prefers it. Tuned with `bench/search/goals.ts`.
  */
-const WEIGHTS = { names: 0.5, texts: 2.7, embedding: 0.54 }
+const WEIGHTS = { texts: 4.5, embedding: 0.6, names: -0.1, stem: 0.6 }
 
-/** By how much the number of an occupation's names lowers its logit: training prefers those with many names. */
-const NAMES_PRIOR = 0.2
+/** So many names, or fewer, are not many. */
+const FEW = 10
 
 const SATURATION = 1.2
 
@@ -27,6 +28,8 @@ export const FAR = 16
  */
 export const RANKED = 1200
 const BINS = 256
+/** Stems whose words are kept. */
+const MOST_STEMS = 1000
 
 export function findBest(logits: Float32Array | Float64Array): number {
   let best = Number.NEGATIVE_INFINITY
@@ -40,12 +43,11 @@ export class Scorer {
   readonly #vocabulary: Vocabulary
   readonly #logits: Float32Array
   readonly #part: Float32Array
-  readonly #memory: VectorMemory
-  /** The vectors of the occupations and of the query; the occupations that are compared with it, and how well they fit. */
-  readonly #occupations: Float32Array
+  /** By occupation: what words with the stem of the current one have said about it. */
+  readonly #said: Float32Array
+  /** By stem: the words that have it, of stems that queries had; the readings of a query share most of theirs. */
+  readonly #alike = new Map<string, readonly number[]>()
   readonly #query: Float32Array
-  readonly #compared: Uint32Array
-  readonly #fits: Float32Array
   /** By word: its inverse frequency. */
   readonly #rarity: Float32Array
   readonly #prior: Float32Array
@@ -56,15 +58,12 @@ export class Scorer {
     const { occupations, dimensions } = index.header
     this.#logits = new Float32Array(occupations)
     this.#part = new Float32Array(occupations)
-    this.#memory = new VectorMemory((occupations + 1) * rowLength(dimensions) + 2 * occupations)
-    this.#occupations = this.#memory.rows(index.occupationVectors, dimensions)
-    this.#query = this.#memory.floats(rowLength(dimensions))
-    this.#compared = this.#memory.integers(occupations)
-    this.#fits = this.#memory.floats(occupations)
+    this.#said = new Float32Array(occupations)
+    this.#query = new Float32Array(dimensions)
     const { occupationNames } = index
     this.#prior = Float32Array.from({ length: occupations }, (_, at) => {
       const names = (occupationNames[at + 1] as number) - (occupationNames[at] as number)
-      return -NAMES_PRIOR * Math.log(Math.max(1, names))
+      return WEIGHTS.names * Math.log(Math.max(FEW, names))
     })
     const { start } = index.texts
     this.#rarity = Float32Array.from({ length: vocabulary.size }, (_, word) => {
@@ -82,13 +81,21 @@ export class Scorer {
   score(text: string, terms: readonly string[], context: readonly string[] = []): Float32Array {
     const logits = this.#logits
     const features = this.#findKnown(featuresOf(text, terms))
-    this.#addNames(features, WEIGHTS.names)
-    const content = [...new Set([...terms, ...context].filter((term) => !STOP_WORDS.has(term)))]
-    const words = content.map((term) => this.#vocabulary.find(term))
-    this.#addTexts(words, WEIGHTS.texts)
+    logits.set(this.#prior)
+    this.#addTexts(
+      [...new Set([...terms, ...context].filter((term) => !STOP_WORDS.has(term)))],
+      WEIGHTS.texts,
+    )
     dropUnlikely(logits)
     this.#addEmbedding([...features, ...this.#findWords(context)], WEIGHTS.embedding)
     return logits
+  }
+
+  /** Whether two words are neighbours in a name. */
+  areNeighbours(one: string, next: string): boolean {
+    const { pairHash } = this.#index
+    const hash = hashText(one + next, KIND.pair)
+    return pairHash[findFirst(pairHash, hash)] === hash
   }
 
   /** The inverse frequency of a word; a word that no occupation has weighs most. */
@@ -123,25 +130,6 @@ export class Scorer {
     return this.#findKnown(new Map(Array.from(words, (term) => [hashText(term, KIND.word), CONTEXT])))
   }
 
-  #addNames(features: readonly [number, number][], share: number): void {
-    const { weights, bias } = this.#index
-    const logits = this.#logits
-    const length = Math.sqrt(features.reduce((sum, [, weight]) => sum + weight, 0)) || 1
-    for (let at = 0; at < logits.length; at++)
-      logits[at] = share * (bias[at] as number) + (this.#prior[at] as number)
-    for (const [feature, weight] of features) {
-      const x = (share * Math.sqrt(weight)) / length
-      for (
-        let p = weights.start[feature] as number, end = weights.start[feature + 1] as number;
-        p < end;
-        p++
-      ) {
-        const occupation = weights.column[p] as number
-        logits[occupation] = (logits[occupation] as number) + x * (weights.value[p] as number)
-      }
-    }
-  }
-
   /** The number of a feature, or -1. */
   findFeature(hash: number): number {
     const { featureHash, featureId } = this.#index
@@ -153,18 +141,22 @@ export class Scorer {
     }
   }
 
-  #addTexts(words: readonly number[], share: number): void {
-    const { texts } = this.#index
+  /** BM25 of words in the names and texts of occupations; a word with the same stem counts less. */
+  #addTexts(terms: readonly string[], share: number): void {
     const part = this.#part.fill(0)
     let total = 0
-    for (const word of words) {
-      const weight = this.weigh(word)
-      total += word < 0 ? weight : weight * (SATURATION + 1)
-      if (word < 0) continue
-      for (let p = texts.start[word] as number, end = texts.start[word + 1] as number; p < end; p++) {
-        const occupation = texts.column[p] as number
-        part[occupation] = (part[occupation] as number) + weight * (texts.value[p] as number)
+    for (const term of terms) {
+      const word = this.#vocabulary.find(term)
+      const alike = this.listAlike(stem(term)).filter((other) => other !== word)
+      if (word < 0 && alike.length === 0) {
+        total += this.weigh(word)
+        continue
       }
+      const weight = Math.max(...(word < 0 ? alike : [word]).map((each) => this.weigh(each)))
+      total += weight * (SATURATION + 1)
+      if (word >= 0) this.#addWord(word, weight, part)
+      for (const other of alike) this.#addWord(other, weight * WEIGHTS.stem, part)
+      for (const each of [word, ...alike]) this.#forgetWord(each)
     }
     if (total === 0) return
     const logits = this.#logits
@@ -173,31 +165,56 @@ export class Scorer {
       logits[at] = (logits[at] as number) + factor * (part[at] as number)
   }
 
+  /** Adds what a word says about occupations, as far as words with the same stem have not said it. */
+  #addWord(word: number, weight: number, part: Float32Array): void {
+    const { start, column, value } = this.#index.texts
+    for (let p = start[word] as number, end = start[word + 1] as number; p < end; p++) {
+      const occupation = column[p] as number
+      const more = weight * (value[p] as number) - (this.#said[occupation] as number)
+      if (more <= 0) continue
+      part[occupation] = (part[occupation] as number) + more
+      this.#said[occupation] = (this.#said[occupation] as number) + more
+    }
+  }
+
+  #forgetWord(word: number): void {
+    if (word < 0) return
+    const { start, column } = this.#index.texts
+    for (let p = start[word] as number, end = start[word + 1] as number; p < end; p++)
+      this.#said[column[p] as number] = 0
+  }
+
+  /** The words with a stem. */
+  listAlike(root: string): readonly number[] {
+    if (this.#alike.size > MOST_STEMS) this.#alike.clear()
+    return getOrMake(this.#alike, root, () => this.#findAlike(root))
+  }
+
+  #findAlike(root: string): number[] {
+    const hash = hashText(root, KIND.stem)
+    // Too many words begin with a letter or two, and none of them is a derivation.
+    if (root.length < 3) return [this.#vocabulary.find(root)].filter((word) => word >= 0)
+    const [from, to] = this.#vocabulary.rangeOf(root.length > 3 ? root.replace(/e$/, '') : root)
+    const alike: number[] = []
+    for (let word = from; word < to; word++) if (this.#index.wordStem[word] === hash) alike.push(word)
+    return alike
+  }
+
   #addEmbedding(features: readonly [number, number][], share: number): void {
-    const { featureVectors, header } = this.#index
-    const size = header.dimensions
+    const { featureVectors, occupationVectors } = this.#index
     const query = this.#query.fill(0)
+    const size = query.length
     let total = 0
     for (const [feature, weight] of features) {
-      const from = feature * size
-      if (from >= featureVectors.length) continue
       total += weight
-      const x = Math.sqrt(weight)
-      for (let d = 0; d < size; d++)
-        query[d] = (query[d] as number) + x * (featureVectors[from + d] as number)
+      addRow(query, 0, Math.sqrt(weight), featureVectors, feature * size, size)
     }
     if (total === 0) return
     const logits = this.#logits
-    const compared = this.#compared
-    let count = 0
-    for (let at = 0; at < logits.length; at++)
-      if (logits[at] !== Number.NEGATIVE_INFINITY) compared[count++] = at
-    const fits = this.#fits
-    this.#memory.run('multiply', compared, fits, count, this.#occupations, query)
     const factor = share / Math.sqrt(total)
-    for (let at = 0; at < count; at++) {
-      const occupation = compared[at] as number
-      logits[occupation] = (logits[occupation] as number) + factor * (fits[at] as number)
+    for (let at = 0; at < logits.length; at++) {
+      if (logits[at] === Number.NEGATIVE_INFINITY) continue
+      logits[at] = (logits[at] as number) + factor * multiply(occupationVectors, at * size, query)
     }
   }
 }

@@ -5,7 +5,7 @@ import { type ExpandedWord, Expander, type Expansion } from './expansion.ts'
 import { Familiarity } from './familiarity.ts'
 import { fold, splitWords, type Word } from './fold.ts'
 import { type GroupName, type IndexData, isAsciiText, readKind, readText, titlesOf } from './index-data.ts'
-import { findExact, Matcher } from './match.ts'
+import { EXACT, findExact, Matcher, NameMemory } from './match.ts'
 import { FAR, findBest, RANKED, Scorer } from './score.ts'
 import { isModifier, STOP_WORDS, singular } from './stem.ts'
 import { Vocabulary } from './vocabulary.ts'
@@ -61,6 +61,21 @@ interface Understood {
   readonly expansions: readonly Expansion[]
   readonly probability: Float64Array
   readonly matcher: Matcher
+  /** The occupations with the query as a name, and the quality of the match. */
+  readonly exact: ReadonlyMap<number, number>
+}
+
+/** What a title means. */
+export interface Estimate {
+  readonly probability: Float64Array
+  /** The certainty that the title means an occupation. */
+  readonly certainty: (occupation: number) => number
+  /** A number by which occupations have the order of their certainty, and which takes less time. */
+  readonly order: (occupation: number) => number
+  /** Whether the title is a name, apart from spaces and plurals. */
+  readonly isName: boolean
+  /** Whether the catalogue has a word of the title that says what somebody does. */
+  readonly known: boolean
 }
 
 /** Searches an index. Its methods are synchronous and take about a millisecond at the size of O*NET. */
@@ -69,7 +84,7 @@ export class OccupationSearch {
   readonly #vocabulary: Vocabulary
   readonly #scorer: Scorer
   readonly #expander: Expander
-  readonly #shares: Float32Array
+  readonly #names: NameMemory
   readonly #bonuses: Bonuses
   readonly #familiarity: Familiarity
   /** The names with letters beyond ASCII, listed at the first query that has one. */
@@ -79,30 +94,27 @@ export class OccupationSearch {
     this.index = index
     this.#vocabulary = new Vocabulary(index.vocabulary)
     this.#scorer = new Scorer(index, this.#vocabulary)
-    this.#shares = new Float32Array(this.#vocabulary.size)
-    this.#bonuses = new Bonuses(index, this.#scorer)
+    this.#names = new NameMemory(index, this.#vocabulary, this.#scorer)
+    this.#bonuses = new Bonuses(index)
     this.#familiarity = new Familiarity(index, this.#vocabulary, this.#scorer)
     this.#expander = new Expander(this.#vocabulary, this.#scorer, index.header.synonyms)
   }
 
   search(request: SearchRequest): SearchAnswer {
     const { query, language, offset = 0, limit } = request
-    const understood = this.#understand(query, { open: !/[\s\p{P}]$/u.test(query) })
-    const exact = findExact(this.index, query.slice(0, MAX_LENGTH), language)
-    const matches = this.#listMatches(understood, exact).filter((occupation) =>
-      this.#isWanted(occupation, request),
-    )
-    const { words, expansions, matcher } = understood
-    const probability = preferExact(understood.probability.slice(), exact)
-    const rank = probability.slice()
-    for (const [occupation, equality] of exact) rank[occupation] = (rank[occupation] as number) + 2 * equality
+    const understood = this.#understand(query, { open: !/[\s\p{P}]$/u.test(query), language })
+    const { matcher, exact } = understood
+    const matches = this.#listMatches(understood).filter((occupation) => this.#isWanted(occupation, request))
+    const { certainty, order } = this.#judge(understood)
     // A typed macron is meant; without one, macrons do not matter.
-    for (const occupation of this.#findMarked(query, language)) {
-      if (rank[occupation] !== undefined) rank[occupation] = (rank[occupation] as number) + 1
+    const marked = this.#findMarked(query, language)
+    const rank = new Float64Array(this.index.header.occupations)
+    for (const occupation of matches) {
+      const equality = exact.get(occupation) ?? 0
+      // Occupations of the same title are equals.
+      const likely = equality === EXACT.title ? 0 : order(occupation)
+      rank[occupation] = likely + 2 * equality + (marked.has(occupation) ? 1 : 0)
     }
-    const familiar = this.#familiarity.judge(words, expansions)
-    const score = (occupation: number) =>
-      calibrate(probability[occupation] as number) * (exact.has(occupation) ? 1 : familiar(occupation))
     const didYouMean = exact.size > 0 ? undefined : this.#findSpelling(query, understood)
     return {
       query,
@@ -110,7 +122,7 @@ export class OccupationSearch {
       totalCount: matches.length,
       results: takeBest(matches, rank, offset + limit)
         .slice(offset)
-        .flatMap((occupation) => this.#describe(occupation, matcher, score(occupation), language)),
+        .flatMap((occupation) => this.#describe(occupation, matcher, certainty(occupation), language)),
       groups: this.#countGroups(matches),
     }
   }
@@ -118,12 +130,11 @@ export class OccupationSearch {
   /** Names that complete the typed text, at most one for each occupation. */
   suggest(request: { query: string; language?: Language | undefined; limit: number }): Suggestion[] {
     const { query, language, limit } = request
-    const understood = this.#understand(query, { open: true })
+    const understood = this.#understand(query, { open: true, language })
     const typed = fold(query.slice(0, MAX_LENGTH))
     if (typed === '') return []
-    const { probability, matcher } = understood
-    const exact = findExact(this.index, query.slice(0, MAX_LENGTH), language)
-    const wanted = this.#listMatches(understood, exact).filter((occupation) =>
+    const { probability, matcher, exact } = understood
+    const wanted = this.#listMatches(understood).filter((occupation) =>
       this.#isWanted(occupation, { language }),
     )
     const marked = this.#findMarked(query, language)
@@ -146,22 +157,26 @@ export class OccupationSearch {
       .map(({ score: _, ...suggestion }) => suggestion)
   }
 
-  /**
-   * The probability of each occupation for a title with optional tasks, and whether the catalogue has a word of it that
-   * says what somebody does. `familiar` is the share of an occupation's probability that remains for words that the
-   * catalogue does not have: they may mean an occupation that it does not have.
-   */
-  estimate(
-    title: string,
-    tasks = '',
-  ): { probability: Float64Array; known: boolean; familiar: (occupation: number) => number } {
-    const { words, expansions, probability } = this.#understand(title, { open: false, tasks })
-    const exact = findExact(this.index, title.slice(0, MAX_LENGTH), undefined)
-    preferExact(probability, exact)
+  /** What a title with optional tasks means. */
+  estimate(title: string, tasks = ''): Estimate {
+    const understood = this.#understand(title, { open: false, tasks })
+    const { expansions, exact } = understood
     const known = exact.size > 0 || expansions.some(({ words }) => words.some((word) => this.#saysWhat(word)))
-    const judge = this.#familiarity.judge(words, expansions)
-    const familiar = (occupation: number) => (exact.has(occupation) ? 1 : judge(occupation))
-    return { probability, known, familiar }
+    const isName = exact.values().some((equality) => equality >= EXACT.name)
+    return { ...this.#judge(understood), isName, known }
+  }
+
+  /**
+   * The probability of each occupation, if names count that equal the query; and the certainty, which is less beside
+   * words that the catalogue does not have: they may mean an occupation that it does not have.
+   */
+  #judge({ words, expansions, probability, exact }: Understood): Omit<Estimate, 'isName' | 'known'> {
+    const likely = preferExact(probability.slice(), exact)
+    const familiar = this.#familiarity.judge(words, expansions)
+    const certainty = (occupation: number) =>
+      calibrate(likely[occupation] as number) * (exact.has(occupation) ? 1 : (familiar?.(occupation) ?? 1))
+    const order = familiar === undefined ? (occupation: number) => likely[occupation] as number : certainty
+    return { probability: likely, certainty, order }
   }
 
   #saysWhat({ term, change }: ExpandedWord): boolean {
@@ -179,7 +194,10 @@ export class OccupationSearch {
     return undefined
   }
 
-  #understand(query: string, { open, tasks = '' }: { open: boolean; tasks?: string }): Understood {
+  #understand(
+    query: string,
+    { open, tasks = '', language }: { open: boolean; tasks?: string; language?: Language | undefined },
+  ): Understood {
     const words = splitWords(query.slice(0, MAX_LENGTH), MAX_WORDS)
     const expansions = words.length === 0 ? [] : this.#expander.expand(words, open)
     const context = splitWords(tasks.slice(0, MAX_TASK_LENGTH), MAX_TASK_WORDS).map(({ word }) =>
@@ -194,17 +212,17 @@ export class OccupationSearch {
       addProbability(this.#scorer.score(text, terms, context), expansion.weight, probability)
     }
     const typed = words.map(({ word }) => word)
-    const matcher = new Matcher(this.index, this.#vocabulary, this.#scorer, expansions, typed, this.#shares)
-    this.#bonuses.preferNames(words, probability)
+    const matcher = new Matcher(this.index, this.#vocabulary, this.#scorer, expansions, typed, this.#names)
     this.#bonuses.preferSimilar(words, matcher, probability)
-    return { words, expansions, probability, matcher }
+    const exact = findExact(this.index, query.slice(0, MAX_LENGTH), language)
+    return { words, expansions, probability, matcher, exact }
   }
 
   /**
    * The occupations that the query may mean: those with it as a name, those with a word of it that are not much less
    * likely than the best, and likely ones. Without any word of the catalogue, only similar ones.
    */
-  #listMatches({ expansions, probability }: Understood, exact: ReadonlyMap<number, number>): number[] {
+  #listMatches({ expansions, probability, exact }: Understood): number[] {
     const { texts } = this.index
     const found = new Uint8Array(probability.length)
     let known = exact.size > 0

@@ -41,10 +41,22 @@ function matchModifier(terms: readonly string[], at: number): number {
   return MODIFIERS.find((phrase) => phrase.every((word, offset) => terms[at + offset] === word))?.length ?? 0
 }
 
-/** The singular of a folded word by the regular English plurals: `nurse` for `nurses`, `party` for `parties`. */
+/** Plurals that the rules below do not know. All but the last letter of a singular begins its plural. */
+const IRREGULAR: ReadonlyMap<string, string> = new Map([
+  ['buses', 'bus'],
+  ['gases', 'gas'],
+  ['lenses', 'lens'],
+  ['viruses', 'virus'],
+  ['children', 'child'],
+])
+
+/** The singular of a folded word by the English plurals: `nurse` for `nurses`, `party` for `parties`. */
 export function singular(word: string): string {
+  const irregular = IRREGULAR.get(word)
+  if (irregular !== undefined) return irregular
   if (!word.endsWith('s')) return word
   if (word.length > 4 && word.endsWith('ies')) return `${word.slice(0, -3)}y`
+  if (/.(?:ss|x|ch|sh|zz)es$/.test(word)) return word.slice(0, -2)
   if (word.length > 3 && !word.endsWith('ss') && !word.endsWith('us')) return word.slice(0, -1)
   return word
 }
@@ -56,12 +68,21 @@ const SUFFIXES =
     .sort((a, b) => b.length - a.length)
 
 /**
- * The stem that a word shares with its derivations: `weav` for `weaver` and `weaving`. It need not be a word; it only
- * has to be the same for most derivations, and is one more feature besides the word.
+ * The stem that a word shares with its derivations: `weav` for `weaver` and `weaving`, `bake` for `baker`. It need not
+ * be a word; it only has to be the same for most derivations. A word begins with its stem, but for a last `e`.
  */
 export function stem(word: string): string {
-  if (word.length < 5) return word
+  if (word.length < 5) return withoutDouble(word)
   const suffix = SUFFIXES.find((each) => word.length - each.length >= 3 && word.endsWith(each))
   const root = suffix === undefined ? word : word.slice(0, -suffix.length)
+  // A short verb that ends in a single consonant had an e: `caring` is about care, and not about a car.
+  if (suffix !== undefined && SHORT_VERB.test(root)) return `${root}e`
+  return withoutDouble(root)
+}
+
+const SHORT_VERB = /^[^aeiou][aeiou][^aeiouwxy]$/
+
+/** `cut` for the `cutt` of `cutting`, and `sel` for `sell`, as for `selling`. */
+function withoutDouble(root: string): string {
   return root.length > 3 && root.at(-1) === root.at(-2) ? root.slice(0, -1) : root
 }

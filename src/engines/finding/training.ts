@@ -1,4 +1,3 @@
-import { type Classifier, trainClassifier } from './classifier.ts'
 import { type Embedding, trainEmbedding } from './embedding.ts'
 import { featuresOf, hashText, isGram, KIND } from './features.ts'
 import type { LatentSemantics } from './latent-semantics.ts'
@@ -8,22 +7,19 @@ import { RowWriter, type SparseRows } from './sparse.ts'
 /** Character n-grams that more occupations share are dropped: they say little and take most of the time. */
 const COMMON_GRAM = 150
 
-/**
- * Other features that more occupations share are dropped: they say little and take most of the memory of a large
- * catalogue. Its texts still find such words.
- */
+/** Other features that more occupations share are dropped: they say little. */
 const COMMON_FEATURE = 20_000
 
 /** Features of fewer names have no vector. */
 const FREQUENT = 5
 /** The most features with a vector: the most frequent ones. */
-const MAX_EMBEDDED = 65_536
+const MAX_FEATURES = 65_536
 
 /** The initial length of the vectors of occupations. Those of words have length 1. */
 const OCCUPATION_LENGTH = 6
 
-/** The names that the classifier is trained with, in the order of their owners. */
-export interface Examples {
+/** The names of a catalogue, in the order of their owners. */
+export interface Names {
   readonly owners: Uint32Array
   /** How much each name counts. */
   readonly importance: Float32Array
@@ -32,7 +28,7 @@ export interface Examples {
   terms(name: number): readonly string[]
 }
 
-export interface TrainedClassifier extends Classifier {
+export interface TrainedVectors {
   readonly featureHash: Uint32Array
   readonly featureId: Uint32Array
   readonly featureVectors: Float32Array
@@ -46,38 +42,21 @@ type TermSemantics = LatentSemantics & { term(word: number): string }
 const STEP = 1_000
 
 /** @param onStep called often; what it throws ends the training */
-export function trainOnNames(
-  examples: Examples,
-  occupations: number,
-  semantics: TermSemantics,
-  onStep: () => void,
-): TrainedClassifier {
-  const { owners, importance } = examples
-  const { kept, embedded } = chooseFeatures(examples, onStep)
-  const rows = listFeatures(examples, kept, onStep)
-  const { weights, bias } = trainClassifier(
-    rows,
-    { owners, importance },
-    { occupations, features: kept.hashes.length },
-    onStep,
-  )
-  const embedding = startEmbedding(kept, embedded, semantics)
-  trainEmbedding(embedding, rows, { owners, importance }, weights, onStep)
+export function trainOnNames(names: Names, semantics: TermSemantics, onStep: () => void): TrainedVectors {
+  const { owners, importance } = names
+  const table = chooseFeatures(names, onStep)
+  const embedding = startEmbedding(table, semantics)
+  trainEmbedding(embedding, { features: listFeatures(names, table, onStep), owners, importance }, onStep)
   return {
-    featureHash: kept.slotHash,
-    featureId: kept.slotId,
-    weights,
-    bias,
+    featureHash: table.slotHash,
+    featureId: table.slotId,
     featureVectors: embedding.features,
     occupationVectors: embedding.occupations,
   }
 }
 
-/** The features that are worth a weight; those with a vector come first. */
-function chooseFeatures(
-  { owners, text, terms }: Examples,
-  onStep: () => void,
-): { kept: FeatureTable; embedded: number } {
+/** The features that are worth a vector. */
+function chooseFeatures({ owners, text, terms }: Names, onStep: () => void): FeatureTable {
   const table = new FeatureTable()
   /** By feature: the number of occupations that have it, the last of them, and its uses. */
   const [holders, last, uses] = [new NumberList(integers), new NumberList(integers), new NumberList(integers)]
@@ -101,21 +80,17 @@ function chooseFeatures(
   const least = findLeast(
     uses.finish().filter((_, id) => isKept(hashes[id] as number, id)),
     FREQUENT,
-    MAX_EMBEDDED,
+    MAX_FEATURES,
   )
   const kept = new FeatureTable()
   hashes.forEach((hash, id) => {
     if (uses.at(id) >= least && isKept(hash, id)) kept.add(hash)
   })
-  const embedded = kept.hashes.length
-  hashes.forEach((hash, id) => {
-    if (isKept(hash, id)) kept.add(hash)
-  })
-  return { kept, embedded }
+  return kept
 }
 
 /** The kept features of each name with the square roots of their weights, normalised to length 1. */
-function listFeatures({ owners, text, terms }: Examples, kept: FeatureTable, onStep: () => void): SparseRows {
+function listFeatures({ owners, text, terms }: Names, kept: FeatureTable, onStep: () => void): SparseRows {
   const rows = new RowWriter()
   owners.forEach((_, name) => {
     if (name % STEP === 0) onStep()
@@ -137,13 +112,12 @@ function listFeatures({ owners, text, terms }: Examples, kept: FeatureTable, onS
 /** An embedding in which words and occupations have the vectors of latent semantic analysis. */
 function startEmbedding(
   table: FeatureTable,
-  embedded: number,
   { dimensions, words, rows, occupations, term }: TermSemantics,
 ): Embedding {
-  const features = new Float32Array(embedded * dimensions)
+  const features = new Float32Array(table.hashes.length * dimensions)
   words.forEach((word, at) => {
     const feature = table.find(hashText(term(word), KIND.word))
-    if (feature < 0 || feature >= embedded) return
+    if (feature < 0) return
     const row = rows.subarray(at * dimensions, (at + 1) * dimensions)
     const length = Math.sqrt(row.reduce((sum, value) => sum + value * value, 0)) || 1
     row.forEach((value, d) => {

@@ -100,16 +100,12 @@ export class Vocabulary {
     return id < 0 ? 0 : this.count(id)
   }
 
-  /** The first word that begins with a prefix, if any does. */
-  startOf(prefix: string): number {
-    return this.#lowerBound(prefix)
-  }
-
-  /** The word after the last one that begins with a prefix; `startOf` it, if none does. */
-  endOf(prefix: string): number {
-    let id = this.#lowerBound(prefix)
-    while (id < this.size && this.#startsWith(id, prefix)) id++
-    return id
+  /** The words that begin with a prefix: from the first to before the last number. */
+  rangeOf(prefix: string): [number, number] {
+    const from = this.#lowerBound(prefix)
+    let to = from
+    while (to < this.size && this.#startsWith(to, prefix)) to++
+    return [from, to]
   }
 
   /** The commonest words that begin with a prefix and are longer, the commonest first. */
