@@ -58,7 +58,8 @@ test('a first key and its successor encrypt what is stored from then on, and the
     return token
   }
   const counted = async () => {
-    const { encryption } = (await mahi.runJson(['status'])) as { encryption: object[] }
+    const status = await mahi.runJson(['status'], { environment: { ENCRYPTION_KEYS: `${K2},${K1}` } })
+    const { encryption } = status as { encryption: object[] }
     return encryption
   }
   const plain = await serve()
