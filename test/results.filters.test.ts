@@ -12,7 +12,7 @@ import { listRuns, readSummary } from '../src/submissions/findings/runs.ts'
 import type { ValidationEntry } from '../src/submissions/findings/schema.ts'
 import { cases } from './support/properties.ts'
 import { openTemporary } from './support/reused-schemas.ts'
-import { sourceOf } from './support/service.ts'
+import { Service, sourceOf } from './support/service.ts'
 import { testOnSqlite } from './support/test-where.ts'
 
 const KEY = { id: 'k1', key: new Uint8Array(32).fill(7) }
@@ -186,3 +186,15 @@ testOnSqlite('the plan of a statement')(
     }
   },
 )
+
+test('a submission that has not been validated has no findings, with filters too', async () => {
+  const service = await Service.start({ RATE_LIMIT_SUBMISSIONS: 'off' })
+  const scopes = ['validation-results:read', 'submissions:write'] as const
+  const { key } = await service.createKey({ scopes, eids: ['1001'] })
+  const headers = { 'x-api-key': key, eid: '1001' }
+  const path = `/v1/submissions/${await service.createSubmission(headers)}/validation-results`
+  for (const query of ['', '?Filter.StudentId=S4', '?Filter.ErrorType=Error&page=1']) {
+    const response = await service.get(path + query, headers)
+    expect([query, response.statusCode, response.json().totalCount]).toEqual([query, 200, 0])
+  }
+})

@@ -99,10 +99,12 @@ export function ordinalsOf(
  */
 export async function selectEntries(
   reader: Reader,
-  { run }: { readonly run: number },
+  { run, totalCount }: { readonly run: number; readonly totalCount: number },
   filters: Filters,
   sealer: Sealer,
 ): Promise<Selection> {
+  // A submission without a run has no findings either.
+  if (totalCount === 0) return new Selection(new Map())
   const names = FILTER_NAMES.filter((name) => filters[name] !== undefined)
   let blocks: Map<number, Uint8Array> | undefined
   for (const name of names) {
