@@ -1,4 +1,5 @@
 import type { FastifyRequest } from 'fastify'
+import type { MaybePromise } from '../../foundation/cache/maybe-promise.ts'
 import type { Static, TObject, TSchema } from '../../foundation/schema/type.ts'
 import type { OperationLimit } from '../access/limits.ts'
 import type { Principal } from '../access/principal.ts'
@@ -137,7 +138,7 @@ export type Operation = Contract<
   Responses,
   ProblemSlug
 > & {
-  handle(input: Input<unknown, unknown, unknown, unknown, unknown, ProblemSlug>): Result | Promise<Result>
+  handle(input: Input<unknown, unknown, unknown, unknown, unknown, ProblemSlug>): MaybePromise<Result>
   recall?(input: Recalled<unknown, unknown, ProblemSlug>): Result | undefined
 }
 
@@ -163,7 +164,7 @@ export function operation<
     handle(
       handle: (
         input: Input<Static<Path>, Derived, Static<Header>, BodyValue<Body>, Authorized, Slug>,
-      ) => ResultOf<R> | Promise<ResultOf<R>>,
+      ) => MaybePromise<ResultOf<R>>,
       recall?: (input: Recalled<Static<Path>, Derived, Slug>) => ResultOf<R> | undefined,
     ): Operation {
       // Checked above; the list of operations knows no types of single ones.

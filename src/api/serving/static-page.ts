@@ -1,7 +1,8 @@
 import { hash } from 'node:crypto'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { chooseEncoding, isFresh } from './negotiate.ts'
+import { callerOf } from '../request/caller.ts'
 import { Page } from './page.ts'
+import { chooseEncoding, isFresh } from './send.ts'
 
 /** A response that does not change while the process runs, compressed once in each encoding, with a validator. */
 export class StaticPage {
@@ -11,7 +12,7 @@ export class StaticPage {
   /** @param headers its own headers, including its content type */
   constructor(body: string | Buffer, headers: Readonly<Record<string, string>>) {
     const bytes = Buffer.from(body)
-    this.#page = new Page(bytes, `W/"${hash('sha256', bytes, 'base64url').slice(0, 16)}"`)
+    this.#page = new Page([bytes], `W/"${hash('sha256', bytes, 'base64url').slice(0, 16)}"`)
     const vary = [headers.vary ?? [], 'accept-encoding'].flat().join(', ')
     this.#headers = { ...headers, vary, etag: this.#page.etag }
   }
@@ -22,7 +23,10 @@ export class StaticPage {
     const encoding = this.#page.worthCompressing
       ? chooseEncoding(request.headers['accept-encoding'])
       : 'identity'
-    if (encoding !== 'identity') reply.header('content-encoding', encoding)
-    return reply.send(await this.#page.encode(encoding))
+    if (encoding !== 'identity')
+      await this.#page.encode(encoding, request.server.budgets.compressions, callerOf(request))
+    const encoded = this.#page.ready(encoding)
+    if (encoded !== undefined && encoding !== 'identity') reply.header('content-encoding', encoding)
+    return reply.send((encoded ?? this.#page.ready('identity')).join())
   }
 }

@@ -1,12 +1,7 @@
 import { createServer, type Server } from 'node:http'
 import { Counter, collectDefaultMetrics, Gauge, type Histogram, Registry } from 'prom-client'
 import { increment } from '../../foundation/increment.ts'
-
-/**
- * How a response ended. `sent`: the operating system accepted all of it. `left`: the client closed the connection
- * first. `cut-off`: the service did, for example because the client stopped reading.
- */
-export type Outcome = 'sent' | 'left' | 'cut-off'
+import type { Outcome } from './deliveries.ts'
 
 /** A number, `undefined` if unknown, or a number for each value of a label. */
 type Value = number | undefined | Readonly<Record<string, number>>
@@ -98,10 +93,7 @@ export class Metrics {
     const described = { name, help, type: 'histogram' }
     const get = async () => ({
       ...described,
-      // Like `tryRead`: none is better than hiding all others.
-      values: Object.entries(
-        await read().catch(() => ({}) as Readonly<Record<string, Observations>>),
-      ).flatMap(([value, { total, seconds, upTo }]) => {
+      values: Object.entries(await read()).flatMap(([value, { total, seconds, upTo }]) => {
         const labels = { [label]: value }
         const bucket = (le: number | string, count: number) => ({
           metricName: `${name}_bucket`,

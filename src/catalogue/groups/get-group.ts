@@ -31,7 +31,8 @@ export function getGroup({ catalogue, anonymous }: OccupationOptions): Operation
     ...fromCatalogue(
       catalogue,
       ({ path }: CodeInPath) => nameOf(path.code),
-      (name, { path }) => catalogue.document(name, (reader) => readGroup(reader, path.code), { lasts: true }),
+      (name, caller, { path }) =>
+        catalogue.document(name, caller, (reader) => readGroup(reader, path.code), { lasts: true }),
     ),
   )
 }

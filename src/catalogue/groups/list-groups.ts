@@ -28,7 +28,7 @@ export function listGroups({ catalogue, anonymous }: OccupationOptions): Operati
     ...fromCatalogue(
       catalogue,
       () => name,
-      () => catalogue.document(name, readGroups, { lasts: true }),
+      (_, caller) => catalogue.document(name, caller, readGroups, { lasts: true }),
     ),
   )
 }

@@ -4,6 +4,7 @@ import { notModified, page } from '../../api/contract/results.ts'
 import { digestQuery, makeEtag, Page } from '../../api/serving/page.ts'
 import type { PageCache } from '../../api/serving/page-cache.ts'
 import type { OccupationSearch } from '../../engines/finding/index.ts'
+import { whenKnown } from '../../foundation/cache/maybe-promise.ts'
 import type { LiveIndex } from './live-index.ts'
 
 export const SEARCH_PROBLEMS = {
@@ -30,23 +31,24 @@ export function name<Values extends object>(operation: string, values: Values): 
 }
 
 /** A page from the index in use, cached or rendered now. */
-export async function answer(
+export function answer(
   index: LiveIndex,
-  pages: PageCache,
+  pages: PageCache<Page>,
   { key, digest }: Named<object>,
   { isFresh }: { isFresh(etag: string): boolean },
   make: (search: OccupationSearch) => { body: object; link?: string },
 ) {
-  const search = index.current ?? (await whenReady(index))
-  const { format, revision } = search.index.header
-  const etag = makeEtag(`s${format}-${revision}`, digest)
-  if (isFresh(etag)) return notModified(etag)
-  const kept = pages.get(key)
-  if (kept !== undefined && kept.etag === etag) return page(kept)
-  const { body, link } = make(search)
-  const made = new Page(Buffer.from(JSON.stringify(body)), etag, { link })
-  pages.set(key, made)
-  return page(made)
+  return whenKnown(index.current ?? whenReady(index), (search) => {
+    const { format, revision } = search.index.header
+    const etag = makeEtag(`s${format}-${revision}`, digest)
+    if (isFresh(etag)) return notModified(etag)
+    const kept = pages.get(key)
+    if (kept !== undefined && kept.etag === etag) return page(kept, () => pages.reweigh(key, kept))
+    const { body, link } = make(search)
+    const made = new Page([Buffer.from(JSON.stringify(body))], etag, { link })
+    pages.set(key, made)
+    return page(made, () => pages.reweigh(key, made))
+  })
 }
 
 /** Seconds until another request may succeed: while the index is built, and after that has failed. */

@@ -81,7 +81,7 @@ export function getCorrectedFiles(options: SubmissionOptions): Operation {
 }
 
 async function send(
-  { database, returned, changes }: SubmissionOptions,
+  { database, returned }: SubmissionOptions,
   request: FastifyRequest,
   submission: SubmissionRow,
   form: ReturnedForm,
@@ -90,14 +90,15 @@ async function send(
 ) {
   if (submission.ended === 'Cancelled') await refusing(Promise.reject(cancelled()))
   const owner = callerOf(request)
+  const { budgets } = request.server
   const content = await whileConnected(request, (signal) =>
     refusing(
       returned.create({
         submission,
         form,
-        slots: request.server.slots.returnedFiles,
+        slots: budgets['returned-files'],
         owner,
-        takeMemory: () => changes.take(owner, 0),
+        takeMemory: () => budgets['batch-changes'].take(owner, 0),
         signal,
       }),
     ),

@@ -56,7 +56,7 @@ export async function storeContainer(
     containers.store({
       ...upload,
       actor: actorOf(request.principal),
-      slots: request.server.slots.containers,
+      slots: request.server.budgets.containers,
       owner: callerOf(request),
       signal,
     }),
