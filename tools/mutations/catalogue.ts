@@ -216,8 +216,8 @@ export default [
   {
     fault: 'an import without --replace deletes what it does not name',
     file: 'src/catalogue/import/import.ts',
-    text: "removes: replace ? 'unstaged' : 'none'",
-    replacement: "removes: 'unstaged'",
+    text: '{ replace, keepDates })',
+    replacement: '{ replace: true, keepDates })',
     test: IMPORTING,
   },
   {
@@ -262,5 +262,26 @@ export default [
     text: 'if (base < state.oldest && !isFirstLoad)',
     replacement: 'if (base < 0 && !isFirstLoad)',
     test: CHANGES,
+  },
+  {
+    fault: 'a numeric code that is another without its leading zeros is created',
+    file: 'src/catalogue/import/losses.ts',
+    text: 'and s.code <> o.code and',
+    replacement: 'and s.code = o.code and',
+    test: 'test/catalogue.damage.test.ts',
+  },
+  {
+    fault: 'a code beside the one with zeros in one input is a fault',
+    file: 'src/catalogue/import/losses.ts',
+    text: '       and not exists (select 1 from staged beside where beside.code = o.code)\n',
+    replacement: '',
+    test: 'test/catalogue.damage.test.ts',
+  },
+  {
+    fault: 'a comparison of revisions ends at the first bound',
+    file: 'src/catalogue/history/past.ts',
+    text: 'last: end.count < BATCH ? undefined : end.last,',
+    replacement: 'last: undefined,',
+    test: 'test/occupations.revisions.test.ts',
   },
 ] satisfies Mutation[]

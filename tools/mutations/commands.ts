@@ -159,7 +159,7 @@ export default [
   },
   {
     fault: 'an expired key is listed as valid',
-    file: 'src/api/access/commands.ts',
+    file: 'src/api/access/key-commands.ts',
     text: 'expires <= Date.now() ?',
     replacement: 'expires <= 0 ?',
     test: KEYS,
@@ -187,16 +187,16 @@ export default [
   },
   {
     fault: 'what a key is refused counts for its organisation',
-    file: 'src/api/access/count-request.ts',
-    text: "    assertAllowed(counting, request, limit, verdict, 'requests')\n    return whenKnown(",
-    replacement: '    return whenKnown(',
+    file: 'src/api/access/limits.ts',
+    text: "  assertAllowed(counting, request, limit, own, 'requests')\n",
+    replacement: '',
     test: 'test/access.failures.test.ts',
   },
   {
     fault: 'an organisation is served before the suspensions have been read',
-    file: 'src/api/access/access-watch.ts',
-    text: 'if (this.#suspended === undefined)',
-    replacement: "if (eid === '')",
+    file: 'src/api/access/access-state.ts',
+    text: 'if (this.#suspended === undefined)\n      throw',
+    replacement: "if (eid === '')\n      throw",
     test: 'test/access.failures.test.ts',
   },
   {

@@ -147,16 +147,9 @@ export default [
   {
     fault: 'an encrypted database opens with another key of the same name',
     file: 'src/submissions/encryption/open-sealer.ts',
-    text: 'return pieces.length === 0 || pieces.some(',
-    replacement: 'return true || pieces.some(',
+    text: 'if (error instanceof DecryptionFailed) return false',
+    replacement: 'if (error instanceof DecryptionFailed) return true',
     test: ENCRYPTION,
-  },
-  {
-    fault: 'a new key does not encrypt explanations and receipts again',
-    file: 'src/submissions/explanations/store.ts',
-    text: "coalesce(sealed, '') <> $2",
-    replacement: 'sealed is null and $2 is not null',
-    test: EXPLANATIONS,
   },
   // Purge and retention.
   {
