@@ -7,6 +7,7 @@ import {
   listKeys,
   listValid,
 } from '../api/access/keys.ts'
+import { countOccupations } from '../catalogue/records/rows.ts'
 import { type IndexState, readIndexState } from '../catalogue/search/index-store.ts'
 import type { Database, Reader } from '../foundation/database/database.ts'
 import { type Revision, type RevisionName, readRevisions } from '../foundation/database/revisions.ts'
@@ -50,31 +51,31 @@ export interface State {
   readonly expiringKeys: readonly ExpiringKey[]
 }
 
-/** Reads the state of a database with the tables of this version at one moment. */
+/**
+ * Reads the state of a database with the tables of this version. Each read has a time limit, which those of a snapshot
+ * have not: a locked table must not hold up the metrics that show it.
+ */
 export async function readState(database: Database, now = Date.now()): Promise<State> {
-  return await database.snapshot(async (reader) => {
-    const keys = await listKeys(reader)
-    return {
-      version: VERSION,
-      database: database.address,
-      bytes: await readSize(reader),
-      free: readFree(database),
-      occupations:
-        (await reader.get<{ count: number }>('select count(*) as count from occupation'))?.count ?? 0,
-      revisions: await readRevisions(reader),
-      searchIndex: await readIndexState(reader),
-      submissions: await countSubmissions(reader),
-      runs: await countRuns(reader),
-      endings: await countEndings(reader),
-      orphans: await countOrphans(reader),
-      jobs: await countJobs(reader, now),
-      backups: await listBackups(reader),
-      backupAge: await readBackupAge(reader, now),
-      keys,
-      validKeys: listValid(keys, now).length,
-      expiringKeys: listExpiring(keys, now),
-    }
-  })
+  const keys = await listKeys(database)
+  return {
+    version: VERSION,
+    database: database.address,
+    bytes: await readSize(database),
+    free: readFree(database),
+    occupations: await countOccupations(database),
+    revisions: await readRevisions(database),
+    searchIndex: await readIndexState(database),
+    submissions: await countSubmissions(database),
+    runs: await countRuns(database),
+    endings: await countEndings(database),
+    orphans: await countOrphans(database),
+    jobs: await countJobs(database, now),
+    backups: await listBackups(database),
+    backupAge: await readBackupAge(database, now),
+    keys,
+    validKeys: listValid(keys, now).length,
+    expiringKeys: listExpiring(keys, now),
+  }
 }
 
 /** The keys that somebody must replace. */

@@ -4,6 +4,7 @@ import { createKey } from '../../src/api/access/keys.ts'
 import { claim, enqueue } from '../../src/foundation/jobs/queue.ts'
 import { Installation } from '../support/command.ts'
 import { fillDatabase, withDatabase } from '../support/filled-database.ts'
+import { engine } from '../support/temporary.ts'
 import { testWhere } from '../support/test-where.ts'
 
 const testPromtool = testWhere(
@@ -72,6 +73,18 @@ test('the queue, the keys and the search index are reported as they are', async 
   expect(numberOf('mahi_jobs_oldest_seconds{kind="run"}')).toBeGreaterThan(0)
   expect(numberOf('mahi_search_index_bytes')).toBeGreaterThan(0)
   expect(numberOf('mahi_search_index_age_seconds')).toBeGreaterThanOrEqual(0)
+})
+
+test.skipIf(engine === 'sqlite')('a locked table does not hold up the metrics that show it', async () => {
+  const mahi = await new Installation().migrate()
+  await mahi.createKey({ client: 'one' })
+  const { readMetrics } = await mahi.serveWithMetrics()
+  await withDatabase(mahi.databaseUrl, (database) =>
+    database.write('catalogue', async (writer) => {
+      await writer.run('lock table occupation in access exclusive mode')
+      expect((await readMetrics()).split('\n')).toContain('mahi_keys_valid 1')
+    }),
+  )
 })
 
 test('every series begins at 0, so that the first error of a process is an increase', async () => {
