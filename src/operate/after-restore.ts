@@ -3,13 +3,13 @@ import { createInterface } from 'node:readline'
 import { type KeyDescription, listKeys, revokeKeys } from '../api/access/keys.ts'
 import { isSuspended, listSuspensions, storeSuspension } from '../api/access/suspensions.ts'
 import { type Database, DatabaseUnusable, type Reader } from '../foundation/database/database.ts'
-import { assertTables, connectDatabase, openDatabase } from '../foundation/database/open.ts'
+import { assertTables, connectDatabase, openDatabase, pathOf } from '../foundation/database/open.ts'
 import { Sealer, type SealKey } from '../foundation/database/seal.ts'
 import { describeReadError } from '../foundation/faults/read-error.ts'
 import { quote } from '../foundation/text/quote.ts'
 import { findUnchecked } from '../submissions/encryption/open-sealer.ts'
 import { eraseAgain } from '../submissions/retention/erasures.ts'
-import { assertIntact, pathOf } from './backup.ts'
+import { assertIntact } from './backup.ts'
 
 export interface RestoredSettings {
   /** The restored database. */

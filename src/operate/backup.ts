@@ -3,7 +3,7 @@ import { dirname, join, resolve } from 'node:path'
 import Sqlite from 'better-sqlite3'
 import { say } from '../foundation/command-line/terminal.ts'
 import { type Database, DatabaseUnusable } from '../foundation/database/database.ts'
-import { assertTables, connectDatabase } from '../foundation/database/open.ts'
+import { assertTables, connectDatabase, pathOf } from '../foundation/database/open.ts'
 import { makeFolder } from '../foundation/make-folder.ts'
 import { formatTimestamp } from '../foundation/text/timestamp.ts'
 import { listBackups, recordBackup, recordFailure } from './backups.ts'
@@ -45,7 +45,7 @@ export async function backUp(url: string, file: string): Promise<Backup> {
     await copyPages(path, part)
     assertIntact(part)
     renameSync(part, file)
-    // A database of an earlier version cannot record it.
+    // The copy is whole even where the database cannot be written, for example because its disk is full.
     await recordBackup(database, { program: PROGRAM, bytes: statSync(file).size }).catch(() =>
       say(
         'The backup is complete, but its time could not be recorded, so mahi_backup_age_seconds does not show it.',
@@ -139,11 +139,6 @@ function describeAge(milliseconds: number): string {
   const days = Math.floor(milliseconds / 86_400_000)
   if (days === 0) return 'less than a day ago'
   return `${days} day${days === 1 ? '' : 's'} ago`
-}
-
-/** The file of a `sqlite:` URL. */
-export function pathOf(url: string): string {
-  return url.slice('sqlite:'.length)
 }
 
 /** SQLite's online backup copies a consistent state. */

@@ -49,8 +49,15 @@ async function store(
   )
 }
 
-/** Seconds since the newest backup, or since the database was created if there is none. */
-export async function readBackupAge(reader: Reader, now: number): Promise<number> {
-  const [newest] = await listBackups(reader)
+/**
+ * Seconds since the newest backup, or since the database was created if there is none.
+ *
+ * @param records from `listBackups`
+ */
+export async function readBackupAge(
+  reader: Reader,
+  [newest]: readonly BackupRecord[],
+  now: number,
+): Promise<number> {
   return (now - (newest?.finished ?? (await firstMigration(reader)))) / 1000
 }

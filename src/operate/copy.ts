@@ -1,5 +1,11 @@
 import { createHash } from 'node:crypto'
-import { type Database, DatabaseUnusable, type Reader, type Writer } from '../foundation/database/database.ts'
+import {
+  type Database,
+  DatabaseUnusable,
+  type Reader,
+  type Value,
+  type Writer,
+} from '../foundation/database/database.ts'
 import { isMigrated } from '../foundation/database/migrate.ts'
 import { connectDatabase, openDatabase } from '../foundation/database/open.ts'
 import { isUntouched } from '../foundation/database/revisions.ts'
@@ -100,23 +106,25 @@ async function assertEmpty(writer: Writer, address: string, tables: readonly Tab
 /** Replaces the rows of a table by those of its source; returns the digest of the source. */
 async function copyTable(reader: Reader, writer: Writer, table: Table): Promise<CopiedTable> {
   await writer.run(`delete from ${table.name}`)
-  const hash = createHash('sha256')
-  let rows = 0
-  for await (const batch of readRows(reader, table)) {
-    for (const row of batch) hash.update(nameRow(row))
-    rows += batch.length
-    await writer.load(table.name, table.columns, batch)
-  }
-  return { name: table.name, rows, digest: hash.digest('hex') }
+  return await digest(reader, table, (batch) => writer.load(table.name, table.columns, batch))
 }
 
-/** The number of rows of a table, and their digest. */
-export async function digest(reader: Reader, table: Table): Promise<CopiedTable> {
+/**
+ * The number of rows of a table, and their digest.
+ *
+ * @param onBatch called with each batch of rows in turn
+ */
+export async function digest(
+  reader: Reader,
+  table: Table,
+  onBatch: (rows: readonly (readonly Value[])[]) => Promise<unknown> = async () => undefined,
+): Promise<CopiedTable> {
   const hash = createHash('sha256')
   let rows = 0
   for await (const batch of readRows(reader, table)) {
     for (const row of batch) hash.update(nameRow(row))
     rows += batch.length
+    await onBatch(batch)
   }
   return { name: table.name, rows, digest: hash.digest('hex') }
 }

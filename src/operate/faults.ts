@@ -2,6 +2,7 @@ import { accessSync, constants, statfsSync, statSync } from 'node:fs'
 import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import type { Database } from '../foundation/database/database.ts'
+import { pathOf } from '../foundation/database/open.ts'
 import { Sealer, type SealKey } from '../foundation/database/seal.ts'
 import { formatBytes } from '../foundation/text/format-number.ts'
 import { showDay } from '../foundation/text/zoned-time.ts'
@@ -138,7 +139,7 @@ function examineDisk({ free, bytes }: State): Found {
 
 function examineFile(url: string): Found {
   if (!url.startsWith('sqlite:')) return undefined
-  const path = url.slice('sqlite:'.length)
+  const path = pathOf(url)
   const mode = statSync(path, { throwIfNoEntry: false })?.mode ?? 0
   if ((mode & 0o077) === 0) return undefined
   return warning(

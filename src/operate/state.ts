@@ -10,6 +10,7 @@ import {
 import { countOccupations } from '../catalogue/records/rows.ts'
 import { type IndexState, readIndexState } from '../catalogue/search/index-store.ts'
 import type { Database, Reader } from '../foundation/database/database.ts'
+import { pathOf } from '../foundation/database/open.ts'
 import { type Revision, type RevisionName, readRevisions } from '../foundation/database/revisions.ts'
 import { countJobs, type JobCounts } from '../foundation/jobs/queue.ts'
 import { VERSION } from '../foundation/package/root.ts'
@@ -57,6 +58,7 @@ export interface State {
  */
 export async function readState(database: Database, now = Date.now()): Promise<State> {
   const keys = await listKeys(database)
+  const backups = await listBackups(database)
   return {
     version: VERSION,
     database: database.address,
@@ -70,8 +72,8 @@ export async function readState(database: Database, now = Date.now()): Promise<S
     endings: await countEndings(database),
     orphans: await countOrphans(database),
     jobs: await countJobs(database, now),
-    backups: await listBackups(database),
-    backupAge: await readBackupAge(database, now),
+    backups,
+    backupAge: await readBackupAge(database, backups, now),
     keys,
     validKeys: listValid(keys, now).length,
     expiringKeys: listExpiring(keys, now),
@@ -94,6 +96,6 @@ async function readSize(reader: Reader): Promise<number> {
 
 function readFree({ address, dialect }: Database): number | null {
   if (dialect.name !== 'sqlite') return null
-  const { bavail, bsize } = statfsSync(dirname(address.slice('sqlite:'.length)))
+  const { bavail, bsize } = statfsSync(dirname(pathOf(address)))
   return bavail * bsize
 }

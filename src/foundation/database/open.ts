@@ -37,6 +37,11 @@ export async function assertTables(database: Database): Promise<void> {
   )
 }
 
+/** The file of a `sqlite:` URL. */
+export function pathOf(url: string): string {
+  return url.slice('sqlite:'.length)
+}
+
 /** Opens a database and leaves its tables unchanged. */
 export async function connectDatabase(
   url: string,
@@ -45,7 +50,7 @@ export async function connectDatabase(
   // Only the driver that is used is loaded, because each thread and each command opens the database.
   if (url.startsWith('sqlite:')) {
     const { openSqlite } = await import('./sqlite.ts')
-    return openSqlite(url.slice('sqlite:'.length), existing)
+    return openSqlite(pathOf(url), existing)
   }
   if (/^postgres(?:ql)?:/.test(url)) {
     const { openPostgres } = await import('./postgres.ts')
