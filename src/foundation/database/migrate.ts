@@ -1,13 +1,7 @@
 import { type Database, DatabaseUnusable, type Reader } from './database.ts'
-import type { Dialect } from './dialect.ts'
+import type { Migration } from './migration.ts'
 import { isForbidden } from './postgres-errors.ts'
 import { schema } from './schema.ts'
-
-/** One change of the tables, applied once to every database. */
-export interface Migration {
-  readonly name: string
-  statements(dialect: Dialect): readonly string[]
-}
 
 /** All migrations, oldest first. A released migration is never changed or removed. */
 const MIGRATIONS: readonly Migration[] = [schema]

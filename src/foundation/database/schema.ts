@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import type { Dialect } from './dialect.ts'
-import type { Migration } from './migrate.ts'
+import type { Migration } from './migration.ts'
 
 /** The tables of version 1.0, which `docs/data-model.md` describes. */
 export const schema: Migration = {

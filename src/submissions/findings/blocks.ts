@@ -1,7 +1,15 @@
 import { constants, deflateRawSync, inflateRawSync } from 'node:zlib'
 import type { Value } from '../../foundation/database/database.ts'
 import type { Sealing } from '../../foundation/database/seal.ts'
-import type { Finding } from './store-run.ts'
+import type { PublishedFinding, ValidationEntry } from './schema.ts'
+
+/** The source of a finding, stored beside its document, without which the specified pages are sent. */
+type FindingDetail = Omit<PublishedFinding, keyof ValidationEntry>
+
+export interface Finding {
+  readonly entry: ValidationEntry
+  readonly detail?: FindingDetail
+}
 
 /** The number of findings that are compressed together: a page of 20 reads one block, and one of 100 five. */
 export const BLOCK_FINDINGS = 20

@@ -10,6 +10,7 @@ import { compileSchema } from '../../foundation/schema/compile.ts'
 import { quote } from '../../foundation/text/quote.ts'
 import { recordActivity } from '../activity/activity.ts'
 import { deleteCauses } from '../returns/causes.ts'
+import type { Finding } from './blocks.ts'
 import { lockSubmission, type SubmissionWriter } from './change-submission.ts'
 import { findSubmission, type Submission } from './queries.ts'
 import {
@@ -22,7 +23,7 @@ import {
   trimOldRuns,
 } from './runs.ts'
 import { PublishedFinding } from './schema.ts'
-import { type Finding, type StoredRun, storeFindings } from './store-run.ts'
+import { type StoredRun, storeFindings } from './store-run.ts'
 import { createToken } from './token.ts'
 
 export interface Publication {

@@ -1,16 +1,8 @@
 import type { Value, Writer } from '../../foundation/database/database.ts'
 import type { Sealer } from '../../foundation/database/seal.ts'
-import { BlockStore } from './blocks.ts'
+import { BlockStore, type Finding } from './blocks.ts'
 import { BLOCK, PostingBlock } from './postings.ts'
-import type { PublishedFinding, ValidationEntry } from './schema.ts'
-
-/** The source of a finding, stored beside its document, without which the specified pages are sent. */
-type FindingDetail = Omit<PublishedFinding, keyof ValidationEntry>
-
-export interface Finding {
-  readonly entry: ValidationEntry
-  readonly detail?: FindingDetail
-}
+import type { ValidationEntry } from './schema.ts'
 
 /** The number of findings of a code in a run. */
 export interface CodeCount {
