@@ -18,7 +18,7 @@ import {
 import { nextRevision, type Origin, type Retention, recordRevision } from '../history/revision-log.ts'
 import { type NameCounts, type SearchOnlyName, storeSearchNames } from '../names/names.ts'
 import { type FaultyRecord, type RenderedRecord, renderDocument, renderRecord } from '../records/record.ts'
-import { findLosses, findLostZeros, findShortCodes, type LocateLater } from './losses.ts'
+import { findLosses, findLostZeros, findShortCodes, type LocateLater, OR_ACCEPT } from './losses.ts'
 import {
   applyChanges,
   dropStaged,
@@ -142,19 +142,19 @@ async function importWithin(
   return {
     ...counts,
     normalised: staging.normalised,
-    ...unlessEmpty('repaired', staging.repaired),
-    ...unlessEmpty('withoutGroupCode', staging.withoutGroupCode),
-    ...unlessEmpty('withoutTitle', staging.withoutTitle),
-    ...unlessEmpty('doubtful', staging.doubtful),
-    ...unlessEmpty('shortCodes', shortCodes),
+    ...listNamed({ ...staging.named, shortCodes }),
     ...(names !== undefined && { searchNames: names }),
     ...(!keepDates && counts.created + counts.updated > 0 ? { lastUpdatedDate: formatTimestamp(date) } : {}),
     ...(changes !== undefined && { changes }),
   }
 }
 
-function unlessEmpty(name: string, records: NamedRecords): Record<string, NamedRecords> {
-  return records.count === 0 ? {} : { [name]: records }
+/** The records that a summary names, by reason, without the reasons for which there are none. */
+function listNamed<Reason extends string>(
+  named: Readonly<Record<Reason, NamedRecords>>,
+): Partial<Record<Reason, NamedRecords>> {
+  const found = Object.entries<NamedRecords>(named).filter(([, { count }]) => count > 0)
+  return Object.fromEntries(found) as Partial<Record<Reason, NamedRecords>>
 }
 
 /** Codes that the input both describes and marks as removed, and codes that it marks twice. */
@@ -220,10 +220,13 @@ class Staging {
   normalised = 0
   /** Codes that the input marks as removed. */
   readonly replacements: Replacement[] = []
-  readonly repaired = new NamedRecords()
-  readonly withoutGroupCode = new NamedRecords()
-  readonly withoutTitle = new NamedRecords()
-  readonly doubtful = new NamedRecords()
+  /** The records that the summary names, by reason. */
+  readonly named = {
+    repaired: new NamedRecords(),
+    withoutGroupCode: new NamedRecords(),
+    withoutTitle: new NamedRecords(),
+    doubtful: new NamedRecords(),
+  }
   readonly #records: AsyncIterable<SourceRecord | Fault>
   readonly #date: number
   readonly #keepDates: boolean
@@ -294,14 +297,15 @@ class Staging {
     }
     const { code, hash, filters, content } = rendered
     if (rendered.normalised) this.normalised++
-    const named = { file, line, occupationCode: code }
-    if (rendered.repaired) this.repaired.add(named)
+    const entry = { file, line, occupationCode: code }
+    const { repaired, withoutGroupCode, withoutTitle, doubtful } = this.named
+    if (rendered.repaired) repaired.add(entry)
     const groups = rendered.groupsWithoutCode
-    if (groups.length > 0) this.withoutGroupCode.add({ ...named, groups })
-    if (!rendered.titled) this.withoutTitle.add(named)
+    if (groups.length > 0) withoutGroupCode.add({ ...entry, groups })
+    if (!rendered.titled) withoutTitle.add(entry)
     const [damaged] = [...rendered.damage, ...rendered.doubts]
     const doubt = record.doubt ?? (damaged && `${damaged.field} ${damaged.message}`)
-    if (doubt !== undefined) this.doubtful.add({ ...named, doubt })
+    if (doubt !== undefined) doubtful.add({ ...entry, doubt })
     const updated = (this.#keepDates ? rendered.ownDate : undefined) ?? this.#date
     return [this.count, file, line, code, updated, hash, filters, renderDocument(content, updated)]
   }
@@ -320,7 +324,7 @@ class Staging {
 /** Names the option that accepts a text. */
 const withOption = (fault: Fault): Fault => ({
   ...fault,
-  message: `${fault.message}, or give --accept-damaged if it is right`,
+  message: `${fault.message}, ${OR_ACCEPT}`,
 })
 
 function findDateFault(date: number | undefined): string | undefined {

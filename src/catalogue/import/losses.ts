@@ -16,7 +16,8 @@ const MARKED = /[^\0-\x7f]/
 /** The beginning of a text that is a number with leading zeros. */
 const ZEROS = /"0\d/
 
-const ADVICE = 'or give --accept-damaged if it is right'
+/** The end of a message about damage: how it can be stored nevertheless. */
+export const OR_ACCEPT = 'or give --accept-damaged if it is right'
 
 /**
  * Finds the fields of updates, in the tables `change` and `staged`, that differ from the catalogue only in what a
@@ -47,7 +48,7 @@ export async function findLosses(reader: Reader, locate: LocateLater): Promise<F
       if (!MARKED.test(before) && !ZEROS.test(before)) continue
       for (const { field, had, has } of compare(JSON.parse(before), JSON.parse(after), '')) {
         const cause = hasLostZeros(had, has) ? LOST_ZEROS : LOST_MARKS
-        const message = `is ${quote(has)}, and the catalogue has ${quote(had)}: ${cause}, ${ADVICE}`
+        const message = `is ${quote(has)}, and the catalogue has ${quote(had)}: ${cause}, ${OR_ACCEPT}`
         faults.push({ file, line, field, ...locate(file, line, field), message })
         if (faults.length > MAX_FAULTS) return faults
       }
@@ -81,7 +82,7 @@ export async function findLostZeros(reader: Reader, locate: LocateLater): Promis
     line,
     field: 'occupationCode',
     ...locate(file, line, 'occupationCode'),
-    message: `is ${quote(code)}, and the catalogue has ${quote(had)}: ${LOST_ZEROS}, ${ADVICE}`,
+    message: `is ${quote(code)}, and the catalogue has ${quote(had)}: ${LOST_ZEROS}, ${OR_ACCEPT}`,
   }))
 }
 

@@ -251,7 +251,8 @@ function chooseBest(candidates: readonly Candidate[]): Candidate {
   )
 }
 
-function describeTwo({ title }: Resource, one: string, other: string): Fault {
+/** Two files are of one kind, and nothing says which is meant. */
+export function describeTwo({ title }: Pick<Resource, 'title'>, one: string, other: string): Fault {
   return { file: other, message: `is ${title}, and so is ${one}; name one of them` }
 }
 

@@ -4,6 +4,7 @@ import { dirname, join } from 'node:path'
 import { fail } from '../../../foundation/faults/user-error.ts'
 import { isWorkbook } from '../../records/index.ts'
 import { serveOrder } from '../process/serve-order.ts'
+import { describeTwo } from '../select-files.ts'
 import { Containers } from '../unpack.ts'
 import type { ContainerOrder, OpenedContainer } from './container-messages.ts'
 
@@ -29,7 +30,7 @@ async function open({ path, definition, only, unpackedBytes }: ContainerOrder): 
   // An upload replaces files, so that the surer name does not decide which of two is meant.
   for (const { name, resource, read } of spare) {
     const { title = resource } = definition.resources.find((each) => each.name === resource) ?? {}
-    fail({ file: name, message: `is ${title}, and so is ${read}; name one of them` })
+    fail(describeTwo({ title }, read, name))
   }
   for (const { name, path } of files.flatMap((file) => ('path' in file ? [file] : []))) {
     const message = containers.faultOf(path)
