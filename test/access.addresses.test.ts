@@ -1,18 +1,10 @@
 import fc from 'fast-check'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
-import { createMemoryLimiter, type RateLimits } from '../src/api/access/limits.ts'
+import { createMemoryLimiter } from '../src/api/access/limits.ts'
 import { normaliseAddress } from '../src/api/request/caller.ts'
+import { NO_LIMITS } from './support/limits.ts'
 import { cases } from './support/properties.ts'
 import { Service } from './support/service.ts'
-
-const OFF: RateLimits = {
-  occupations: 'off',
-  'validation-results': 'off',
-  submissions: 'off',
-  codings: 'off',
-  organisation: 'off',
-  'failed-credentials': 'off',
-}
 
 describe('the address of a caller', () => {
   test.each([
@@ -58,7 +50,7 @@ test('the seconds until a window ends are never more than its length, however th
   await fc.assert(
     fc.asyncProperty(time, time, fc.integer({ min: 1, max: 999_999 }), async (first, second, seconds) => {
       const limit = { requests: 9, seconds }
-      const consume = createMemoryLimiter({ ...OFF, occupations: limit })
+      const consume = createMemoryLimiter({ ...NO_LIMITS, occupations: limit })
       for (const now of [first, second]) {
         vi.setSystemTime(now)
         const { reset = 0 } = (await consume('occupations', 'a')) ?? {}

@@ -8,6 +8,7 @@ import { Metrics } from '../../src/api/telemetry/metrics.ts'
 import { listSettings, readSettings } from '../../src/settings.ts'
 import { Installation, until } from '../support/command.ts'
 import { withDatabase } from '../support/filled-database.ts'
+import { NO_LIMITS } from '../support/limits.ts'
 import { ask as askOnce } from '../support/load.ts'
 import { hasRedisServer, OwnRedis } from '../support/redis.ts'
 
@@ -24,15 +25,7 @@ async function startLimiter(
   const lines: string[] = []
   const metrics = new Metrics()
   const limiter = await RedisLimiter.start(
-    {
-      occupations: 'off',
-      'validation-results': 'off',
-      submissions: 'off',
-      codings: 'off',
-      organisation: 'off',
-      'failed-credentials': 'off',
-      ...limits,
-    },
+    { ...NO_LIMITS, ...limits },
     {
       url,
       log: pino({ base: null }, { write: (line: string) => lines.push(line) }),
