@@ -4,6 +4,7 @@ import type { Command } from 'commander'
 import type { Client } from '../../client/src/index.ts'
 import type { SubmissionFile, ValidationRun } from '../../client/src/types.ts'
 import { type CheckedInput, describeSpare } from '../engines/checking/index.ts'
+import { createBoundedFetch } from '../foundation/bounded-fetch.ts'
 import { action, jsonOption, report } from '../foundation/command-line/command.ts'
 import { say, writeOut } from '../foundation/command-line/terminal.ts'
 import { UserError } from '../foundation/faults/user-error.ts'
@@ -278,25 +279,19 @@ async function adviseResumption(
 /** How long the start page may take: the result of the command does not depend on it. */
 const START_PAGE_MS = 5_000
 
-/** The most characters of a start page that are read. */
-const START_PAGE_LENGTH = 16_384
+/** Another service may respond without end. */
+const fetchStartPage = createBoundedFetch(16_384)
 
 /** The page of a submission in the console, if the start page of the service says that it has one. */
 async function findConsolePage({ url, token, eid }: Place): Promise<string | undefined> {
   const base = dropEnd(url, (character) => character === '/')
   try {
-    const { body } = await fetch(`${base}/`, {
+    const page = await fetchStartPage(`${base}/`, {
       headers: { accept: 'application/json' },
       redirect: 'error',
       signal: AbortSignal.timeout(START_PAGE_MS),
     })
-    let text = ''
-    for await (const chunk of body?.pipeThrough(new TextDecoderStream()) ?? []) {
-      text += chunk
-      // A longer text is not the page that is looked for, and does not parse.
-      if (text.length > START_PAGE_LENGTH) break
-    }
-    const { home } = JSON.parse(text) as { home?: unknown }
+    const { home } = (await page.json()) as { home?: unknown }
     return home === '/console'
       ? `${base}/console/submissions/${encodeURIComponent(token)}?eid=${encodeURIComponent(eid)}`
       : undefined
