@@ -17,7 +17,7 @@ const onPostgres = [
   'test/http.{deliveries,health}.test.ts',
   'test/mirror.copy.test.ts',
   'test/search.{http,index}.test.ts',
-  'test/{budgets,database.migrations,database.transactions}.test.ts',
+  'test/{slots,database.migrations,database.transactions}.test.ts',
   'test/system/{commands,submissions}.*.test.ts',
   'test/system/{faults.disk,faults.processes,http.streams,metrics}.test.ts',
   'test/long/*.test.ts',

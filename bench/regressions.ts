@@ -38,8 +38,6 @@ if (!Number.isInteger(runs) || runs < 1 || (flags.keep && runs > 1)) {
   process.exit(2)
 }
 if (flags.keep) assertIdle('bench/regressions.json')
-// The machine may be busy: no request is refused because of it.
-process.env.OVERLOAD_DELAY_MS = '0'
 buildMahi()
 const folder = `${tmpdir()}/mahi-regressions-${process.pid}-`
 const model = cpus()[0]?.model ?? 'unknown'

@@ -6,8 +6,8 @@ import { registerOperations } from './api/contract/register.ts'
 import { type DemoCredentials, registerDocs, registerRoot } from './api/reference/docs.ts'
 import { registerOpenApi } from './api/reference/openapi.ts'
 import { registerProblemPages } from './api/reference/problems.ts'
+import { createServing, type Serving } from './api/serving/app.ts'
 import { registerHealth } from './api/serving/health.ts'
-import { createServing, type Serving } from './api/serving/serving.ts'
 import type { Log } from './api/telemetry/log.ts'
 import type { Metrics } from './api/telemetry/metrics.ts'
 import { createCatalogue } from './catalogue/create-catalogue.ts'
@@ -31,6 +31,8 @@ export interface AppOptions {
   readonly log: Log
   /** Filled in on the reference page, for browsers on this machine. */
   readonly demo?: DemoCredentials | undefined
+  /** Milliseconds by which the event loop may be late before operations are refused; 0 for any time. */
+  readonly mostDelay?: number
 }
 
 /**
@@ -45,14 +47,13 @@ export async function buildApp(options: AppOptions): Promise<Pick<Serving, 'app'
     metrics.report(part.metrics)
     return lifecycle.own(part, ({ stop }) => stop())
   }
-  const pageReads = database.dialect.mostReads
   const serving = await createServing(settings, {
-    pageReads,
     life: lifecycle,
     log: options.log,
     metrics,
+    mostDelay: options.mostDelay,
   })
-  const { app, send, versions } = serving
+  const { app, versions } = serving
   metrics.report(serving.metrics)
   await registerOpenApi(app)
   registerDocs(app, options.demo)
@@ -70,7 +71,7 @@ export async function buildApp(options: AppOptions): Promise<Pick<Serving, 'app'
       life: lifecycle,
     }),
   )
-  const services = { access: access.access, send, versions }
+  const services = { access: access.access, versions }
   registerOperations(app, services, [
     ...catalogue.operations,
     ...submissions.operations,

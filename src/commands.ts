@@ -146,8 +146,6 @@ function addDemoCommand(program: Command): void {
           LOG_LEVEL: 'warn',
           METRICS_PORT: '0',
           CONSOLE: 'on',
-          // Somebody who tries the demo on a busy machine prefers to wait.
-          OVERLOAD_DELAY_MS: '0',
           ...process.env,
           DATABASE_URL: DEMO_DATABASE_URL,
           DATABASE_URL_FILE: undefined,

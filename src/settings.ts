@@ -298,11 +298,6 @@ export const SETTINGS = {
     meaning: 'port of the Prometheus metrics; 0 for none',
     read: readWhole(0, 65535),
   }),
-  OVERLOAD_DELAY_MS: define({
-    default: '500',
-    meaning: 'milliseconds that a request may wait for its turn before it gets 503; 0 for any time',
-    read: readWhole(0, 60_000),
-  }),
   DRAIN_SECONDS: define({
     default: '0',
     meaning: 'seconds between SIGTERM and the end of listening, during which /readyz fails',

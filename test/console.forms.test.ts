@@ -158,7 +158,7 @@ test('a form with files that is not well-formed is refused, and no failure of th
 
 describe('a browser that leaves', () => {
   async function start() {
-    const console = await ConsoleService.start({ RATE_LIMIT_SUBMISSIONS: 'off' })
+    const console = await ConsoleService.start({ RATE_LIMIT_SUBMISSIONS: 'off', RATE_LIMIT_CODINGS: 'off' })
     const { port } = new URL(console.url)
     const cookie = await console.signIn()
     /** Sends the beginning of a request, and leaves once `leaves` resolves. */
@@ -170,7 +170,7 @@ describe('a browser that leaves', () => {
     }
     const readUse = async (budget: string) => {
       const metrics = await console.service.metrics.registry.metrics()
-      return Number(new RegExp(`^mahi_budget_used\\{budget="${budget}"\\} (\\d+)$`, 'm').exec(metrics)?.[1])
+      return Number(new RegExp(`^mahi_slots_used\\{slots="${budget}"\\} (\\d+)$`, 'm').exec(metrics)?.[1])
     }
     return { console, cookie, visit, readUse }
   }
@@ -193,10 +193,10 @@ describe('a browser that leaves', () => {
         const [head] = (await once(socket, 'data')) as [Buffer]
         socket.pause()
         statuses.add(head.toString('latin1').slice(0, 12))
-        expect(await readUse('streams')).toBeGreaterThan(0)
+        expect(await readUse('downloads')).toBeGreaterThan(0)
       })
     }
-    await expect.poll(() => readUse('streams')).toBe(0)
+    await expect.poll(() => readUse('downloads')).toBe(0)
     expect([...statuses]).toEqual(['HTTP/1.1 200'])
     const whole = await console.service.app.inject({ url: path, headers: { host: 'localhost', cookie } })
     expect(whole.body.length).toBeGreaterThan(findings.length * recordText.length)
@@ -215,7 +215,7 @@ describe('a browser that leaves', () => {
       'POST /console/code',
       `${head}content-length: ${payload.length}\r\n\r\n${payload}`,
       async (socket) => {
-        await expect.poll(() => readUse('bodies'), { interval: 1 }).toBeGreaterThan(0)
+        await expect.poll(() => readUse('bytes'), { interval: 1 }).toBeGreaterThan(0)
         // One that only sends no more still gets its response.
         socket.resetAndDestroy()
       },
@@ -227,10 +227,10 @@ describe('a browser that leaves', () => {
     )
     // Of the ten requests of a whole list, those of the list that nobody waits for are few.
     expect(Number(counts?.[1])).toBeLessThan(15)
-    await expect.poll(() => readUse('bodies')).toBe(0)
+    await expect.poll(() => readUse('bytes')).toBe(0)
 
-    // Four such lists have the memory of one address.
-    const lists = await Promise.all(Array.from({ length: 5 }, () => console.service.app.inject(list)))
+    // Five such lists have the memory of one address.
+    const lists = await Promise.all(Array.from({ length: 6 }, () => console.service.app.inject(list)))
     expect(new Set(lists.map(({ statusCode }) => statusCode))).toEqual(new Set([200, 503]))
     expect(console.service.log.join('')).not.toContain('a page of the console failed')
   })

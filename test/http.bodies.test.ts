@@ -2,8 +2,6 @@ import { randomBytes } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { gzipSync } from 'node:zlib'
 import { expect, test } from 'vitest'
-import { BodyMemory } from '../src/api/request/body-memory.ts'
-import { Budget } from '../src/foundation/budget/budget.ts'
 import { until } from './support/command.ts'
 import { Connection } from './support/connection.ts'
 import { Service } from './support/service.ts'
@@ -146,7 +144,7 @@ test('a body has its memory until the response, whatever becomes of it, and not 
   const service = await Service.start({ OCCUPATIONS_ACCESS: 'public' })
   await service.import([{ occupationCode: 'A', titleEnglish: 'Nurse' }])
   await service.index()
-  const { bodies } = service.app.budgets
+  const { slots } = service.app.inFlight
   const headers = { 'content-type': 'application/json' }
   const payload = `{"items":[${Array.from({ length: 4 }, () => `{"title":"nurse"}${' '.repeat(50_000)}`)}]}`
   for (const [text, status] of [
@@ -154,22 +152,30 @@ test('a body has its memory until the response, whatever becomes of it, and not 
     [payload.slice(0, -1), 400],
   ] as const) {
     const response = await service.request({ method: 'POST', url: '/v1/codings', payload: text, headers })
-    expect([response.statusCode, bodies.used]).toEqual([status, 0])
+    expect([response.statusCode, slots.used]).toEqual([status, 0])
   }
   const connection = await Connection.open(service)
   connection.send(headOf(service, { ...headers, 'content-length': '100000' })).send(' '.repeat(50_000))
-  await until(() => bodies.used > 0 || undefined)
+  await until(() => slots.used > 0 || undefined)
   connection.end()
-  await until(() => bodies.used === 0 || undefined)
+  await until(() => slots.used === 0 || undefined)
 })
 
-test('bodies that stall have a limit together, which leaves room for small ones', () => {
-  const budget = new Budget({ capacity: 100_000, stalled: 5_000, detail: 'There is no room.', retryAfter: 1 })
-  const hold = (owner: string) => new BodyMemory(budget, owner, () => undefined)
-  hold('a').add(108_192)
-  const other = hold('b')
-  other.add(8_192)
-  expect(() => other.add(1)).toThrow('Too many large bodies are arriving at once.')
+test('a body that is deep, has many values or no UTF-8 is refused, and what looks like it in a text is not', async () => {
+  const service = await Service.start({ OCCUPATIONS_ACCESS: 'public' })
+  await service.import([{ occupationCode: 'A', titleEnglish: 'Nurse' }])
+  await service.index()
+  const statusOf = async (payload: string | Buffer) => {
+    const headers = { 'content-type': 'application/json' }
+    return (await service.request({ method: 'POST', url: '/v1/codings', payload, headers })).statusCode
+  }
+  const titled = (title: string) => JSON.stringify({ items: [{ title }] })
+  expect(await statusOf(`{"items":${'['.repeat(101)}${']'.repeat(101)}}`)).toBe(400)
+  expect(await statusOf(`{"items":[${'1,'.repeat(300_000)}1]}`)).toBe(413)
+  expect(await statusOf(Buffer.from(titled('\u00e9'), 'latin1'))).toBe(400)
+  for (const broken of ['{"items":[1 2]}', '{"items":[{"title":"\\"}]}', '{"items":["', '\ufeff', ' \n'])
+    expect([broken, await statusOf(broken)]).toEqual([broken, 400])
+  expect(await statusOf(titled(`${'['.repeat(110)}"\\${'{'.repeat(10)}`))).toBe(200)
 })
 
 test('a form with more fields than any page has is refused', async () => {

@@ -1,106 +1,98 @@
 import { once } from 'node:events'
-import { createServer, type ServerResponse } from 'node:http'
-import { connect, type Socket } from 'node:net'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
 import { expect, test } from 'vitest'
 import { Connections } from '../src/api/serving/connections.ts'
-import { beginResponse, endResponse } from '../src/api/serving/last-response.ts'
-import { Pipelines } from '../src/api/serving/requests.ts'
-import { listenOn } from './support/connection.ts'
+import { until } from './support/command.ts'
+import { listenOn, openSocket } from './support/connection.ts'
 
-/** A server that answers every path but /wait, and at most so many connections. */
-async function serve(most: number) {
-  const waiting: ServerResponse[] = []
+/** A server that answers nothing itself. */
+async function serve() {
+  const seen: { request: IncomingMessage; response: ServerResponse; outcome?: string }[] = []
   const server = createServer((request, response) => {
-    beginResponse(request, response)
-    response.once('finish', () => endResponse(request, response))
-    if (request.url === '/wait') waiting.push(response)
-    else response.end('done')
+    const each: (typeof seen)[number] = { request, response }
+    connections.begin({
+      request,
+      response,
+      onEnd: (outcome) => {
+        each.outcome = outcome
+      },
+    })
+    seen.push(each)
   })
-  new Connections(server, most)
+  const connections = new Connections(server)
+  const accepted: Socket[] = []
+  server.on('connection', (socket: Socket) => accepted.push(socket))
   const port = await listenOn(server)
-  const open = async (path?: string): Promise<Socket> => {
-    const socket = connect(port, '127.0.0.1').resume()
-    socket.on('error', () => undefined)
-    await once(socket, 'connect')
-    if (path !== undefined) {
-      const arrived = once(server, 'request')
-      socket.write(`GET ${path} HTTP/1.1\r\nHost: a\r\n\r\n`)
-      await arrived
-      if (path !== '/wait') await once(socket, 'data')
-    }
-    return socket
+  const open = async (text: string) => {
+    const socket = await openSocket(`http://127.0.0.1:${port}`)
+    socket.write(text)
+    const own = await until(() => accepted.find(({ remotePort }) => remotePort === socket.localPort))
+    return { socket, own, fallSilent: () => server.emit('timeout', own) }
   }
-  return { open, waiting }
+  return { connections, server, seen, open }
 }
 
-test('beyond the most connections, the oldest idle one is closed, whether it has had a response or not', async () => {
-  const { open } = await serve(3)
-  const busy = await open('/wait')
-  const silent = await open()
-  const idle = await open('/')
-  const fourth = open('/')
-  await once(silent, 'close')
-  await fourth
-  expect([busy, idle].map(({ destroyed }) => destroyed)).toEqual([false, false])
-  const fifth = open('/')
-  await once(idle, 'close')
-  await fifth
-  expect(busy.destroyed).toBe(false)
+const GET = 'GET / HTTP/1.1\r\nHost: a\r\n\r\n'
+
+test('silence ends a connection whose client is waited for, and none that waits for its response', async () => {
+  const { seen, open } = await serve()
+  const waits = await open(GET)
+  await until(() => seen[0])
+  waits.fallSilent()
+  expect(waits.own.destroyed).toBe(false)
+  seen[0]?.response.end('done')
+  await until(() => seen[0]?.outcome === 'sent' || undefined)
+  waits.fallSilent()
+  expect(waits.own.destroyed).toBe(true)
+
+  const sends = await open('POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\nhalf')
+  await until(() => seen[1])
+  await until(() => (seen[1]?.request.readableLength === 4 ? true : undefined))
+  // What it has sent has not been read yet.
+  sends.fallSilent()
+  expect(sends.own.destroyed).toBe(false)
+  seen[1]?.request.resume()
+  await once(seen[1]?.request as IncomingMessage, 'data')
+  sends.fallSilent()
+  expect(sends.own.destroyed).toBe(true)
+
+  const takes = await open(GET)
+  await until(() => seen[2])
+  const { response } = seen[2] as { response: ServerResponse }
+  while (response.write(Buffer.alloc(1 << 20)) || takes.own.writableLength === 0)
+    await new Promise(setImmediate)
+  takes.fallSilent()
+  expect(takes.own.destroyed).toBe(true)
+  await until(() => seen[2]?.outcome === 'cut-off' || undefined)
 })
 
-test('where every connection has a request, a new one is closed', async () => {
-  const { open, waiting } = await serve(2)
-  const busy = [await open('/wait'), await open('/wait')]
-  const added = await open()
-  if (!added.destroyed) await once(added, 'close')
-  for (const response of waiting) response.end('done')
-  await Promise.all(busy.map((socket) => once(socket, 'data')))
-  expect(busy.map(({ destroyed }) => destroyed)).toEqual([false, false])
+test('a connection with more requests than wait for their responses is closed, with nothing left of it', async () => {
+  const { connections, seen, open } = await serve()
+  const many = await open(GET.repeat(40))
+  await once(many.socket.resume(), 'close')
+  await until(() => (seen.every(({ outcome }) => outcome !== undefined) ? true : undefined))
+  expect(seen.length).toBeGreaterThan(16)
+  expect(connections.of(many.own).size).toBe(0)
+  const few = await open(GET.repeat(16))
+  await until(() => connections.of(few.own).size === 16 || undefined)
+  expect(few.own.destroyed).toBe(false)
 })
 
-/** A server that handles the requests of a connection in turn; `handled` has their responses. */
-async function serveInTurn(most: number) {
-  const pipelines = new Pipelines(most)
-  const handled: ServerResponse[] = []
-  const server = createServer((request, response) => {
-    if (!request.socket.destroyed) pipelines.enter(request, response, () => handled.push(response))
+test('a stop waits for a reader that is slow, and for no connection without a request', async () => {
+  const { connections, server, seen, open } = await serve()
+  const unused = await open('')
+  const slow = await open(GET)
+  await until(() => seen[0])
+  const body = Buffer.alloc(16 << 20)
+  seen[0]?.response.writeHead(200, { 'content-length': String(body.length), connection: 'close' }).end(body)
+  const stopped = connections.endDuring(() => new Promise((resolve) => server.close(resolve)))
+  let received = 0
+  slow.socket.on('data', (chunk: Buffer) => {
+    received += chunk.length
   })
-  const port = await listenOn(server)
-  const send = async (requests: number) => {
-    const socket = connect(port, '127.0.0.1').resume()
-    socket.on('error', () => undefined)
-    await once(socket, 'connect')
-    socket.write('GET / HTTP/1.1\r\nHost: a\r\n\r\n'.repeat(requests))
-    return socket
-  }
-  return { handled, send, server }
-}
-
-test('requests on one connection are handled in turn, and not at all once the client has left', async () => {
-  const { handled, send } = await serveInTurn(1000)
-  const [socket, other] = [await send(3), await send(2)]
-  await expect.poll(() => handled.length).toBe(2)
-  handled[0]?.end('one')
-  await expect.poll(() => handled.length).toBe(3)
-  handled[2]?.end('two')
-  await expect.poll(() => handled.length).toBe(4)
-  handled[3]?.end('three')
-
-  other.resetAndDestroy()
-  await expect.poll(() => handled[1]?.destroyed).toBe(true)
-  // A connection whose requests have all been answered takes more.
-  socket.write('GET / HTTP/1.1\r\nHost: a\r\n\r\n')
-  await expect.poll(() => handled.length).toBe(5)
-})
-
-test('beyond the most waiting requests, connections that pipeline many are closed, and others continue', async () => {
-  const { handled, send } = await serveInTurn(60)
-  const many = await send(60)
-  const few = await send(8)
-  await expect.poll(() => handled.length).toBe(2)
-  const more = await send(200)
-  await once(more, 'close')
-  const single = await send(5)
-  await expect.poll(() => handled.filter(({ destroyed }) => !destroyed).length).toBe(3)
-  expect([many, few, single].map(({ destroyed }) => destroyed)).toEqual([false, false, false])
+  await once(slow.socket.resume(), 'close')
+  await stopped
+  expect(received).toBeGreaterThan(body.length)
+  expect(unused.own.destroyed).toBe(true)
 })

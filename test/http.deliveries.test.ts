@@ -23,7 +23,7 @@ async function startWithResults() {
 
 const PAGE = '/v1/submissions/submission-0001/validation-results?pageSize=8000'
 
-test('a response whose client leaves early is logged with the bytes sent, and counted', async () => {
+test('a response whose client leaves early is logged as incomplete, and counted', async () => {
   const { service, port, request, lines } = await startWithResults()
   const socket = connect(port, '127.0.0.1')
   socket.on('error', () => undefined)
@@ -37,9 +37,8 @@ test('a response whose client leaves early is logged with the bytes sent, and co
   socket.destroy()
   const [line] = await until(() => (lines().length > 0 ? lines() : undefined))
   expect(line).toMatchObject({ status: 200, outcome: 'left', client: 'tests', method: 'GET' })
-  // What the system took for the client is more than it has read, and less than the page.
-  expect(line?.bytes).toBeGreaterThan(200_000)
-  expect(line?.bytes).toBeLessThan(16_000_000)
+  // How much of it the system took is not known.
+  expect(line?.bytes).toBe(0)
   expect(lines()).toHaveLength(1)
   expect(await service.metrics.registry.metrics()).toContain(
     'mahi_http_responses_incomplete_total{operation="validation-results",outcome="left"} 1',

@@ -85,8 +85,6 @@ test('a stopping process is alive, not ready, and closes its connections', async
       METRICS_PORT: '0',
       LOG_LEVEL: 'silent',
       OCCUPATIONS_ACCESS: 'public',
-      // On a busy machine the start itself counts as falling behind.
-      OVERLOAD_DELAY_MS: '0',
     }),
   )
   onTestFinished(() => server.lifecycle.end())
@@ -162,13 +160,24 @@ describe('the metrics', () => {
   test('count each response by operation and status, and never by its URL', async () => {
     const metrics = new Metrics()
     const app = Fastify()
-    new ResponseLog(createLog('info', { write: () => undefined }), metrics).watch(app)
+    const responses = new ResponseLog(createLog('info', { write: () => undefined }), metrics)
+    app.addHook('onResponse', async (request, reply) => responses.recordEnd(request, reply, 'sent'))
     app.get('/things/:id', { config: { operation: 'things' } }, async () => 'a thing')
     for (const url of ['/things/1', '/things/2', '/nowhere/secret']) await app.inject(url)
     const { body } = await read(metrics)
     expect(body).toContain('mahi_http_requests_total{operation="things",status="200"} 2')
     expect(body).toContain('mahi_http_requests_total{operation="unknown",status="404"} 1')
     expect(body).not.toContain('secret')
+  })
+
+  test('that cannot be read hide no others, of whatever kind', async () => {
+    const metrics = new Metrics()
+    const away = () => Promise.reject(new Error('the database is away'))
+    metrics.gauge('a', 'A gauge.', away)
+    metrics.counter('b_total', 'A counter.', away)
+    metrics.histogram('c', 'A histogram.', away, 'kind')
+    const { status, body } = await read(metrics)
+    expect([status, body]).toEqual([200, expect.stringContaining('mahi_http_requests_total')])
   })
 
   test('are not on the port of the service', async () => {

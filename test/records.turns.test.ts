@@ -1,11 +1,10 @@
 import { describe, expect, test } from 'vitest'
 import { findDefinition, judgeFirstLine, loadDefinition } from '../src/engines/checking/index.ts'
 import { EncodingLook, inTurns, LineReader, readInTurns } from '../src/engines/records/index.ts'
-import { createChangesBudget } from '../src/foundation/budget/budgets.ts'
 import { Sealer } from '../src/foundation/database/seal.ts'
 import { TimedTurns } from '../src/foundation/timed-turns.ts'
 import { csvToNdjson, ndjsonToCsv } from '../src/submissions/files/convert.ts'
-import { readCurrentFile, readLocalIds } from '../src/submissions/files/current-file.ts'
+import { createChangeSlots, readCurrentFile, readLocalIds } from '../src/submissions/files/current-file.ts'
 import { WideText } from '../src/submissions/files/decode.ts'
 import { insertChunk, packChunk } from '../src/submissions/files/file-store.ts'
 import { type Format, Scanner } from '../src/submissions/files/scan.ts'
@@ -112,7 +111,7 @@ test.each([
         await insertChunk(writer, { version, ordinal, kind: ordinal === 0 ? 'file' : 'batch', data })
     })
     const file = { version, chunks: 2, batches: 1, format }
-    const memory = () => createChangesBudget().take('a', 0)
+    const memory = () => createChangeSlots().take('a', 0)
     const readIds = async () => {
       for await (const ids of readLocalIds(database, sealer, file, FORM)) for (const _ of ids);
     }

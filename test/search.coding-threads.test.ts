@@ -1,11 +1,11 @@
 import { expect, onTestFinished, test } from 'vitest'
+import { createSlots } from '../src/api/serving/app.ts'
 import { CodingThreads } from '../src/catalogue/search/coding-threads.ts'
 import { toSearchDocument } from '../src/catalogue/search/documents.ts'
 import { buildIndex } from '../src/engines/finding/build.ts'
 import { codeTitle } from '../src/engines/finding/coding.ts'
 import { openIndex, packIndex } from '../src/engines/finding/index-file.ts'
 import { OccupationSearch } from '../src/engines/finding/search.ts'
-import { createBudgets } from '../src/foundation/budget/budgets.ts'
 
 const RECORDS = [
   { occupationCode: 'A1', titleEnglish: 'Primary School Teacher' },
@@ -19,7 +19,7 @@ function makeIndex(revision: string) {
 }
 
 function start(): CodingThreads {
-  const threads = new CodingThreads(createBudgets(1).codings)
+  const threads = new CodingThreads(createSlots().codings)
   onTestFinished(() => threads.close())
   return threads
 }

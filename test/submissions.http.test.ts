@@ -543,7 +543,7 @@ describe('uploads that stall', () => {
     const { service, create, put } = await start()
     const eids = ['21', '22', '23']
     const { key } = await service.createKey({ scopes: ['submissions:write'], eids })
-    const uploads = service.app.budgets.uploads
+    const uploads = service.app.slots.uploads
     for (let index = 0; index < 12; index++) {
       const eid = eids[index % 3] ?? ''
       const token = await create(`2024${10 + index}`, { 'x-api-key': key, eid })
@@ -563,7 +563,7 @@ describe('uploads that stall', () => {
     expect(body).toContain('at least 1000 bytes must arrive in 1 seconds')
     // On a slow machine, an upload that is not stalled can be too slow as well.
     await until(async () => ((await put(token, 'people', PEOPLE)).status === 200 ? true : undefined))
-    expect(service.app.budgets.uploads.used).toBe(0)
+    expect(service.app.slots.uploads.used).toBe(0)
   })
 })
 

@@ -6,7 +6,7 @@ import { EID, fetchPage, prepareDatabase, startMahi, TOKEN } from '../mahi.ts'
 import { measure, median } from '../measure.ts'
 
 /** Every page comes from the database, and none is turned away. */
-const UNCACHED = { PAGE_CACHE_MB: '0', OVERLOAD_DELAY_MS: '0' }
+const UNCACHED = { PAGE_CACHE_MB: '0' }
 
 /** Does some work in a folder that is gone afterwards. */
 export async function inFolder<T>(work: (folder: string) => Promise<T>): Promise<T> {

@@ -16,7 +16,7 @@ const PARTS: readonly [string, RegExp][] = [
   ],
   [
     'sending: headers and socket',
-    /\/src\/api\/serving\/(?:headers|send|socket-buffers|unread-responses)\.|\/src\/foundation\/budget\//,
+    /\/src\/api\/serving\/(?:headers|send|in-flight|connections)\.|\/src\/foundation\/slots\./,
   ],
   ['other code of Mahi', /\/src\//],
   ['Fastify and its router', /\/fastify\/|\/find-my-way\/|\/@fastify\//],

@@ -1,7 +1,6 @@
 import type { FastifyRequest } from 'fastify'
 import { withScope } from '../api/contract/access-rules.ts'
 import { notModified, page } from '../api/contract/results.ts'
-import { callerOf } from '../api/request/caller.ts'
 import { digestQuery, type Page } from '../api/serving/page.ts'
 import { remember } from '../foundation/cache/remember.ts'
 import { Type } from '../foundation/schema/type.ts'
@@ -44,27 +43,24 @@ interface Asked {
  * the result without a read, which is 304 or a page.
  *
  * @param nameOf names the result that is asked for
- * @param read reads it, in the turn of a caller
+ * @param read reads it
  */
 export function fromCatalogue<Input, Name extends DocumentName>(
   catalogue: Catalogue,
   nameOf: (input: Input) => Name,
-  read: (name: Name, caller: string, input: Input) => Promise<Page>,
+  read: (name: Name, input: Input) => Promise<Page>,
 ) {
-  const show = (name: Name, found: Page) => page(found, () => catalogue.reweigh(name, found))
   const find = (name: Name, { request, isFresh }: Asked) => {
     const etag = catalogue.etag(name)
     // `*` matches any existing document, and only a read shows whether it exists.
     const isKnown = etag !== undefined && request.headers['if-none-match']?.trim() !== '*'
     if (isKnown && isFresh(etag)) return notModified(etag)
     const kept = catalogue.recall(name)
-    return kept && show(name, kept)
+    return kept && page(kept)
   }
-  const handle = (input: Input & Asked) => {
+  const handle = async (input: Input & Asked) => {
     const name = nameOf(input)
-    const found = find(name, input)
-    if (found !== undefined) return found
-    return read(name, callerOf(input.request), input).then((made) => show(name, made))
+    return find(name, input) ?? page(await read(name, input))
   }
   return [handle, (input: Input & Asked) => find(nameOf(input), input)] as const
 }

@@ -1,7 +1,7 @@
 import type { FastifyBaseLogger } from 'fastify'
 import type { Part } from '../api/contract/part.ts'
 import { VERSIONS } from '../api/request/versions.ts'
-import type { Serving } from '../api/serving/serving.ts'
+import type { Serving } from '../api/serving/app.ts'
 import type { Database } from '../foundation/database/database.ts'
 import type { RevisionWatch } from '../foundation/database/revision-watch.ts'
 import { reviewOperations } from './codings/operations.ts'
@@ -25,7 +25,7 @@ export interface CatalogueOptions {
   readonly database: Database
   /** Reports changes of the catalogue and of its search index. */
   readonly revisions: RevisionWatch
-  readonly serving: Pick<Serving, 'send' | 'budgets' | 'createCache'>
+  readonly serving: Pick<Serving, 'app' | 'createCache'>
   readonly log: FastifyBaseLogger
 }
 
@@ -34,12 +34,10 @@ export function createCatalogue(
   settings: CatalogueSettings,
   { database, revisions, serving, log }: CatalogueOptions,
 ): Part {
-  const { unread } = serving.send
-  const { 'page-reads': reads, codings } = serving.budgets
   const anonymous = settings.OCCUPATIONS_ACCESS === 'public'
   const path = `${VERSIONS[0].prefix}/occupations`
   const revision = revisions.current.catalogue
-  const catalogue = new Catalogue(database, revision, serving.createCache(), unread, reads, path)
+  const catalogue = new Catalogue(database, revision, serving.createCache(), path)
   const snapshots = new SnapshotStore(database, settings.SNAPSHOT_FOLDER, revision, (err) =>
     log.error({ err }, 'the snapshot could not be created: check SNAPSHOT_FOLDER'),
   )
@@ -49,7 +47,7 @@ export function createCatalogue(
     (err) => log.error({ err }, 'the search index could not be loaded'),
     () => log.error('the stored search index was damaged and has been removed: a worker builds it again'),
   )
-  const coding = new CodingThreads(codings)
+  const coding = new CodingThreads(serving.app.slots.codings)
   void index.load()
   revisions.on('catalogue', (revision) => {
     catalogue.advance(revision)

@@ -1,7 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { callerOf } from '../api/request/caller.ts'
+import { chooseEncoding } from '../api/serving/negotiate.ts'
 import { Page } from '../api/serving/page.ts'
-import { chooseEncoding } from '../api/serving/send.ts'
 
 /**
  * Compresses a page, if its browser accepts that. Other sites learn nothing from its length: the cookie is
@@ -13,16 +12,13 @@ export async function compressPage(
   payload: unknown,
 ): Promise<unknown> {
   if (typeof payload !== 'string') return payload
-  const page = new Page([Buffer.from(payload)], '')
+  const page = new Page(Buffer.from(payload), '')
   if (!page.worthCompressing) return payload
   reply.header('vary', 'accept-encoding')
   const encoding = chooseEncoding(request.headers['accept-encoding'])
   if (encoding === 'identity') return payload
-  await page.encode(encoding, request.server.budgets.compressions, callerOf(request))
-  const body = page.ready(encoding)
-  if (body === undefined) return payload
   // The length of the page as it was.
   reply.removeHeader('content-length')
   reply.header('content-encoding', encoding)
-  return body.join()
+  return await page.encode(encoding)
 }

@@ -1,7 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Principal, Scope } from '../api/access/principal.ts'
 import { PROBLEMS, Problem } from '../api/contract/problems.ts'
-import { releaseBody } from '../api/request/body-memory.ts'
 import { DatabaseUnavailable } from '../foundation/database/database.ts'
 import { Api, ApiProblem, type ProblemShown } from './api.ts'
 import { registerAssets } from './assets.ts'
@@ -74,18 +73,10 @@ export async function registerConsole(app: FastifyInstance, services: ConsoleSer
   await app.register(async (scope) => {
     scope.setErrorHandler((error, request, reply) => sendError(services, error, request, reply))
     scope.addHook('onRequest', (request, reply, done) => {
-      // There is no response to a client that has left.
-      reply.raw.once('close', () => releaseBody(request.raw))
       reply.headers({ 'content-security-policy': POLICY, 'cache-control': 'no-store' })
       if (!isSecure(request) && !isLoopback(request)) return void sendInsecure(reply)
       if (request.method !== 'GET' && request.method !== 'HEAD' && !isSameOrigin(request))
         return void sendForeign(reply)
-      done()
-    })
-    scope.addHook('onResponse', (request, _reply, done) => {
-      releaseBody(request.raw)
-      // The parser of a form that was refused reads no further, and Node would not notice that its client has left.
-      if (request.isMultipart()) request.raw.unpipe().resume()
       done()
     })
     scope.addHook('onSend', (request, reply, payload) => compressPage(request, reply, payload))

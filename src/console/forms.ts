@@ -23,7 +23,7 @@ export function readForm(request: FastifyRequest): Promise<URLSearchParams> {
 }
 
 async function read(request: FastifyRequest): Promise<URLSearchParams> {
-  const { bytes } = await readWhole(request, MAX_FORM)
+  const bytes = await readWhole(request, MAX_FORM)
   const text = bytes.toString()
   // A form of 1 MB can have a million fields: none is decoded if it has too many.
   if (text.split('&', MAX_FIELDS + 1).length > MAX_FIELDS) {

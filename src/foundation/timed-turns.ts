@@ -32,7 +32,7 @@ function resumeFirst(): void {
 }
 
 /** Calls a function after everything that has begun and does not wait for the system, such as a read from SQLite. */
-export function afterMicrotasks(callback: () => void): void {
+function afterMicrotasks(callback: () => void): void {
   queueMicrotask(() => process.nextTick(callback))
 }
 

@@ -1,12 +1,13 @@
 import type { Access } from '../api/access/admit.ts'
 import type { Part } from '../api/contract/part.ts'
 import type { Rate } from '../api/request/body.ts'
-import type { Serving } from '../api/serving/serving.ts'
+import type { Serving } from '../api/serving/app.ts'
 import type { Database } from '../foundation/database/database.ts'
 import type { Life } from '../foundation/lifecycle.ts'
 import { recordDownload } from './activity/activity.ts'
 import { type CheckSettings, checkLimitsOf } from './check-limits.ts'
 import { type KeySettings, openSealer } from './encryption/open-sealer.ts'
+import { createChangeSlots } from './files/current-file.ts'
 import { fileOperations } from './files/operations.ts'
 import { ReturnedFiles } from './files/returned-files.ts'
 import { UploadedContainers } from './files/uploaded-containers.ts'
@@ -34,7 +35,7 @@ export interface SubmissionSettings extends KeySettings, CheckSettings {
 export interface CreateSubmissionsOptions {
   readonly database: Database
   readonly access: Access
-  readonly serving: Pick<Serving, 'send' | 'budgets' | 'createCache'>
+  readonly serving: Pick<Serving, 'createCache'>
   readonly life: Life
 }
 
@@ -71,6 +72,7 @@ export async function createSubmissions(
     maxWaitingRuns: settings.RUNS_WAITING_MAX,
     returned,
     containers,
+    changes: createChangeSlots(),
     recordErasure: recordErasuresIn(settings.ERASURE_LOG),
     isStopping: () => life.stopping,
   }
@@ -79,8 +81,6 @@ export async function createSubmissions(
       ...resultsOperations({
         database,
         pages: serving.createCache(),
-        unread: serving.send.unread,
-        reads: serving.budgets['page-reads'],
         limits: { default: settings.RESULTS_PAGE_SIZE_DEFAULT, max: settings.RESULTS_PAGE_SIZE_MAX },
         sealer,
         onDownload: (download) => recordDownload(database, download),

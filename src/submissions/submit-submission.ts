@@ -13,7 +13,7 @@ import type { SubmissionOptions } from './options.ts'
 import { renderState } from './render.ts'
 import { SubmittedSubmission } from './submitted.ts'
 
-export function submitSubmission({ database, sealer, definitions }: SubmissionOptions): Operation {
+export function submitSubmission({ database, sealer, definitions, changes }: SubmissionOptions): Operation {
   return operation({
     name: 'submit-submission',
     id: 'submitSubmission',
@@ -43,7 +43,7 @@ export function submitSubmission({ database, sealer, definitions }: SubmissionOp
     },
   }).handle(async ({ authorized, principal, request }) => {
     const actor = actorOf(principal)
-    const takeMemory = () => request.server.budgets['batch-changes'].take(callerOf(request), 0)
+    const takeMemory = () => changes.take(callerOf(request), 0)
     const { token, eid } = authorized
     const { submission, receipt } = await refusing(
       submit({ database, sealer, definitions, takeMemory }, { token, eid, actor }),

@@ -44,7 +44,6 @@ function distinctPages(headers: Question['headers']): Question[] {
 test('under overload a process serves or rejects each request, and lives and recovers', async () => {
   const { url, headers, command } = await serve({
     PAGE_CACHE_MB: '0',
-    OVERLOAD_DELAY_MS: '50',
     DATABASE_POOL_SIZE: '2',
   })
   const load = new Load([url], distinctPages(headers), { callers: 500 })
@@ -87,4 +86,31 @@ test('clients that request large pages and read nothing neither fill the memory 
   // Other callers are still served, and large pages of this one again once its readers have had their time.
   expect((await ask(`${url}/openapi.json`, {})).status).toBe(200)
   await until(async () => ((await ask(url + page(900), headers)).status === 200 ? true : undefined))
+})
+
+test('4,000 clients that request pages and read nothing do not end a process of 512 MiB', async () => {
+  const { url, headers, command } = await serve({ PAGE_CACHE_MB: '0', MEMORY_MB: '512' })
+  const questions = distinctPages(headers)
+  let most = 0
+  const sockets = []
+  for (let index = 0; index < 4_000; index++) {
+    const socket = await openSocket(url)
+    const { path } = questions[index % questions.length] as Question
+    const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`)
+    // Eight on each connection, which the kernel does not hold.
+    socket.write(`GET ${path} HTTP/1.1\r\nHost: a\r\n${lines.join('')}\r\n`.repeat(8))
+    sockets.push(socket)
+    if (index % 100 === 0) most = Math.max(most, memoryOf(command))
+  }
+  // Whoever only asks whether it lives is answered as soon as there is a free connection.
+  for (const socket of sockets.splice(0, 100)) socket.destroy()
+  await until(async () => {
+    most = Math.max(most, memoryOf(command))
+    return (await ask(`${url}/livez`, {}).catch(() => undefined))?.status === 200 || undefined
+  })
+  for (const socket of sockets) socket.destroy()
+  const [page] = questions
+  await until(async () => ((await ask(url + page?.path, headers)).status === 200 ? true : undefined))
+  process.stdout.write(`4,000 readers that take nothing: at most ${Math.round(most / MB)} MB\n`)
+  expect(most).toBeLessThan(512 * MB)
 })

@@ -2,6 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, onTestFinished, test } from 'vitest'
+import { createSlots } from '../../src/api/serving/app.ts'
 import { importOccupations } from '../../src/catalogue/import/import.ts'
 import { IndexRefused, runBuild } from '../../src/catalogue/search/build-process.ts'
 import { CodingThreads } from '../../src/catalogue/search/coding-threads.ts'
@@ -10,7 +11,6 @@ import { readIndexState, storeIndex } from '../../src/catalogue/search/index-sto
 import { LiveIndex } from '../../src/catalogue/search/live-index.ts'
 import { buildIndex } from '../../src/engines/finding/index.ts'
 import { packIndex } from '../../src/engines/finding/index-file.ts'
-import { createBudgets } from '../../src/foundation/budget/budgets.ts'
 import { openDatabase } from '../../src/foundation/database/open.ts'
 import { readRevisions } from '../../src/foundation/database/revisions.ts'
 import { Installation, untilHolds } from '../support/command.ts'
@@ -112,7 +112,7 @@ function readMemory(pid: number): number {
 
 // The memory of an index is free when the last thread that reads it has ended. The process has threads of its own, too.
 test('the threads of replaced indexes end', async () => {
-  const threads = new CodingThreads(createBudgets(1).codings)
+  const threads = new CodingThreads(createSlots().codings)
   onTestFinished(() => threads.close())
   const documents = [toSearchDocument({ occupationCode: 'A1', titleEnglish: 'Teacher' }, [])]
   const packed = new Uint8Array(packIndex(buildIndex(documents, { revision: '0' })))

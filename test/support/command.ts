@@ -118,7 +118,6 @@ export class Installation {
       DATABASE_URL: this.databaseUrl,
       METRICS_PORT: '0',
       WORKERS: '0',
-      OVERLOAD_DELAY_MS: '0',
       NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE,
       PORT: '0',
       ...given,

@@ -64,8 +64,6 @@ export class Service {
       RATE_LIMIT_RESULTS: 'off',
       RATE_LIMIT_ORGANISATION: 'off',
       RATE_LIMIT_FAILED_CREDENTIALS: 'off',
-      // Hundreds of requests in a row that never wait keep the event loop from everything else.
-      OVERLOAD_DELAY_MS: '0',
       SNAPSHOT_FOLDER: temporaryFolder(),
       ...environment,
       DATABASE_URL: url,
@@ -83,6 +81,8 @@ export class Service {
       consume: createMemoryLimiter(rateLimitsOf(settings)),
       metrics,
       lifecycle,
+      // Tests in one process keep its event loop from the service.
+      mostDelay: 0,
       log: createLog('trace', { write: (line: string) => void log.push(line) }),
     })
     onTestFinished(async () => {

@@ -2,14 +2,13 @@ import { createHash } from 'node:crypto'
 import { readFileSync, statSync } from 'node:fs'
 import { gzipSync } from 'node:zlib'
 import { expect, onTestFinished, test } from 'vitest'
-import { createChangesBudget } from '../../src/foundation/budget/budgets.ts'
 import type { Database } from '../../src/foundation/database/database.ts'
 import { openDatabase } from '../../src/foundation/database/open.ts'
 import { Sealer } from '../../src/foundation/database/seal.ts'
 import { claim, type Job, schedule } from '../../src/foundation/jobs/queue.ts'
 import { submit } from '../../src/submissions/explanations/submit.ts'
 import { applyBatch } from '../../src/submissions/files/batch.ts'
-import { readCurrentFile } from '../../src/submissions/files/current-file.ts'
+import { createChangeSlots, readCurrentFile } from '../../src/submissions/files/current-file.ts'
 import type { Upload } from '../../src/submissions/files/receive.ts'
 import { storeFile } from '../../src/submissions/files/upload.ts'
 import { readRun } from '../../src/submissions/findings/runs.ts'
@@ -52,7 +51,7 @@ class Store {
   /** What submitting needs. */
   get submitting() {
     const { database, sealer, definitions } = this
-    return { database, sealer, definitions, takeMemory: () => createChangesBudget().take('', 0) }
+    return { database, sealer, definitions, takeMemory: () => createChangeSlots().take('', 0) }
   }
 
   async create(returnId = '202512'): Promise<string> {
@@ -130,7 +129,7 @@ class Store {
 }
 
 /** Memory for the changes to a file. */
-const takeMemory = () => createChangesBudget().take('', 0)
+const takeMemory = () => createChangeSlots().take('', 0)
 
 async function* pieces(content: Buffer, size = 1000): AsyncGenerator<Buffer> {
   for (let at = 0; at < content.length; at += size) yield content.subarray(at, at + size)

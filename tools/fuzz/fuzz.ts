@@ -40,7 +40,7 @@ export async function fuzz({ place, seed, requests, limited, only }: FuzzOptions
   const limits = LIMITS.map((name) => [`RATE_LIMIT_${name}`, limited ? '100/2' : 'off'])
   const service = await MahiProcess.start('serve', {
     // Requests that are turned away because the machine is busy would hide their responses.
-    environment: { DATABASE_URL: place.serverUrl, OVERLOAD_DELAY_MS: '0', ...Object.fromEntries(limits) },
+    environment: { DATABASE_URL: place.serverUrl, ...Object.fromEntries(limits) },
   })
   const fuzzing = new Fuzzing(service.port, world, limited)
   const { failures } = fuzzing

@@ -96,7 +96,7 @@ export default [
   {
     fault: 'what a revoked key waits for is sent',
     file: 'src/api/contract/register.ts',
-    text: "            if (method === 'GET') assertAllowed()\n",
+    text: "    if (method === 'GET') assertAllowed()\n",
     replacement: '',
     test: ENDED,
   },
@@ -270,9 +270,9 @@ export default [
   // Negotiation
   {
     fault: 'an Accept that excludes JSON gets JSON',
-    file: 'src/api/serving/send.ts',
-    text: '    if (acceptsJson(accept)) return first\n',
-    replacement: "    if (acceptsJson(accept) || accept.startsWith('text/')) return first\n",
+    file: 'src/api/serving/negotiate.ts',
+    text: '  if (accepted !== undefined) return accepted\n',
+    replacement: "  if (accepted !== undefined || accept.startsWith('text/')) return accepted ?? first\n",
     test: METHODS,
   },
   {
@@ -284,7 +284,7 @@ export default [
   },
   {
     fault: 'If-None-Match compares only the first ETag of a list',
-    file: 'src/api/serving/send.ts',
+    file: 'src/api/serving/negotiate.ts',
     text: "return header.split(',').some((each)",
     replacement: "return header.split(',').slice(0, 1).some((each)",
     test: METHODS,
@@ -292,15 +292,15 @@ export default [
   {
     fault: 'a compressed page is for every cache the same as the plain one',
     file: 'src/api/serving/send.ts',
-    text: "options.common.vary(...varyBy, 'accept-encoding', ...shared)",
-    replacement: 'options.common.vary(...varyBy, ...shared)',
+    text: "[...varyBy, 'accept-encoding', ...shared]",
+    replacement: '[...varyBy, ...shared]',
     test: CORS,
   },
   {
     fault: 'HEAD counts the bytes of the body that it does not send',
     file: 'src/api/telemetry/response-log.ts',
-    text: "const bytes = request.method === 'HEAD' ? 0 : length",
-    replacement: 'const bytes = length',
+    text: "if (method === 'HEAD' || reply.statusCode === 304) return 0",
+    replacement: 'if (reply.statusCode === 304) return 0',
     test: LOGS,
   },
   // Problem bodies
@@ -358,9 +358,9 @@ export default [
   {
     fault: 'the line of a refused request names the organisation that it asked for',
     file: 'src/api/contract/register.ts',
-    text: '    return whenKnown(authorized, (authorized) => {\n',
+    text: '    const path = read.path(request)\n',
     replacement:
-      "    if (typeof request.headers.eid === 'string') request.owned = { eid: request.headers.eid, token: undefined }\n    return whenKnown(authorized, (authorized) => {\n",
+      "    const path = read.path(request)\n    if (typeof request.headers.eid === 'string') request.owned = { eid: request.headers.eid, token: undefined }\n",
     test: LOGS,
   },
 ] satisfies Mutation[]

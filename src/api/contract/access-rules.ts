@@ -1,5 +1,4 @@
 import type { FastifyRequest } from 'fastify'
-import type { MaybePromise } from '../../foundation/cache/maybe-promise.ts'
 import { type TObject, Type } from '../../foundation/schema/type.ts'
 import type { Principal, Scope } from '../access/principal.ts'
 import {
@@ -42,7 +41,7 @@ export interface AccessRule<Authorized = unknown> {
    *
    * @throws {Problem} from `forbid`
    */
-  readonly authorize?: (input: Authorizing) => MaybePromise<Authorized>
+  readonly authorize?: (input: Authorizing) => Promise<Authorized>
 }
 
 /** A credential with a scope; with `anonymous`, also a caller without a credential. */
@@ -75,10 +74,10 @@ export function forOrganisationOrOperator(scope: Scope): AccessRule<string | und
   return {
     ...rule,
     headers: OPTIONAL_EID_HEADER,
-    authorize: (input) =>
+    authorize: async (input) =>
       input.request.headers.eid === undefined && input.principal?.scopes.has('operate') === true
         ? undefined
-        : rule.authorize?.(input),
+        : await rule.authorize?.(input),
   }
 }
 
@@ -86,7 +85,7 @@ export function forOrganisationOrOperator(scope: Scope): AccessRule<string | und
  * A credential with a scope that covers the organisation of the header EID; `authorized` is its EID.
  */
 export function forOrganisation(scope: Scope): AccessRule<string> {
-  return asOrganisation(scope, (eid) => (eid === '' ? undefined : eid))
+  return asOrganisation(scope, async (eid) => (eid === '' ? undefined : eid))
 }
 
 /**
@@ -96,28 +95,25 @@ export function forOrganisation(scope: Scope): AccessRule<string> {
  */
 export function asOrganisation<Owned>(
   scope: Scope,
-  find: (eid: string, path: Readonly<Record<string, string>>) => MaybePromise<Owned | undefined>,
+  find: (eid: string, path: Readonly<Record<string, string>>) => Promise<Owned | undefined>,
 ): AccessRule<Owned> {
   return {
     scope,
     anonymous: false,
     headers: EID_HEADER,
-    authorize({ request, principal, path, isSuspended, forbid }) {
+    async authorize({ request, principal, path, isSuspended, forbid }) {
       const { eid } = request.headers
       const inScope = principal?.scopes.has(scope) === true
       const covered = typeof eid === 'string' && principal?.eids.has(eid) === true
       const suspended = covered && isSuspended(eid)
-      const assertFound = (owned: Owned | undefined): Owned => {
-        if (principal !== undefined && !inScope)
-          throw forbid({ reason: 'scope', detail: explainScope(principal, scope) })
-        if (principal !== undefined && !covered)
-          throw forbid({ reason: 'submission', detail: explainEid(principal, eid) })
-        if (suspended) throw forbid({ reason: 'suspended', detail: explainSuspension(String(eid)) })
-        if (owned === undefined) throw forbid({ reason: 'submission', detail: explainToken(String(eid)) })
-        return owned
-      }
-      const found = find(inScope && covered && !suspended ? eid : '', path)
-      return found instanceof Promise ? found.then(assertFound) : assertFound(found)
+      const owned = await find(inScope && covered && !suspended ? eid : '', path)
+      if (principal !== undefined && !inScope)
+        throw forbid({ reason: 'scope', detail: explainScope(principal, scope) })
+      if (principal !== undefined && !covered)
+        throw forbid({ reason: 'submission', detail: explainEid(principal, eid) })
+      if (suspended) throw forbid({ reason: 'suspended', detail: explainSuspension(String(eid)) })
+      if (owned === undefined) throw forbid({ reason: 'submission', detail: explainToken(String(eid)) })
+      return owned
     },
   }
 }

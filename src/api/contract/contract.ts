@@ -1,5 +1,4 @@
 import type { FastifyRequest } from 'fastify'
-import type { MaybePromise } from '../../foundation/cache/maybe-promise.ts'
 import type { Static, TObject, TSchema } from '../../foundation/schema/type.ts'
 import type { OperationLimit } from '../access/limits.ts'
 import type { Principal } from '../access/principal.ts'
@@ -138,7 +137,7 @@ export type Operation = Contract<
   Responses,
   ProblemSlug
 > & {
-  handle(input: Input<unknown, unknown, unknown, unknown, unknown, ProblemSlug>): MaybePromise<Result>
+  handle(input: Input<unknown, unknown, unknown, unknown, unknown, ProblemSlug>): Result | Promise<Result>
   recall?(input: Recalled<unknown, unknown, ProblemSlug>): Result | undefined
 }
 
@@ -164,7 +163,7 @@ export function operation<
     handle(
       handle: (
         input: Input<Static<Path>, Derived, Static<Header>, BodyValue<Body>, Authorized, Slug>,
-      ) => MaybePromise<ResultOf<R>>,
+      ) => ResultOf<R> | Promise<ResultOf<R>>,
       recall?: (input: Recalled<Static<Path>, Derived, Slug>) => ResultOf<R> | undefined,
     ): Operation {
       // Checked above; the list of operations knows no types of single ones.

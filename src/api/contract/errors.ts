@@ -1,7 +1,7 @@
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
-import { Exhausted } from '../../foundation/budget/budget.ts'
 import { DatabaseBusy, DatabaseFull, DatabaseUnavailable } from '../../foundation/database/database.ts'
 import type { Outage } from '../../foundation/outage.ts'
+import { Exhausted } from '../../foundation/slots.ts'
 import { Unrouted } from '../request/routing.ts'
 import { isDeclared } from './describe.ts'
 import { PROBLEM_TYPE, PROBLEMS, Problem, type ProblemSlug, renderProblem, unavailable } from './problems.ts'

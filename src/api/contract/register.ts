@@ -1,5 +1,4 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest, FastifyServerOptions } from 'fastify'
-import { type MaybePromise, whenKnown } from '../../foundation/cache/maybe-promise.ts'
 import { remember } from '../../foundation/cache/remember.ts'
 import { actFor } from '../../foundation/database/caller.ts'
 import { type TSchema, Type } from '../../foundation/schema/type.ts'
@@ -7,7 +6,6 @@ import { type Access, admit, assertStillAllowed } from '../access/admit.ts'
 import { SCOPES } from '../access/principal.ts'
 import { forbidden } from '../access/refusals.ts'
 import { type BodyDeclaration, compileBody, type IncomingBody, readNoBody } from '../request/body.ts'
-import { releaseBody } from '../request/body-memory.ts'
 import { callerOf } from '../request/caller.ts'
 import {
   compileNamed,
@@ -17,19 +15,16 @@ import {
   queryOf,
 } from '../request/parameters.ts'
 import { VERSIONS, type VersionRouter } from '../request/versions.ts'
-import { assertAccepts, isFresh, Sender, type SendOptions } from '../serving/send.ts'
+import { assertAccepts, isFresh } from '../serving/negotiate.ts'
+import { Sender } from '../serving/send.ts'
 import { isOfOrganisation } from './access-rules.ts'
 import { type Operation, refuse } from './contract.ts'
 import { describeErrors, describeSecurity, nameSchemas, VERSION_HEADER } from './describe.ts'
 import { PROBLEMS, Problem, ProblemBody, SubmissionProblemBody } from './problems.ts'
 import type { Result } from './results.ts'
 
-/** Runs the work of a request. */
-type Enter = <T>(request: FastifyRequest, work: () => T) => T
-
 export interface OperationServices {
   readonly access: Access
-  readonly send: SendOptions
   readonly versions: VersionRouter
 }
 
@@ -87,7 +82,7 @@ export function registerOperations(
 }
 
 function register(app: FastifyInstance, services: OperationServices, operation: Operation): void {
-  const { access, send, versions } = services
+  const { access, versions } = services
   const {
     name,
     method,
@@ -99,81 +94,53 @@ function register(app: FastifyInstance, services: OperationServices, operation: 
   } = operation
   assertContract(operation)
   const read = compileReaders(operation)
-  const sender = new Sender(
-    send,
-    name,
-    operation.caching ?? 'private, no-cache',
-    accepts.length > 1 ? ['accept'] : [],
-  )
+  const sender = new Sender(operation.caching ?? 'private, no-cache', accepts.length > 1 ? ['accept'] : [])
   versions.include(path)
   nameSchemas(app, operation.schemas)
 
   const { authorize } = rule
   const ofOrganisation = isOfOrganisation(rule)
-  const inContext: Enter = (request, work) => actFor(callerOf(request), work, request.id)
-  const atOnce: Enter = (_, work) => work()
-  // What is recalled from memory needs no context: entering it costs 3 % of the processor time of a page.
-  const [enter, enterToRead] = operation.recall === undefined ? [inContext, atOnce] : [atOnce, inContext]
-  const handle = (request: FastifyRequest, reply: FastifyReply): MaybePromise<unknown> => {
+  const isStreamed = parameters.body !== undefined && 'stream' in parameters.body
+  const handle = async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
     const assertAllowed = () => assertStillAllowed(access, request, { operation: name, ofOrganisation })
     const path = read.path(request)
-    const authorized = authorize?.({
+    const authorized = await authorize?.({
       request,
       principal: request.principal,
       path: path.values as Record<string, string>,
       isSuspended: access.isSuspended,
       forbid: (reason) => forbidden(access, request, name, reason),
     })
-    return whenKnown(authorized, (authorized) => {
-      const { eid } = request.headers
-      if (ofOrganisation && typeof eid === 'string')
-        request.owned = { eid, token: (path.values as { submissionToken?: string }).submissionToken }
-      const accepted = assertAccepts(request, accepts)
-      const inputs = read.others(request, path.faults, authorized)
-      const input = {
-        request,
-        path: path.values,
-        query: inputs.query,
-        received: inputs.received,
-        isFresh: (etag: string) => isFresh(request, etag),
-      }
-      const recalled = operation.recall?.(input)
-      if (recalled !== undefined) return sender.send(request, reply, recalled)
-      if (request.principal !== undefined)
-        request.principal = { ...request.principal, assertStillAllowed: assertAllowed }
-      const handle = (body: unknown) =>
-        whenKnown(
-          operation.handle({
-            ...input,
-            principal: request.principal,
-            header: inputs.header,
-            body,
-            authorized,
-            accepted,
-            refuse,
-          }),
-          (result) => {
-            // A new submission has no token before.
-            const { owned } = request
-            if (owned !== undefined && owned.token === undefined && method === 'POST')
-              request.owned = { ...owned, token: tokenIn(result) }
-            // What was changed is changed, but what was waited for may no longer be read.
-            if (method === 'GET') assertAllowed()
-            if (result.kind === 'stream') access.responses.watch(reply.raw, assertAllowed)
-            return sender.send(request, reply, result)
-          },
-        )
-      return enterToRead(request, () => {
-        const incoming = read.body(request)
-        if (!(incoming instanceof Promise)) return handle(whileAllowed(incoming, assertAllowed))
-        return incoming
-          .then((body) => {
-            assertAllowed()
-            return handle(body)
-          })
-          .finally(() => releaseBody(request.raw))
-      })
-    })
+    const { eid } = request.headers
+    if (ofOrganisation && typeof eid === 'string')
+      request.owned = { eid, token: (path.values as { submissionToken?: string }).submissionToken }
+    const accepted = assertAccepts(request, accepts)
+    const { query, received, header } = read.others(request, path.faults, authorized)
+    const input = {
+      request,
+      path: path.values,
+      query,
+      received,
+      isFresh: (etag: string) => isFresh(request, etag),
+    }
+    const recalled = operation.recall?.(input)
+    if (recalled !== undefined) return await sender.send(request, reply, recalled)
+    if (request.principal !== undefined)
+      request.principal = { ...request.principal, assertStillAllowed: assertAllowed }
+    const incoming = await read.body(request)
+    const body = isStreamed ? whileAllowed(incoming as IncomingBody, assertAllowed) : incoming
+    // The credential may have ended while the body arrived.
+    if (incoming !== undefined) assertAllowed()
+    const rest = { principal: request.principal, header, body, authorized, accepted, refuse }
+    const result = await operation.handle({ ...input, ...rest })
+    // A new submission has no token before.
+    const { owned } = request
+    if (owned !== undefined && owned.token === undefined && method === 'POST')
+      request.owned = { ...owned, token: tokenIn(result) }
+    // What was changed is changed, but what was waited for may no longer be read.
+    if (method === 'GET') assertAllowed()
+    if (result.kind === 'stream') access.responses.watch(reply.raw, assertAllowed)
+    return await sender.send(request, reply, result)
   }
 
   app.route({
@@ -206,10 +173,8 @@ function register(app: FastifyInstance, services: OperationServices, operation: 
         ...describeErrors(operation.problems, path.includes('{submissionToken}'), operation.badRequest),
       },
     } as object,
-    handler: ((request, reply) => enter(request, () => handle(request, reply))) as (
-      request: FastifyRequest,
-      reply: FastifyReply,
-    ) => unknown,
+    handler: (request: FastifyRequest, reply: FastifyReply) =>
+      actFor(callerOf(request), () => handle(request, reply), request.id),
   })
 }
 
@@ -223,7 +188,7 @@ interface Readers {
     pathFaults: readonly ParameterFault[],
     authorized: unknown,
   ): { query: unknown; received: Readonly<Record<string, string>>; header: unknown }
-  body(request: FastifyRequest): MaybePromise<unknown>
+  body(request: FastifyRequest): Promise<unknown>
 }
 
 const NOTHING = { values: {}, faults: [] }
@@ -308,10 +273,9 @@ function compileReaders(operation: Operation): Readers {
         }
         return { query: derived, received, header: header.values }
       },
-      body(request) {
-        if (readBody !== undefined)
-          return readBody(request, operation.describeBodyFaults) as MaybePromise<unknown>
-        return operation.method === 'GET' ? undefined : readNoBody(request)
+      async body(request) {
+        if (readBody !== undefined) return await readBody(request, operation.describeBodyFaults)
+        return operation.method === 'GET' ? undefined : await readNoBody(request)
       },
     }
   } catch (error) {
@@ -320,9 +284,7 @@ function compileReaders(operation: Operation): Readers {
 }
 
 /** A body that ends with a refusal if its sender may no longer send it. */
-function whileAllowed(body: unknown, assertAllowed: () => void): unknown {
-  if (body === undefined) return undefined
-  const { bytes, ...rest } = body as IncomingBody
+function whileAllowed({ bytes, ...rest }: IncomingBody, assertAllowed: () => void): IncomingBody {
   const read = async function* () {
     for await (const piece of bytes) {
       assertAllowed()

@@ -12,7 +12,7 @@ export interface DocumentResult<Status extends number = number, Body = unknown> 
 
 /** The result of an operation. The functions below create the variants. */
 export type Result =
-  | { readonly kind: 'page'; readonly page: Page; readonly onGrown?: (() => void) | undefined }
+  | { readonly kind: 'page'; readonly page: Page }
   | { readonly kind: 'not-modified'; readonly etag: string }
   | DocumentResult
   | {
@@ -26,12 +26,8 @@ export type Result =
 /** A result that is no document: bytes, or none. */
 export type BytesResult = Exclude<Result, DocumentResult>
 
-/**
- * A page, sent on the fast path: compressed if the caller accepts that, with its ETag, or as 304.
- *
- * @param onGrown called when compressed bytes have been added to the page
- */
-export const page = (page: Page, onGrown?: () => void): BytesResult => ({ kind: 'page', page, onGrown })
+/** A page: compressed if the caller accepts that, with its ETag, or as 304. */
+export const page = (page: Page): BytesResult => ({ kind: 'page', page })
 
 /** 304: the caller already has the version with this ETag. */
 export const notModified = (etag: string): BytesResult => ({ kind: 'not-modified', etag })

@@ -1,13 +1,12 @@
 import type { IncomingMessage } from 'node:http'
 import type { FastifyRequest } from 'fastify'
-import { compileInTurns } from '../../foundation/schema/compile.ts'
+import { MAX_DEPTH, TOO_DEEP } from '../../engines/records/index.ts'
+import { compileSchema } from '../../foundation/schema/compile.ts'
 import type { TObject } from '../../foundation/schema/type.ts'
+import { parseExactJson } from '../../foundation/text/exact-json.ts'
+import { formatNumber } from '../../foundation/text/format-number.ts'
 import { Problem, type ProblemOptions } from '../contract/problems.ts'
-import { markTransfer } from '../serving/last-response.ts'
-import { endBody } from '../serving/node-internals.ts'
-import { BodyMemory, holdBody } from './body-memory.ts'
-import { callerOf } from './caller.ts'
-import { parseBody } from './parse-body.ts'
+import { markTransfer } from './transfers.ts'
 
 /** A JSON object as the body, read completely. */
 export interface JsonBody<Json extends TObject = TObject> {
@@ -54,6 +53,12 @@ export type DescribeBodyFaults = (
 /** How long a JSON body may take to arrive, in milliseconds. */
 const BODY_TIMEOUT = 30_000
 
+/** The most values of a JSON body, with those inside of others: each needs more memory than text. */
+const MAX_VALUES = 250_000
+
+/** Bytes counted for each value of a parsed body: measured for objects that have different names. */
+const VALUE = 96
+
 /** The most faults listed in one response. */
 const MAX_FAULTS = 20
 
@@ -64,19 +69,15 @@ const MAX_FAULTS = 20
  */
 export function compileBody(
   declaration: BodyDeclaration,
-): (request: FastifyRequest, describe?: DescribeBodyFaults) => Promise<unknown> | IncomingBody {
-  if ('stream' in declaration) return ({ raw }) => openStream(raw, declaration)
-  const read = compileInTurns(declaration.json, {
-    personal: declaration.personal === true,
-    keepItems: true,
-  })
+): (request: FastifyRequest, describe?: DescribeBodyFaults) => Promise<unknown> {
+  if ('stream' in declaration) return async ({ raw }) => openStream(raw, declaration)
+  const read = compileSchema(declaration.json, { personal: declaration.personal === true, keepItems: true })
   return async (request, describe) => {
     assertMediaType(request.raw, ['application/json'])
     const encoding = encodingOf(request.raw)
     if (encoding !== 'identity') throw unsupportedEncoding(encoding, ['identity'])
-    const { bytes, memory } = await readWhole(request, declaration.maxBytes)
-    const value = await parseBody(bytes, memory)
-    const { value: body = {}, faults } = await read(value)
+    const bytes = await readWhole(request, declaration.maxBytes)
+    const { value: body = {}, faults } = read(parse(request, bytes))
     if (faults.length > 0) throw refuseBody(faults, describe)
     return body
   }
@@ -100,22 +101,6 @@ function openStream(request: IncomingMessage, { stream, maxBytes, minRate }: Str
   return { type, encoding: encodingOf(request), bytes: limit(request, maxBytes, minRate) }
 }
 
-const broken = new WeakMap<IncomingMessage, Problem>()
-
-/**
- * Ends a body whose rest will never arrive, so that its reader need not wait: after what has arrived, it gets the
- * problem.
- */
-export function breakBody(request: IncomingMessage, problem: Problem): void {
-  if (request.complete) return
-  broken.set(request, problem)
-  endBody(request)
-}
-
-export function isBroken(request: IncomingMessage): boolean {
-  return broken.has(request)
-}
-
 async function* limit(request: IncomingMessage, maxBytes: number, minRate?: Rate): AsyncGenerator<Buffer> {
   let length = 0
   // A body that is refused half-read must not take the request with it: its response is still to be sent and logged.
@@ -131,8 +116,6 @@ async function* limit(request: IncomingMessage, maxBytes: number, minRate?: Rate
     // Lets the rest be discarded. Not awaited: a chunk that is waited for may never arrive.
     void chunks.return?.()
   }
-  const problem = broken.get(request)
-  if (problem !== undefined) throw problem
 }
 
 /**
@@ -150,7 +133,7 @@ function atLeast(
     const late = Promise.withResolvers<never>()
     const timer = setTimeout(() => late.reject(tooSlowly({ bytes, seconds })), seconds * 1000 - waited)
     try {
-      // What has not arrived yet is left to the connection, which the response closes.
+      // What has not arrived yet is left to the connection.
       const chunk = await Promise.race([read(), late.promise])
       waited += performance.now() - begun
       received += chunk.done === true ? 0 : chunk.value.length
@@ -171,42 +154,74 @@ function tooSlowly({ bytes, seconds }: Rate): Problem {
 }
 
 /**
- * Reads a body that counts as memory until `releaseBody`.
+ * Reads a body, which counts as bytes in flight.
  *
  * @throws {Problem} `content-too-large`, from Content-Length or at the first byte that exceeds the limit, or
- * `request-timeout`, or `unavailable` if there is no room for it
+ * `request-timeout`
+ * @throws {Exhausted}
  */
-export async function readWhole(
-  request: FastifyRequest,
-  maxBytes: number,
-): Promise<{ bytes: Buffer; memory: BodyMemory }> {
-  const { raw } = request
+export async function readWhole(request: FastifyRequest, maxBytes: number): Promise<Buffer> {
+  const { raw, server } = request
   assertDeclaredLength(raw, maxBytes)
-  const ended = Promise.withResolvers<never>()
-  const timer = setTimeout(() => ended.reject(tooSlow()), BODY_TIMEOUT)
+  const late = Promise.withResolvers<never>()
+  const timer = setTimeout(() => late.reject(tooSlow()), BODY_TIMEOUT)
   const chunks: Buffer[] = []
-  const memory = new BodyMemory(request.server.budgets.bodies, callerOf(request), (problem) => {
-    // The connection stays for a moment, so that the client gets its response.
-    chunks.length = 0
-    ended.reject(problem)
-  })
-  holdBody(raw, memory)
   const arrive = async () => {
     for await (const chunk of limit(raw, maxBytes)) {
-      memory.add(chunk.length)
+      server.inFlight.hold(request, chunk.length)
       chunks.push(chunk)
     }
   }
   try {
-    await Promise.race([arrive(), ended.promise])
-    return { bytes: Buffer.concat(chunks), memory }
-  } catch (error) {
-    chunks.length = 0
-    memory.release()
-    throw error
+    await Promise.race([arrive(), late.promise])
+    return Buffer.concat(chunks)
   } finally {
     clearTimeout(timer)
   }
+}
+
+/** Parses a JSON text. Its values count as bytes in flight, too. */
+function parse(request: FastifyRequest, bytes: Buffer): unknown {
+  let text: string
+  try {
+    text = new TextDecoder('utf-8', { fatal: true }).decode(bytes)
+  } catch {
+    throw new Problem('malformed-body', 'The body is not UTF-8.')
+  }
+  if (text.trim() === '') throw new Problem('malformed-body', 'The body is empty. Send one JSON object.')
+  const { values, depth } = measure(text)
+  if (values > MAX_VALUES) {
+    throw new Problem(
+      'content-too-large',
+      `The body has more than ${formatNumber(MAX_VALUES)} values, the most that are allowed.`,
+    )
+  }
+  // Functions that call themselves for each level would exceed the stack.
+  if (depth > MAX_DEPTH) throw new Problem('malformed-body', `The body ${TOO_DEEP}.`)
+  request.server.inFlight.hold(request, values * VALUE)
+  try {
+    return parseExactJson(text)
+  } catch {
+    throw new Problem('malformed-body', 'The body is not well-formed JSON.')
+  }
+}
+
+/** About how many values a JSON text has, and how deep they are nested, from what is outside of its strings. */
+function measure(text: string): { values: number; depth: number } {
+  let values = 1
+  let depth = 0
+  let open = 0
+  for (let at = 0; at < text.length; at++) {
+    const character = text[at]
+    if (character === '"') {
+      for (at++; at < text.length && text[at] !== '"'; at++) if (text[at] === '\\') at++
+    } else if (character === ',') values++
+    else if (character === '[' || character === '{') {
+      values++
+      depth = Math.max(depth, ++open)
+    } else if (character === ']' || character === '}') open--
+  }
+  return { values, depth }
 }
 
 function tooSlow(): Problem {
@@ -270,15 +285,11 @@ const MAX_EMPTY_OBJECT = 64
  *
  * @throws {Problem} `malformed-body` for any other body
  */
-export function readNoBody(request: FastifyRequest): Promise<undefined> | undefined {
+export async function readNoBody(request: FastifyRequest): Promise<undefined> {
   const { 'content-length': length = '0', 'transfer-encoding': coding } = request.raw.headers
-  if (coding === undefined && Number(length) === 0) return undefined
-  return assertEmptyObject(request)
-}
-
-async function assertEmptyObject(request: FastifyRequest): Promise<undefined> {
+  if (coding === undefined && Number(length) === 0) return
   try {
-    const { bytes } = await readWhole(request, MAX_EMPTY_OBJECT)
+    const bytes = await readWhole(request, MAX_EMPTY_OBJECT)
     if (/^(?:[ \t\r\n]*\{[ \t\r\n]*\})?[ \t\r\n]*$/.test(bytes.toString('latin1'))) return
   } catch (error) {
     if (!(error instanceof Problem && error.slug === 'content-too-large')) throw error

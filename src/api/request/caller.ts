@@ -1,18 +1,6 @@
 import { isIP } from 'node:net'
-import type { FastifyInstance, FastifyRequest } from 'fastify'
-import type { Budgets } from '../../foundation/budget/budgets.ts'
+import type { FastifyRequest } from 'fastify'
 import { remember } from '../../foundation/cache/remember.ts'
-
-declare module 'fastify' {
-  interface FastifyInstance {
-    budgets: Budgets
-  }
-}
-
-/** Gives an app the budgets that its requests share. */
-export function useBudgets(app: FastifyInstance, budgets: Budgets): void {
-  app.decorate('budgets', budgets)
-}
 
 /** Identifies the caller for limits and budgets: by its credential, or else by its address. */
 export function callerOf(request: FastifyRequest): string {
@@ -61,7 +49,7 @@ function withoutPort(text: string): string {
  * The eight groups of an IPv6 address without a zone (RFC 4291, section 2.2). In a URL, an IPv4 address at its end is
  * two groups.
  */
-export function expandIpv6(address: string): number[] {
+function expandIpv6(address: string): number[] {
   const [head = '', tail = ''] = new URL(`http://[${address}]`).hostname.slice(1, -1).split('::')
   const before = readGroups(head)
   const after = readGroups(tail)

@@ -34,16 +34,16 @@ export class Cors {
     return this.#origins !== undefined
   }
 
-  /** The headers for a page of that origin, as alternating names and values; `''` means no page. */
-  headersFor(origin: string): readonly string[] {
+  /** The headers for a page of that origin; `''` means no page. */
+  headersFor(origin: string): Readonly<Record<string, string>> {
     if (this.#origins === undefined) return ANY
     if (!this.#origins.has(origin)) return EXPOSE
-    return ['access-control-allow-origin', origin, ...EXPOSE]
+    return { 'access-control-allow-origin': origin, ...EXPOSE }
   }
 }
 
-const EXPOSE = ['access-control-expose-headers', EXPOSED]
-const ANY = ['access-control-allow-origin', '*', ...EXPOSE]
+const EXPOSE = { 'access-control-expose-headers': EXPOSED }
+const ANY = { 'access-control-allow-origin': '*', ...EXPOSE }
 
 /**
  * Further headers of the response to a preflight. A page may send any header that it asks for.

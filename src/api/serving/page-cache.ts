@@ -1,154 +1,65 @@
-import type { Budget } from '../../foundation/budget/budget.ts'
+import { LRUCache } from 'lru-cache'
 import type { Page } from './page.ts'
-import type { UnreadResponses } from './unread-responses.ts'
+
+interface Weighed {
+  /** The bytes in memory. */
+  readonly weight: number
+}
+
+/** A cache of values up to so many bytes: what was not used for the longest time makes room. */
+export function cacheUpTo<Value extends Weighed>(bytes: number): LRUCache<string, Value> {
+  return new LRUCache({
+    // Without a capacity, nothing is small enough to be kept.
+    maxSize: Math.max(1, Math.floor(bytes)),
+    sizeCalculation: ({ weight }, key) => Math.ceil(weight) + 2 * key.length,
+  })
+}
 
 /**
- * How many values the cache remembers to have been offered. Measured: pages that are kept and never asked for again make
- * V8 collect its garbage more often, which costs a walk through all pages more than the cache could save.
+ * How many requests later a page still counts as requested before. Measured: pages that are kept and never asked for
+ * again make V8 collect its garbage more often, which costs a walk through all pages more than the cache could save.
  */
-const OFFERS = 128
+const REMEMBERED = 128
 
-/**
- * Caches values up to a total weight. One that is offered while there is no room is kept only if it was offered not
- * long before, so callers that read everything once evict nothing. What was not used for long makes room (CLOCK).
- */
-export class PageCache<Value extends { readonly weight: number }> {
-  readonly #kept = new Map<string, Entry<Value>>()
-  /** The keys of values that were offered and not kept, the oldest first. */
-  readonly #offered = new Set<string>()
-  readonly #capacity: number
-  readonly #always: boolean
-  #weight = 0
+/** Keeps a page when it is requested for the second time, so callers that read everything once evict nothing. */
+export class PageCache<Value extends Weighed = Page> {
+  readonly #kept: LRUCache<string, Value>
+  readonly #requested = new LRUCache<string, true>({ max: REMEMBERED })
 
-  /**
-   * @param capacity in bytes; 0 keeps nothing
-   * @param always whether a value is kept when it is first offered, as long as there is room
-   */
-  constructor(capacity: number, always = true) {
-    this.#capacity = capacity
-    this.#always = always
+  constructor(bytes: number) {
+    this.#kept = cacheUpTo(bytes)
   }
 
   /** The total weight in bytes. */
   get weight(): number {
-    return this.#weight
+    return this.#kept.calculatedSize
   }
 
-  /** The value, if it is cached. */
   get(key: string): Value | undefined {
-    const entry = this.#kept.get(key)
-    if (entry === undefined) return undefined
-    entry.used = true
-    return entry.value
+    return this.#kept.get(key)
   }
 
-  /** Offers a new value. */
-  set(key: string, value: Value): void {
-    const weight = value.weight + 2 * key.length
-    const wasKept = this.delete(key)
-    if (weight > this.#capacity) return
-    const hasRoom = this.#always && this.#weight + weight <= this.#capacity
-    if (!wasKept && !hasRoom && !this.#offered.delete(key)) {
-      this.#remember(key)
-      return
-    }
-    this.#kept.set(key, { value, weight, used: true })
-    this.#weight += weight
-    if (this.#weight > this.#capacity) this.#makeRoom()
-  }
-
-  /** Weighs a value again that has changed, if it is cached. */
-  reweigh(key: string, value: Value): void {
-    if (this.get(key) === value) this.set(key, value)
-  }
-
-  /** Returns whether the value was cached. */
-  delete(key: string): boolean {
-    const entry = this.#kept.get(key)
-    if (entry === undefined) return false
-    this.#weight -= entry.weight
-    return this.#kept.delete(key)
+  /** Offers a page that was just made. */
+  set(key: string, page: Value): void {
+    if (this.#kept.has(key) || this.#requested.delete(key)) this.#kept.set(key, page)
+    else this.#requested.set(key, true)
   }
 
   clear(): void {
     this.#kept.clear()
-    this.#weight = 0
-  }
-
-  #remember(key: string): void {
-    this.#offered.add(key)
-    if (this.#offered.size <= OFFERS) return
-    for (const oldest of this.#offered) {
-      this.#offered.delete(oldest)
-      break
-    }
-  }
-
-  /** Deletes values that were not used since they were last passed over. */
-  #makeRoom(): void {
-    // A Map lists its keys in the order of their insertion, and those that are added meanwhile as well.
-    for (const [key, entry] of this.#kept) {
-      if (this.#weight <= this.#capacity) return
-      this.#kept.delete(key)
-      if (entry.used) {
-        entry.used = false
-        this.#kept.set(key, entry)
-      } else this.#weight -= entry.weight
-    }
   }
 }
 
-interface Entry<Value> {
-  readonly value: Value
-  readonly weight: number
-  used: boolean
-}
-
-/**
- * Reads pages from a database. Concurrent callers that ask for the same page share one read. A page counts as unread
- * as soon as it is in memory, and is not read if there is no room for it.
- */
-export class SharedReads<Value extends Page | undefined> {
-  readonly #unread: UnreadResponses
-  readonly #slots: Budget
+/** Shares each read of a page between all who ask for it meanwhile. */
+export class SharedReads<Value> {
   readonly #pending = new Map<string, Promise<Value>>()
 
-  /** @param slots of concurrent reads; further ones wait without holding a page */
-  constructor(unread: UnreadResponses, slots: Budget) {
-    this.#unread = unread
-    this.#slots = slots
-  }
-
-  /**
-   * Returns the result of `read` to all concurrent callers with the same key.
-   *
-   * @param caller in whose turn the page is read
-   * @throws {Exhausted} if too many responses wait for their clients
-   */
-  get(key: string, caller: string, read: () => Promise<Value>): Promise<Value> {
+  async get(key: string, read: () => Promise<Value>): Promise<Value> {
     let pending = this.#pending.get(key)
     if (pending === undefined) {
-      pending = this.#read(caller, read).finally(() => this.#pending.delete(key))
+      pending = read().finally(() => this.#pending.delete(key))
       this.#pending.set(key, pending)
     }
-    return pending
-  }
-
-  async #read(caller: string, read: () => Promise<Value>): Promise<Value> {
-    const slot = await this.#slots.enter(caller)
-    try {
-      this.#unread.assertRoom(caller)
-      const page = await read()
-      if (page !== undefined) this.#holdForCallers(page, caller)
-      return page
-    } finally {
-      slot.release()
-    }
-  }
-
-  /** Holds the page until its callers, which run in this turn of the event loop, have reserved it themselves. */
-  #holdForCallers(page: Page, caller: string): void {
-    const reservation = this.#unread.reserve(page.ready('identity'), caller)
-    setImmediate(() => reservation.release())
+    return await pending
   }
 }

@@ -1,8 +1,7 @@
 import { hash } from 'node:crypto'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { callerOf } from '../request/caller.ts'
+import { chooseEncoding, isFresh } from './negotiate.ts'
 import { Page } from './page.ts'
-import { chooseEncoding, isFresh } from './send.ts'
 
 /** A response that does not change while the process runs, compressed once in each encoding, with a validator. */
 export class StaticPage {
@@ -12,7 +11,7 @@ export class StaticPage {
   /** @param headers its own headers, including its content type */
   constructor(body: string | Buffer, headers: Readonly<Record<string, string>>) {
     const bytes = Buffer.from(body)
-    this.#page = new Page([bytes], `W/"${hash('sha256', bytes, 'base64url').slice(0, 16)}"`)
+    this.#page = new Page(bytes, `W/"${hash('sha256', bytes, 'base64url').slice(0, 16)}"`)
     const vary = [headers.vary ?? [], 'accept-encoding'].flat().join(', ')
     this.#headers = { ...headers, vary, etag: this.#page.etag }
   }
@@ -23,10 +22,7 @@ export class StaticPage {
     const encoding = this.#page.worthCompressing
       ? chooseEncoding(request.headers['accept-encoding'])
       : 'identity'
-    if (encoding !== 'identity')
-      await this.#page.encode(encoding, request.server.budgets.compressions, callerOf(request))
-    const encoded = this.#page.ready(encoding)
-    if (encoded !== undefined && encoding !== 'identity') reply.header('content-encoding', encoding)
-    return reply.send((encoded ?? this.#page.ready('identity')).join())
+    if (encoding !== 'identity') reply.header('content-encoding', encoding)
+    return reply.send(await this.#page.encode(encoding))
   }
 }

@@ -1,7 +1,12 @@
 import { createServer, type Server } from 'node:http'
 import { Counter, collectDefaultMetrics, Gauge, type Histogram, Registry } from 'prom-client'
 import { increment } from '../../foundation/increment.ts'
-import type { Outcome } from './deliveries.ts'
+
+/**
+ * How a response ended. `sent`: the operating system accepted all of it. `left`: the client closed the connection
+ * first. `cut-off`: the service did, for example because the client stopped reading.
+ */
+export type Outcome = 'sent' | 'left' | 'cut-off'
 
 /** A number, `undefined` if unknown, or a number for each value of a label. */
 type Value = number | undefined | Readonly<Record<string, number>>
@@ -93,7 +98,10 @@ export class Metrics {
     const described = { name, help, type: 'histogram' }
     const get = async () => ({
       ...described,
-      values: Object.entries(await read()).flatMap(([value, { total, seconds, upTo }]) => {
+      // Like `tryRead`: none is better than hiding all others.
+      values: Object.entries(
+        await read().catch(() => ({}) as Readonly<Record<string, Observations>>),
+      ).flatMap(([value, { total, seconds, upTo }]) => {
         const labels = { [label]: value }
         const bucket = (le: number | string, count: number) => ({
           metricName: `${name}_bucket`,

@@ -1,10 +1,8 @@
 import { hash } from 'node:crypto'
-import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyReply, FastifyRequest } from 'fastify'
 import { remember } from '../../foundation/cache/remember.ts'
-import { awaitDelivery, type Outcome } from './deliveries.ts'
 import type { Log } from './log.ts'
-import type { Metrics } from './metrics.ts'
+import type { Metrics, Outcome } from './metrics.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -14,6 +12,8 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** When the head had arrived, in milliseconds of `performance.now()`. */
     arrived: number
+    /** The bytes of a streamed response that have been handed over to its connection. */
+    streamed: number
     /** What an authorized request reads or changes. */
     owned: Owned | undefined
   }
@@ -48,25 +48,19 @@ export interface ResponseRecord {
 }
 
 /** Health checks arrive several times a minute: successful ones are logged at level debug. */
-export const PROBES: ReadonlySet<string> = new Set(['livez', 'readyz'])
+const PROBES: ReadonlySet<string> = new Set(['livez', 'readyz'])
 
-/** Counts and logs responses. It logs nothing that the caller sent, except IDs whose form shows that they are random, and organisations that the credential covers. */
+/**
+ * Counts and logs responses. It logs nothing that the caller sent, except IDs whose form shows that they are random, and
+ * organisations that the credential covers.
+ */
 export class ResponseLog {
   readonly #log: Log
   readonly #metrics: Metrics
-  readonly #release: (request: IncomingMessage, response: ServerResponse) => void
-  /** Responses sent by Fastify that will be recorded when they have ended. */
-  readonly #expected = new WeakSet<ServerResponse>()
 
-  /** @param release called with each response that has ended */
-  constructor(
-    log: Log,
-    metrics: Metrics,
-    release: (request: IncomingMessage, response: ServerResponse) => void = () => undefined,
-  ) {
+  constructor(log: Log, metrics: Metrics) {
     this.#log = log
     this.#metrics = metrics
-    this.#release = release
   }
 
   record(response: ResponseRecord): void {
@@ -76,70 +70,31 @@ export class ResponseLog {
     else this.#log.writeInfo(renderFields(response))
   }
 
-  begin(request: FastifyRequest): void {
-    request.arrived = performance.now()
-  }
-
-  /**
-   * Records every response that Fastify sends. Pages and small documents bypass Fastify and are recorded by `recordPage`, because an
-   * `onResponse` hook would make Fastify listen to every response.
-   */
-  watch(app: FastifyInstance): void {
-    app.decorateRequest('arrived', 0)
-    app.decorateRequest('owned', undefined)
-    app.addHook('onSend', (request, reply, _payload, done) => {
-      this.recordReply(request, reply)
-      done()
+  /** Records a response that has ended. */
+  recordEnd(request: FastifyRequest, reply: FastifyReply, outcome: Outcome): void {
+    const { id, arrived, principal, method, headers, owned } = request
+    const { config, url: route } = request.routeOptions
+    this.record({
+      id,
+      operation: config?.operation ?? 'unknown',
+      status: reply.statusCode,
+      outcome,
+      bytes: outcome === 'sent' ? lengthOf(request, reply) : request.streamed,
+      ms: performance.now() - arrived,
+      method,
+      route,
+      client: principal?.client,
+      key: owned && principal?.id,
+      owned,
+      requestId: readRandomId(headers['x-request-id']),
+      trace: readTrace(headers.traceparent),
     })
   }
+}
 
-  /** Records a response that Fastify is about to send, once it is sent or the client has left. */
-  recordReply(request: FastifyRequest, reply: FastifyReply): void {
-    const { raw } = reply
-    // Fastify sends a response again if it turns into an error while being sent.
-    if (this.#expected.has(raw)) return
-    this.#expected.add(raw)
-    const operation = request.routeOptions.config?.operation ?? 'unknown'
-    awaitDelivery(request.raw.socket, raw, undefined, (outcome, bytes) =>
-      this.#recordEnd(request, raw, operation, outcome, bytes),
-    )
-  }
-
-  /**
-   * Records a response that has been written completely, at once if the operating system has accepted it.
-   *
-   * @param length the length of the body in bytes
-   */
-  recordPage(request: FastifyRequest, response: ServerResponse, operation: string, length: number): void {
-    const { socket } = request.raw
-    const bytes = request.method === 'HEAD' ? 0 : length
-    if (response.writableLength === 0 && !socket.destroyed)
-      this.#recordEnd(request, response, operation, 'sent', bytes)
-    else
-      awaitDelivery(socket, response, bytes, (outcome, taken) =>
-        this.#recordEnd(request, response, operation, outcome, taken),
-      )
-  }
-
-  #recordEnd(
-    request: FastifyRequest,
-    response: ServerResponse,
-    operation: string,
-    outcome: Outcome,
-    bytes: number,
-  ): void {
-    this.#release(request.raw, response)
-    const { id, arrived, principal, method, headers, owned } = request
-    const ms = performance.now() - arrived
-    const status = response.statusCode
-    const route = request.routeOptions.url
-    const requestId = readRandomId(headers['x-request-id'])
-    const trace = readTrace(headers.traceparent)
-    const client = principal?.client
-    const key = owned && principal?.id
-    const caller = { client, key, owned, requestId, trace }
-    this.record({ id, operation, status, outcome, bytes, ms, method, route, ...caller })
-  }
+function lengthOf({ method, streamed }: FastifyRequest, reply: FastifyReply): number {
+  if (method === 'HEAD' || reply.statusCode === 304) return 0
+  return streamed || Number(reply.getHeader('content-length') ?? 0)
 }
 
 /** A UUID, or 128 bits in hexadecimal: other texts could identify a person or be secret. */

@@ -31,8 +31,7 @@ export function getGroup({ catalogue, anonymous }: OccupationOptions): Operation
     ...fromCatalogue(
       catalogue,
       ({ path }: CodeInPath) => nameOf(path.code),
-      (name, caller, { path }) =>
-        catalogue.document(name, caller, (reader) => readGroup(reader, path.code), { lasts: true }),
+      (name, { path }) => catalogue.document(name, (reader) => readGroup(reader, path.code), { lasts: true }),
     ),
   )
 }

@@ -28,7 +28,7 @@ export function listGroups({ catalogue, anonymous }: OccupationOptions): Operati
     ...fromCatalogue(
       catalogue,
       () => name,
-      (_, caller) => catalogue.document(name, caller, readGroups, { lasts: true }),
+      () => catalogue.document(name, readGroups, { lasts: true }),
     ),
   )
 }

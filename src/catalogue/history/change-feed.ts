@@ -49,12 +49,9 @@ export class ChangeFeed {
     this.#snapshotPath = `${path}/snapshot`
   }
 
-  /**
-   * @param caller in whose turn the page is read
-   * @throws {Problem} `gone` if the token is no longer valid
-   */
-  page(query: NamedChanges, caller: string): Promise<Page> {
-    return this.#catalogue.rendered(query, caller, (reader) => this.#render(query, reader))
+  /** @throws {Problem} `gone` if the token is no longer valid */
+  page(query: NamedChanges): Promise<Page> {
+    return this.#catalogue.rendered(query, (reader) => this.#render(query, reader))
   }
 
   async #render({ since, limit, digest }: NamedChanges, reader: Reader): Promise<RenderedPage> {
@@ -69,7 +66,7 @@ export class ChangeFeed {
     const verified = found.delta === undefined ? undefined : await this.#snapshots.digestAt(revision)
     // A last page without the digest has other bytes, and so another ETag.
     const differs = found.delta === undefined || verified !== undefined ? undefined : `${digest}-unverified`
-    return { revision, parts: renderChanges(found, verified), link, differs }
+    return { revision, body: renderChanges(found, verified), link, differs }
   }
 
   #explainExpired(): Problem {
@@ -85,7 +82,7 @@ export class ChangeFeed {
 function renderChanges(
   { next, delta, revision, totalCount, changes }: ChangePage,
   digest: string | undefined,
-): Buffer[] {
+): Buffer {
   const head = JSON.stringify({ next, delta, totalCount, revision: revision.number, digest })
   const parts: Buffer[] = []
   let text = `${head.slice(0, -1)},"changes":[`
@@ -101,5 +98,5 @@ function renderChanges(
     text = '}'
   }
   parts.push(Buffer.from(`${text}],"resultsCount":${changes.length}}`))
-  return [Buffer.concat(parts)]
+  return Buffer.concat(parts)
 }

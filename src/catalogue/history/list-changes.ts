@@ -52,7 +52,7 @@ export function listChanges({ catalogue, feed, anonymous, limits }: HistoryOptio
     ...fromCatalogue(
       catalogue,
       ({ query }: { query: NamedChanges }) => query,
-      (query, caller) => feed.page(query, caller),
+      (query) => feed.page(query),
     ),
   )
 }

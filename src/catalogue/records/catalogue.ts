@@ -1,7 +1,5 @@
 import { makeEtag, Page, surround } from '../../api/serving/page.ts'
-import { PageCache, SharedReads } from '../../api/serving/page-cache.ts'
-import type { UnreadResponses } from '../../api/serving/unread-responses.ts'
-import type { Budget } from '../../foundation/budget/budget.ts'
+import { cacheUpTo, type PageCache, SharedReads } from '../../api/serving/page-cache.ts'
 import { remember } from '../../foundation/cache/remember.ts'
 import type { Reader } from '../../foundation/database/database.ts'
 import { isSameRevision, type Revision } from '../../foundation/database/revisions.ts'
@@ -30,7 +28,7 @@ export interface CatalogueDocument {
 /** A rendered page, and the revision that it belongs to. */
 export interface RenderedPage {
   readonly revision: Revision
-  readonly parts: readonly Buffer[]
+  readonly body: Buffer
   readonly link?: string | undefined
   /** The digest for its ETag, if it differs from the page that its name promises: then it is not kept. */
   readonly differs?: string | undefined
@@ -39,11 +37,11 @@ export interface RenderedPage {
 /** The pages of the catalogue. Rendered pages are cached while their revision is current. */
 export class Catalogue {
   readonly #database: Reader
-  readonly #pages: PageCache<Page>
-  readonly #lasting = new PageCache<Page>(LASTING_CAPACITY)
+  readonly #pages: PageCache
+  readonly #lasting = cacheUpTo<Page>(LASTING_CAPACITY)
   readonly #path: string
-  readonly #plans = new PageCache<KeptPlan>(PLANS_CAPACITY)
-  readonly #readings: SharedReads<Page>
+  readonly #plans = cacheUpTo<KeptPlan>(PLANS_CAPACITY)
+  readonly #reads = new SharedReads<Page>()
   /** The newest revision that this process has seen. */
   #revision: Revision
   /** False while the process cannot know whether there is a newer revision. */
@@ -52,19 +50,11 @@ export class Catalogue {
   #nameEtag: (digest: string) => string
 
   /** @param path the path of the operation, for links */
-  constructor(
-    database: Reader,
-    revision: Revision,
-    pages: PageCache<Page>,
-    unread: UnreadResponses,
-    reads: Budget,
-    path: string,
-  ) {
+  constructor(database: Reader, revision: Revision, pages: PageCache, path: string) {
     this.#database = database
     this.#revision = revision
     this.#nameEtag = namesEtagsOf(revision)
     this.#pages = pages
-    this.#readings = new SharedReads(unread, reads)
     this.#path = path
   }
 
@@ -101,23 +91,16 @@ export class Catalogue {
 
   /** The page or document with this name, if it is in memory. */
   recall({ key }: DocumentName): Page | undefined {
-    const kept = this.#pages.get(key) ?? this.#lasting.get(key)
-    // Only at the second request: many pages are requested only once.
-    kept?.join()
-    return kept
+    return this.#pages.get(key) ?? this.#lasting.get(key)
   }
 
-  /**
-   * Reads the page for a query, of the newest known revision or a later one.
-   *
-   * @param caller in whose turn the page is read
-   */
-  page(query: NamedQuery, caller: string): Promise<Page> {
-    return this.#make(this.#pages, query, caller, async (reader) => {
+  /** Reads the page for a query, of the newest known revision or a later one. */
+  page(query: NamedQuery): Promise<Page> {
+    return this.#make(this.#pages, query, async (reader) => {
       const rows = projectFields(await this.#read(query.query, reader), query.query.Fields)
       return {
         revision: rows.revision,
-        parts: renderPage(rows),
+        body: renderPage(rows),
         link: this.#linkTo(query.query, rows.nextCursor),
       }
     })
@@ -132,53 +115,34 @@ export class Catalogue {
    */
   document(
     name: DocumentName,
-    caller: string,
     read: (reader: Reader) => Promise<CatalogueDocument>,
     { lasts = false } = {},
   ): Promise<Page> {
-    return this.#make(lasts ? this.#lasting : this.#pages, name, caller, async (reader) => {
+    return this.#make(lasts ? this.#lasting : this.#pages, name, async (reader) => {
       const { revision, text } = await read(reader)
-      return { revision, parts: [Buffer.from(text)] }
+      return { revision, body: Buffer.from(text) }
     })
   }
 
   /** Reads a page of the catalogue other than a list page, such as one of changes, cached like those. */
-  rendered(
-    name: DocumentName,
-    caller: string,
-    read: (reader: Reader) => Promise<RenderedPage>,
-  ): Promise<Page> {
-    return this.#make(this.#pages, name, caller, read)
+  rendered(name: DocumentName, read: (reader: Reader) => Promise<RenderedPage>): Promise<Page> {
+    return this.#make(this.#pages, name, read)
   }
 
-  #make(
-    cache: PageCache<Page>,
-    name: DocumentName,
-    caller: string,
-    read: (reader: Reader) => Promise<RenderedPage>,
-  ): Promise<Page> {
+  #make(cache: Keep, name: DocumentName, read: (reader: Reader) => Promise<RenderedPage>): Promise<Page> {
     // A caller that knows of a newer revision must not share a read that began before it.
     const since = this.#revision
-    return this.#readings.get(`${since.number}/${name.key}`, caller, async () =>
+    return this.#reads.get(`${since.number}/${name.key}`, async () =>
       this.#keep(cache, name, await read(this.#database)),
     )
   }
 
-  #keep(
-    cache: PageCache<Page>,
-    { key, digest }: DocumentName,
-    { revision, parts, link, differs }: RenderedPage,
-  ): Page {
+  #keep(cache: Keep, { key, digest }: DocumentName, { revision, body, link, differs }: RenderedPage): Page {
     if (revision.number > this.#revision.number) this.advance(revision)
-    const page = new Page(parts, makeEtag(nameRevision(revision), differs ?? digest), { link })
+    const page = new Page(body, makeEtag(nameRevision(revision), differs ?? digest), { link })
     if (differs === undefined && this.#current && isSameRevision(revision, this.#revision))
       cache.set(key, page)
     return page
-  }
-
-  /** Called when a page has been compressed, which increases its weight. */
-  reweigh({ key }: DocumentName, page: Page): void {
-    for (const cache of [this.#pages, this.#lasting]) cache.reweigh(key, page)
   }
 
   async #read(query: OccupationQuery, reader: Reader): Promise<OccupationRows> {
@@ -228,6 +192,10 @@ function projectFields(rows: OccupationRows, fields: readonly string[] | undefin
   return { ...rows, documents: Buffer.from(JSON.stringify(projected).slice(1, -1)) }
 }
 
+interface Keep {
+  set(key: string, page: Page): unknown
+}
+
 interface KeptPlan {
   readonly plan: PlannedWindow
   readonly weight: number
@@ -246,7 +214,7 @@ function renderPage({
   documents,
   resultsCount,
   missing = [],
-}: OccupationRows): Buffer[] {
+}: OccupationRows): Buffer {
   const cursors = { nextCursor, currentCursor, totalCount }
   return surround(
     `${JSON.stringify(cursors).slice(0, -1)},"data":[`,

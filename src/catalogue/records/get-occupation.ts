@@ -37,7 +37,7 @@ export function getOccupation({ catalogue, anonymous }: OccupationOptions): Oper
     ...fromCatalogue(
       catalogue,
       ({ path }: CodeInPath) => nameOf(path.code),
-      (name, caller, { path }) => catalogue.document(name, caller, (reader) => readRecord(reader, path.code)),
+      (name, { path }) => catalogue.document(name, (reader) => readRecord(reader, path.code)),
     ),
   )
 }

@@ -52,7 +52,7 @@ export function listOccupations({ catalogue, anonymous, limits }: OccupationOpti
       catalogue,
       ({ query, received }: { query: NamedQuery; received: Readonly<Record<string, string>> }) =>
         withAllCodes(query, received, limits.max),
-      (query, caller) => catalogue.page(query, caller),
+      (query) => catalogue.page(query),
     ),
   )
 }

@@ -1,13 +1,13 @@
 import { Worker } from 'node:worker_threads'
 import { Problem } from '../../api/contract/problems.ts'
 import type { Coding, CodingItem } from '../../engines/finding/index.ts'
-import type { Budget } from '../../foundation/budget/budget.ts'
 import { entryOf } from '../../foundation/jobs/child.ts'
+import type { Slots } from '../../foundation/slots.ts'
 import type { CodingOrder, CodingResult } from './coding-worker.ts'
 
 const ENTRY = entryOf('coding-worker', import.meta)
 
-/** The most titles that are coded before another list has its turn, and the most characters of their tasks. */
+/** The most titles that are coded before others, who wait, come first, and the most characters of their tasks. */
 const TITLES = 16
 const CHARACTERS = 4_000
 
@@ -24,21 +24,21 @@ interface CodingIndex {
 }
 
 /**
- * Codes lists of titles in a worker thread, because a long list takes seconds. Lists have turns of a few milliseconds.
+ * Codes lists of titles in a worker thread, because a long list takes seconds: each in parts of a few milliseconds.
  * A thread codes with one index; it starts with the first list for it, and ends when lists for a newer index have
  * begun and its own have ended.
  */
 export class CodingThreads {
-  readonly #turns: Budget
+  readonly #slots: Slots
   #newest: CodingThread | undefined
 
-  /** @param turns of the lists, which their callers share */
-  constructor(turns: Budget) {
-    this.#turns = turns
+  /** @param slots of the parts of lists that are coded at once */
+  constructor(slots: Slots) {
+    this.#slots = slots
   }
 
   /**
-   * @param caller in whose turn the titles are coded
+   * @param caller who has a share of the slots
    * @param hasLeft whether the caller has left: the rest is then not coded
    * @throws {Problem} `unavailable` if the caller has left
    */
@@ -52,12 +52,12 @@ export class CodingThreads {
     thread.lists++
     try {
       const codings: Coding[] = []
-      for (const turn of splitIntoTurns(items)) {
-        const slot = await this.#turns.enter(caller)
+      for (const part of split(items)) {
+        const slot = await this.#slots.enter(caller)
         try {
           // Nobody reads it.
           if (hasLeft()) throw new Problem('unavailable', 'The caller has left.')
-          codings.push(...(await thread.code(turn)))
+          codings.push(...(await thread.code(part)))
         } finally {
           slot.release()
         }
@@ -143,16 +143,16 @@ class CodingThread {
   }
 }
 
-function* splitIntoTurns(items: readonly CodingItem[]): Generator<CodingItem[]> {
-  let turn: CodingItem[] = []
+function* split(items: readonly CodingItem[]): Generator<CodingItem[]> {
+  let part: CodingItem[] = []
   let characters = 0
   for (const item of items) {
-    turn.push(item)
+    part.push(item)
     characters += item.tasks?.length ?? 0
-    if (turn.length < TITLES && characters < CHARACTERS) continue
-    yield turn
-    turn = []
+    if (part.length < TITLES && characters < CHARACTERS) continue
+    yield part
+    part = []
     characters = 0
   }
-  if (turn.length > 0) yield turn
+  if (part.length > 0) yield part
 }

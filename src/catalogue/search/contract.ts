@@ -4,7 +4,6 @@ import { notModified, page } from '../../api/contract/results.ts'
 import { digestQuery, makeEtag, Page } from '../../api/serving/page.ts'
 import type { PageCache } from '../../api/serving/page-cache.ts'
 import type { OccupationSearch } from '../../engines/finding/index.ts'
-import { whenKnown } from '../../foundation/cache/maybe-promise.ts'
 import type { LiveIndex } from './live-index.ts'
 
 export const SEARCH_PROBLEMS = {
@@ -31,24 +30,23 @@ export function name<Values extends object>(operation: string, values: Values): 
 }
 
 /** A page from the index in use, cached or rendered now. */
-export function answer(
+export async function answer(
   index: LiveIndex,
-  pages: PageCache<Page>,
+  pages: PageCache,
   { key, digest }: Named<object>,
   { isFresh }: { isFresh(etag: string): boolean },
   make: (search: OccupationSearch) => { body: object; link?: string },
 ) {
-  return whenKnown(index.current ?? whenReady(index), (search) => {
-    const { format, revision } = search.index.header
-    const etag = makeEtag(`s${format}-${revision}`, digest)
-    if (isFresh(etag)) return notModified(etag)
-    const kept = pages.get(key)
-    if (kept !== undefined && kept.etag === etag) return page(kept, () => pages.reweigh(key, kept))
-    const { body, link } = make(search)
-    const made = new Page([Buffer.from(JSON.stringify(body))], etag, { link })
-    pages.set(key, made)
-    return page(made, () => pages.reweigh(key, made))
-  })
+  const search = index.current ?? (await whenReady(index))
+  const { format, revision } = search.index.header
+  const etag = makeEtag(`s${format}-${revision}`, digest)
+  if (isFresh(etag)) return notModified(etag)
+  const kept = pages.get(key)
+  if (kept !== undefined && kept.etag === etag) return page(kept)
+  const { body, link } = make(search)
+  const made = new Page(Buffer.from(JSON.stringify(body)), etag, { link })
+  pages.set(key, made)
+  return page(made)
 }
 
 /** Seconds until another request may succeed: while the index is built, and after that has failed. */

@@ -1,5 +1,4 @@
 import type { Operation } from '../../api/contract/contract.ts'
-import type { Page } from '../../api/serving/page.ts'
 import type { PageCache } from '../../api/serving/page-cache.ts'
 import { codeTitles } from './code-titles.ts'
 import type { CodingThreads } from './coding-threads.ts'
@@ -10,7 +9,7 @@ import { suggestOccupations } from './suggest-occupations.ts'
 export interface SearchOptions {
   readonly index: LiveIndex
   readonly coding: CodingThreads
-  readonly pages: PageCache<Page>
+  readonly pages: PageCache
   /** Whether callers without a credential can read the catalogue. */
   readonly anonymous: boolean
   /** The path of the search, for links. */

@@ -1,6 +1,5 @@
 import { stringify } from 'csv-stringify/sync'
 import type * as types from '../../../client/src/types.ts'
-import { holdMore } from '../../api/request/body-memory.ts'
 import { whileConnected } from '../../api/request/while-connected.ts'
 import { count, formatNumber } from '../../foundation/text/format-number.ts'
 import type { Api, Having } from '../api.ts'
@@ -71,7 +70,7 @@ async function codeList(context: Context): Promise<Outcome> {
       `The list has ${formatNumber(titles.length)} titles; at most ${formatNumber(MOST)} are allowed. For longer lists use "mahi occupations code".`,
     )
   }
-  holdMore(request.raw, titles.length * CODED)
+  request.server.inFlight.hold(request, titles.length * CODED)
   const coded = await whileConnected(request, (signal) => codeInBatches(api, titles, form, signal))
   if (form.has('download')) return download(coded)
   const canConfirm = principal.scopes.has(CONFIRM_SCOPE)

@@ -1,6 +1,6 @@
 import multipart from '@fastify/multipart'
 import type { FastifyInstance } from 'fastify'
-import { markTransfer } from '../../api/serving/last-response.ts'
+import { markTransfer } from '../../api/request/transfers.ts'
 import { count, formatNumber } from '../../foundation/text/format-number.ts'
 import { type Api, ApiProblem, readProblem } from '../api.ts'
 import type { Context, Outcome, Route, Shown } from '../context.ts'

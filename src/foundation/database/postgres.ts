@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
-import { Budget, Exhausted, type Holding } from '../budget/budget.ts'
+import { Exhausted, type Slot, Slots } from '../slots.ts'
 import { currentCaller } from './caller.ts'
 import {
   type Database,
@@ -79,7 +79,7 @@ class PostgresDatabase implements Database {
   readonly #options: pg.ClientConfig
   readonly #poolSize: number
   readonly #sockets = new Sockets()
-  readonly #connections: Budget
+  readonly #connections: Slots
   readonly #turns = new Turns()
   #pool: pg.Pool
   #reader: PostgresReader
@@ -95,10 +95,10 @@ class PostgresDatabase implements Database {
     this.#options = connectionOptions(url, this.#sockets, applicationName)
     this.address = nameAddress(url)
     this.#poolSize = poolSize
-    this.#connections = new Budget({
+    this.#connections = new Slots({
       capacity: poolSize,
       share: Math.ceil(poolSize / 2),
-      waiting: { most: poolSize * WAITING_PER_CONNECTION, share: (poolSize * WAITING_PER_CONNECTION) / 2 },
+      waiting: poolSize * WAITING_PER_CONNECTION,
       detail: 'too many queries wait for a connection',
       retryAfter: 1,
     })
@@ -179,8 +179,8 @@ class PostgresDatabase implements Database {
     }
   }
 
-  /** Waits for a connection: the callers of this process take turns, and each has a share. */
-  async #enter(): Promise<Holding> {
+  /** Waits for a connection, of which each caller of this process has a share. */
+  async #enter(): Promise<Slot> {
     const start = performance.now()
     try {
       return await this.#connections.enter(currentCaller(), CONNECT_TIMEOUT)

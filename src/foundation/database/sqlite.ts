@@ -3,9 +3,9 @@ import { statfs } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import Sqlite from 'better-sqlite3'
-import { Budget } from '../budget/budget.ts'
 import { lookUp } from '../look-up.ts'
 import { makeFolder } from '../make-folder.ts'
+import { Slots } from '../slots.ts'
 import { currentCaller } from './caller.ts'
 import {
   type Database,
@@ -234,10 +234,10 @@ class SqliteDatabase implements Database {
   readonly #path: string
   readonly #reading: SqliteConnection
   readonly #writing: SqliteConnection
-  /** One connection runs one transaction at a time; the callers of this process take turns. */
-  readonly #turns = new Budget({
+  /** One connection runs one transaction at a time. */
+  readonly #transactions = new Slots({
     capacity: 1,
-    waiting: { most: Number.POSITIVE_INFINITY, share: Number.POSITIVE_INFINITY },
+    waiting: Number.POSITIVE_INFINITY,
     detail: 'The database is busy.',
     retryAfter: 1,
   })
@@ -258,15 +258,15 @@ class SqliteDatabase implements Database {
   }
 
   write<T>(_lock: Lock, work: (writer: Writer) => Promise<T>, onWait?: () => void): Promise<T> {
-    return this.#inTurn(() => this.#transact(work, onWait))
+    return this.#whenFree(() => this.#transact(work, onWait))
   }
 
-  async #inTurn<T>(work: () => Promise<T>): Promise<T> {
-    const turn = await this.#turns.enter(currentCaller())
+  async #whenFree<T>(work: () => Promise<T>): Promise<T> {
+    const slot = await this.#transactions.enter(currentCaller())
     try {
       return await work()
     } finally {
-      turn.release()
+      slot.release()
     }
   }
 
@@ -309,7 +309,7 @@ class SqliteDatabase implements Database {
 
   /** Deleted data also remains in the write-ahead log until its pages have moved to the database file. */
   async scrub(): Promise<boolean> {
-    return await this.#inTurn(async () => {
+    return await this.#whenFree(async () => {
       for (let tries = 0; tries < TRIES_TO_SCRUB; tries++) {
         if (this.#writing.truncateLog()) return true
         await sleep(RETRY_PAUSE)
@@ -339,7 +339,7 @@ class SqliteDatabase implements Database {
   }
 
   async close(): Promise<void> {
-    await this.#inTurn(async () => {
+    await this.#whenFree(async () => {
       this.#reading.close()
       this.#writing.close()
     })

@@ -4,9 +4,7 @@ import { findTextFault, isClean, normaliseText } from '../text/normalise.ts'
 import { quote } from '../text/quote.ts'
 import { suggest } from '../text/suggest.ts'
 import { formatTimestamp, parseTimestamp } from '../text/timestamp.ts'
-import { TimedTurns } from '../timed-turns.ts'
 import { Context, type ReadingOptions, type SchemaFault } from './context.ts'
-import type { TObject } from './type.ts'
 
 /** A value in its stored form; `undefined` if it is empty. */
 export interface Reading {
@@ -49,38 +47,6 @@ type Schema = Readonly<Record<string, unknown>>
 export function compileSchema(schema: object, options: ReadingOptions = {}): (value: unknown) => Reading {
   const { json } = compile(schema as Schema)
   return (value) => readWith(json, value, new Context(options))
-}
-
-/**
- * Like `compileSchema`, for large values that callers send: lets others have turns between the items of the lists that
- * are fields of the value.
- *
- * @throws {TypeError} if the schema has a keyword that the reader does not implement
- */
-export function compileInTurns(
-  schema: TObject,
-  options: ReadingOptions = {},
-): (value: unknown) => Promise<Reading> {
-  const { json } = compile(schema as object as Schema)
-  const lists = Object.entries(schema.properties).flatMap(([name, field]) => {
-    const { steps } = compile(field as Schema)
-    return steps === undefined ? [] : [{ name, steps }]
-  })
-  return async (value) => {
-    const context = new Context(options)
-    const turns = new TimedTurns()
-    for (const { name, steps } of typeof value === 'object' && value !== null ? lists : []) {
-      const list = (value as Record<string, unknown>)[name]
-      if (!Array.isArray(list)) continue
-      context.path.push(name)
-      const reading = steps(list, context)
-      let step = reading.next()
-      for (; step.done !== true; step = reading.next()) if (turns.isOver) await turns.take()
-      context.path.pop()
-      context.known.set(list, step.value)
-    }
-    return readWith(json, value, context)
-  }
 }
 
 function readWith(json: ReadJson, value: unknown, context: Context): Reading {

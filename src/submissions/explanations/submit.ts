@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto'
 import type { Actor } from '../../api/access/principal.ts'
-import type { Holding } from '../../foundation/budget/budget.ts'
 import type { Database, Reader } from '../../foundation/database/database.ts'
 import type { Sealer } from '../../foundation/database/seal.ts'
+import type { Slot } from '../../foundation/slots.ts'
 import { count } from '../../foundation/text/format-number.ts'
 import { formatTimestamp } from '../../foundation/text/timestamp.ts'
 import { readCurrentFile, TooManyChanges } from '../files/current-file.ts'
@@ -31,7 +31,7 @@ export interface SubmitServices {
   readonly sealer: Sealer
   readonly definitions: Definitions
   /** Takes the memory of the batches of a file, whose digest is of the merged content. */
-  readonly takeMemory: () => Holding
+  readonly takeMemory: () => Slot
 }
 
 /** How often files that change meanwhile are read again. */

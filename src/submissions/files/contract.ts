@@ -1,7 +1,6 @@
 import type { Scope } from '../../api/access/principal.ts'
 import { type AccessRule, asOrganisation } from '../../api/contract/access-rules.ts'
 import { Problem } from '../../api/contract/problems.ts'
-import { whenKnown } from '../../foundation/cache/maybe-promise.ts'
 import type { Reader } from '../../foundation/database/database.ts'
 import { Type } from '../../foundation/schema/type.ts'
 import { TOKEN_PATH } from '../contract.ts'
@@ -41,14 +40,11 @@ export interface OwnFile {
 
 /** A credential with a scope, of the organisation to which the submission of the file in the path belongs. */
 export function forFile(reader: Reader, scope: Scope): AccessRule<OwnFile> {
-  return asOrganisation(scope, (eid, { submissionToken = '', fileType = '' }) =>
-    whenKnown(findOwn(reader, eid, submissionToken), (submission) =>
-      submission === undefined
-        ? undefined
-        : // The extension allows `curl -T learners.csv`.
-          { submission, resource: fileType.replace(/\.(?:csv|ndjson|zip|xlsx)$/, '') },
-    ),
-  )
+  return asOrganisation(scope, async (eid, { submissionToken = '', fileType = '' }) => {
+    const submission = await findOwn(reader, eid, submissionToken)
+    // The extension allows `curl -T learners.csv`.
+    return submission && { submission, resource: fileType.replace(/\.(?:csv|ndjson|zip|xlsx)$/, '') }
+  })
 }
 
 /** @throws {Problem} `not-found` if the definition of the submission has no such file */

@@ -11,11 +11,10 @@ import {
   toCell,
   toRecord,
 } from '../../engines/records/index.ts'
-import type { Holding } from '../../foundation/budget/budget.ts'
-import { MOST_BATCH_CHANGES } from '../../foundation/budget/budgets.ts'
 import type { Reader } from '../../foundation/database/database.ts'
 import type { Sealer } from '../../foundation/database/seal.ts'
 import { UserError } from '../../foundation/faults/user-error.ts'
+import { type Slot, Slots } from '../../foundation/slots.ts'
 import { formatNumber } from '../../foundation/text/format-number.ts'
 import { readChunks, type StoredFile } from './file-store.ts'
 import type { Format } from './scan.ts'
@@ -48,6 +47,18 @@ export function knownColumns({ fields }: FileForm): readonly string[] {
   return fields.map(({ name }) => name)
 }
 
+/** Bytes that the changes by batches to a file may occupy while it is read, and those to all files together. */
+const MOST_BATCH_CHANGES = 64 * 2 ** 20
+
+/** One file is read in any case, whatever its caller: so there is no share. */
+export function createChangeSlots(): Slots {
+  return new Slots({
+    capacity: MOST_BATCH_CHANGES,
+    detail: 'Too many files with batches are being read. Try again later.',
+    retryAfter: 30,
+  })
+}
+
 /**
  * Reads the current file: the uploaded one without the records that batches replaced or deleted, then the records of
  * the batches in the order of their last change. Without batches, it is the uploaded file, byte for byte.
@@ -60,7 +71,7 @@ export async function* readCurrentFile(
   sealer: Sealer,
   file: CurrentFile,
   form: FileForm,
-  takeMemory: () => Holding,
+  takeMemory: () => Slot,
 ): AsyncGenerator<Buffer> {
   if (file.batches === 0) {
     for await (const { content } of readChunks(reader, sealer, file)) yield content
@@ -76,7 +87,6 @@ export async function* readCurrentFile(
   }
   try {
     for await (const chunk of readMerged(reader, sealer, file, form, hold)) {
-      memory.progress()
       yield chunk
     }
   } finally {

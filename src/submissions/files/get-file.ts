@@ -4,7 +4,7 @@ import { describeStream } from '../../api/contract/describe.ts'
 import { Problem } from '../../api/contract/problems.ts'
 import { continueAfter, stream } from '../../api/contract/results.ts'
 import { callerOf } from '../../api/request/caller.ts'
-import { assertAccepts } from '../../api/serving/send.ts'
+import { assertAccepts } from '../../api/serving/negotiate.ts'
 import { recordDownload } from '../activity/activity.ts'
 import { REFUSALS, refusing } from '../authorize.ts'
 import { SUBMISSION_PROBLEMS, TAG } from '../contract.ts'
@@ -18,7 +18,7 @@ import { FileGone } from './file-store.ts'
 import { fileEtag } from './upload.ts'
 
 export function getFile(options: SubmissionOptions): Operation {
-  const { database, sealer, definitions } = options
+  const { database, sealer, definitions, changes } = options
   return operation({
     name: 'get-file',
     id: 'getSubmissionFile',
@@ -54,8 +54,7 @@ export function getFile(options: SubmissionOptions): Operation {
       const form = definitions.formOf(submission.definition ?? '', resource)
       const stored = file.format === 'csv' ? CSV : NDJSON
       const type = assertAccepts(request, stored === CSV ? [CSV, NDJSON] : [NDJSON, CSV])
-      const takeMemory = () =>
-        request.server.budgets['batch-changes'].take(callerOf(request), 0, () => request.raw.destroy())
+      const takeMemory = () => changes.take(callerOf(request), 0)
       const open = () => readCurrentFile(database, sealer, file, form, takeMemory)
       const body = type === stored ? open() : type === CSV ? ndjsonToCsv(open, form) : csvToNdjson(open, form)
       const first = await refusing(body.next().catch(explainChanges))

@@ -81,7 +81,7 @@ export function getCorrectedFiles(options: SubmissionOptions): Operation {
 }
 
 async function send(
-  { database, returned }: SubmissionOptions,
+  { database, returned, changes }: SubmissionOptions,
   request: FastifyRequest,
   submission: SubmissionRow,
   form: ReturnedForm,
@@ -90,15 +90,14 @@ async function send(
 ) {
   if (submission.ended === 'Cancelled') await refusing(Promise.reject(cancelled()))
   const owner = callerOf(request)
-  const { budgets } = request.server
   const content = await whileConnected(request, (signal) =>
     refusing(
       returned.create({
         submission,
         form,
-        slots: budgets['returned-files'],
+        slots: request.server.slots.returnedFiles,
         owner,
-        takeMemory: () => budgets['batch-changes'].take(owner, 0),
+        takeMemory: () => changes.take(owner, 0),
         signal,
       }),
     ),

@@ -4,10 +4,10 @@ import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { type Limits, type ReturnedForm, returnFiles } from '../../engines/checking/index.ts'
-import type { Budget, Holding } from '../../foundation/budget/budget.ts'
 import type { Database } from '../../foundation/database/database.ts'
 import type { Sealer } from '../../foundation/database/seal.ts'
 import { UserError } from '../../foundation/faults/user-error.ts'
+import type { Slot, Slots } from '../../foundation/slots.ts'
 import { Refusal } from '../refusal.ts'
 import type { Definitions } from '../rules/definitions.ts'
 import { listFiles, type SubmissionRow } from '../submission.ts'
@@ -28,10 +28,10 @@ interface ReturnRequest {
   readonly submission: SubmissionRow
   readonly form: ReturnedForm
   /** One slot for each at once. */
-  readonly slots: Budget
+  readonly slots: Slots
   readonly owner: string
   /** Of the changes by batches to a file. */
-  readonly takeMemory: () => Holding
+  readonly takeMemory: () => Slot
   readonly signal: AbortSignal
 }
 

@@ -56,7 +56,7 @@ export async function storeContainer(
     containers.store({
       ...upload,
       actor: actorOf(request.principal),
-      slots: request.server.budgets.containers,
+      slots: request.server.slots.containers,
       owner: callerOf(request),
       signal,
     }),

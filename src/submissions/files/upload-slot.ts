@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify'
 import { callerOf } from '../../api/request/caller.ts'
-import { Exhausted, type Holding } from '../../foundation/budget/budget.ts'
+import { Exhausted, type Slot } from '../../foundation/slots.ts'
 import { toProblem } from '../authorize.ts'
 import { Refusal } from '../refusal.ts'
 
@@ -9,9 +9,9 @@ export const TOO_MANY_UPLOADS =
   'Too many uploads are in progress, or other archives and workbooks are being opened.'
 
 /** @throws {Problem} `too-many-requests` or `unavailable` */
-export function takeSlot(request: FastifyRequest): Holding {
+export function takeSlot(request: FastifyRequest): Slot {
   try {
-    return request.server.budgets.uploads.take(callerOf(request), 1)
+    return request.server.slots.uploads.take(callerOf(request))
   } catch (error) {
     if (!(error instanceof Exhausted)) throw error
     const { own, message, retryAfter } = error

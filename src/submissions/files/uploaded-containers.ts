@@ -5,8 +5,8 @@ import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import type { Actor } from '../../api/access/principal.ts'
 import { openContainer } from '../../engines/checking/index.ts'
-import type { Budget } from '../../foundation/budget/budget.ts'
 import { UserError } from '../../foundation/faults/user-error.ts'
+import type { Slots } from '../../foundation/slots.ts'
 import { Refusal } from '../refusal.ts'
 import { assertOpen, type FileState, type SubmissionRow } from '../submission.ts'
 import { PATIENCE, WorkFolders } from '../work-folder.ts'
@@ -26,7 +26,7 @@ interface ContainerUpload extends Pick<Upload, 'content' | 'digest' | 'ifMatch' 
   readonly only?: string
   readonly actor: Actor
   /** One slot for each that is opened at once. */
-  readonly slots: Budget
+  readonly slots: Slots
   readonly owner: string
   readonly signal: AbortSignal
 }

@@ -3,7 +3,7 @@ import { describeDocument, NEXT_LINK } from '../../api/contract/describe.ts'
 import { count, flag, int32From1, oneOf, pageNumbers } from '../../api/contract/fields.ts'
 import { Problem } from '../../api/contract/problems.ts'
 import { document } from '../../api/contract/results.ts'
-import { PageCache } from '../../api/serving/page-cache.ts'
+import { cacheUpTo } from '../../api/serving/page-cache.ts'
 import type { Reader } from '../../foundation/database/database.ts'
 import { type Static, Type } from '../../foundation/schema/type.ts'
 import { TOKEN_PATH } from '../contract.ts'
@@ -76,7 +76,7 @@ interface ChangesQuery {
 const KEPT = 16 * 2 ** 20
 
 export function getChanges({ database, sealer, limits }: ResultsOptions): Operation {
-  const kept = new PageCache<Weighed>(KEPT)
+  const kept = cacheUpTo<Weighed>(KEPT)
   return operation({
     name: 'results-changes',
     id: 'getValidationResultsChanges',

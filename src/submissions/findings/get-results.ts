@@ -1,12 +1,12 @@
+import type { LRUCache } from 'lru-cache'
 import { actorOf } from '../../api/access/principal.ts'
 import { type Operation, operation } from '../../api/contract/contract.ts'
 import { describePage, NEXT_LINK, NOT_MODIFIED } from '../../api/contract/describe.ts'
 import { Problem, type ProblemOptions, ResultsProblemBody } from '../../api/contract/problems.ts'
 import { notModified, page } from '../../api/contract/results.ts'
-import { callerOf } from '../../api/request/caller.ts'
 import { describeFaults, type ParameterFault } from '../../api/request/parameters.ts'
 import { digestQuery, makeEtag, Page, surround } from '../../api/serving/page.ts'
-import { PageCache, SharedReads } from '../../api/serving/page-cache.ts'
+import { cacheUpTo, SharedReads } from '../../api/serving/page-cache.ts'
 import type { Reader } from '../../foundation/database/database.ts'
 import type { Sealer } from '../../foundation/database/seal.ts'
 import { TOKEN_PATH } from '../contract.ts'
@@ -34,14 +34,12 @@ function describeResults() {
 export function getValidationResults({
   database,
   pages,
-  unread,
-  reads,
   limits,
   sealer,
   onDownload,
 }: ResultsOptions): Operation {
-  const selections = new PageCache<Selection>(SELECTIONS)
-  const readings = new SharedReads<Page>(unread, reads)
+  const selections = cacheUpTo<Selection>(SELECTIONS)
+  const reads = new SharedReads<Page>()
   return operation({
     name: 'validation-results',
     id: 'getValidationResults',
@@ -71,7 +69,7 @@ export function getValidationResults({
     badRequest: EXAMPLE_BAD_REQUEST,
     describeFaults: (faults, { authorized, received }) =>
       describePaginationFaults('PR1', faults, authorized, received),
-  }).handle(async ({ request, query, received, authorized, accepted, isFresh, principal }) => {
+  }).handle(async ({ query, received, authorized, accepted, isFresh, principal }) => {
     return await answerCurrent(database, authorized, async (submission) => {
       const selected = await select(selections, database, submission, query, sealer)
       if (accepted !== 'application/json') {
@@ -94,11 +92,11 @@ export function getValidationResults({
       if (isFresh(etag)) return notModified(etag)
 
       const kept = pages.get(key)
-      kept?.join()
+      if (kept !== undefined) return page(kept)
       const read = () => readResultsPage(database, matching, selected, query, etag, sealer)
-      const found = kept ?? (await readings.get(key, callerOf(request), read))
-      if (kept === undefined) pages.set(key, found)
-      return page(found, () => pages.reweigh(key, found))
+      const found = await reads.get(key, read)
+      pages.set(key, found)
+      return page(found)
     })
   })
 }
@@ -155,13 +153,13 @@ async function readResultsPage(
   const { page, pageSize } = query
   const ordinals = ordinalsOf(selected, submission.totalCount, (page - 1) * pageSize, pageSize)
   const documents = await readJoined(database, submission.run, ordinals, sealer)
-  const parts = surround(
+  const body = surround(
     `{"page":${page},"pageSize":${pageSize},"results":[`,
     documents,
     `],"totalCount":${submission.totalCount}}`,
   )
   const { link } = linkNextPage(findingsPath(submission.token), query, submission.totalCount)
-  return new Page(parts, etag, { link })
+  return new Page(body, etag, { link })
 }
 
 /** The filters of a query in a fixed order; an empty string without filters. */
@@ -172,7 +170,7 @@ function nameFilters(query: Filters): string {
 
 /** The entries that match the filters; `undefined` without filters. */
 async function select(
-  kept: PageCache<Selection>,
+  kept: LRUCache<string, Selection>,
   database: Reader,
   submission: Submission,
   query: Filters,

@@ -2,10 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { explainToken, unauthorized } from '../../api/access/refusals.ts'
 import { type AccessRule, asOrganisation } from '../../api/contract/access-rules.ts'
 import { Problem } from '../../api/contract/problems.ts'
-import type { Page } from '../../api/serving/page.ts'
 import type { PageCache } from '../../api/serving/page-cache.ts'
-import type { UnreadResponses } from '../../api/serving/unread-responses.ts'
-import type { Budget } from '../../foundation/budget/budget.ts'
 import type { Reader } from '../../foundation/database/database.ts'
 import type { Sealer } from '../../foundation/database/seal.ts'
 import type { Download } from '../activity/activity.ts'
@@ -17,10 +14,7 @@ import type { Run } from './runs.ts'
 
 export interface ResultsOptions {
   readonly database: Reader
-  readonly pages: PageCache<Page>
-  readonly unread: UnreadResponses
-  /** Slots of concurrent reads. */
-  readonly reads: Budget
+  readonly pages: PageCache
   /** Entries per page. */
   readonly limits: { readonly default: number; readonly max: number }
   /** Decrypts stored data. */

@@ -1,4 +1,5 @@
-import { PageCache } from '../../api/serving/page-cache.ts'
+import type { LRUCache } from 'lru-cache'
+import { cacheUpTo } from '../../api/serving/page-cache.ts'
 import type { Reader, Value } from '../../foundation/database/database.ts'
 import type { Sealer } from '../../foundation/database/seal.ts'
 import { BLOCK_FINDINGS, blockContext, DETAILS, DOCUMENTS, type Part, Unpacked } from './blocks.ts'
@@ -86,11 +87,11 @@ interface KeptBlock {
 }
 
 /** By the keys that open them. */
-const keptBy = new WeakMap<Sealer, PageCache<KeptBlock>>()
+const keptBy = new WeakMap<Sealer, LRUCache<string, KeptBlock>>()
 
 /** Unpacks a block, unless one with the same bytes is kept: numbers of runs can come again in a restored database. */
 function unpack(run: number, { part, block, content }: BlockRow, sealer: Sealer): Unpacked {
-  const kept = keptBy.get(sealer) ?? new PageCache<KeptBlock>(KEPT)
+  const kept = keptBy.get(sealer) ?? cacheUpTo<KeptBlock>(KEPT)
   keptBy.set(sealer, kept)
   const context = blockContext(run, part, block)
   const known = kept.get(context)

@@ -1,6 +1,6 @@
 import { notModified, page } from '../../api/contract/results.ts'
 import { digestQuery, makeEtag, Page } from '../../api/serving/page.ts'
-import { PageCache } from '../../api/serving/page-cache.ts'
+import { cacheUpTo } from '../../api/serving/page-cache.ts'
 import type { Reader } from '../../foundation/database/database.ts'
 import { answerCurrent, nameRun, readCurrent } from './own.ts'
 import type { Submission } from './queries.ts'
@@ -8,7 +8,7 @@ import type { Submission } from './queries.ts'
 /** Memory for the rendered objects of one kind, in bytes. */
 const KEPT = 4 * 2 ** 20
 
-export const keepAboutRuns = () => new PageCache<Page>(KEPT)
+export const keepAboutRuns = () => cacheUpTo<Page>(KEPT)
 
 /**
  * Responds with an object about the current run of a submission. It never changes, so it is rendered once, and its bytes
@@ -18,7 +18,7 @@ export const keepAboutRuns = () => new PageCache<Page>(KEPT)
  */
 export async function answerAboutRun(
   database: Reader,
-  kept: PageCache<Page>,
+  kept: ReturnType<typeof keepAboutRuns>,
   name: string,
   authorized: Submission,
   { isFresh }: { isFresh(etag: string): boolean },
@@ -32,11 +32,11 @@ export async function answerAboutRun(
     const known = kept.get(key)
     const found = known ?? (await render())
     if (known === undefined) kept.set(key, found)
-    return page(found, () => kept.set(key, found))
+    return page(found)
 
     async function render(): Promise<Page> {
       const body = await readCurrent(database, submission, (reader) => read(reader, submission))
-      return new Page([Buffer.from(JSON.stringify(body))], etag)
+      return new Page(Buffer.from(JSON.stringify(body)), etag)
     }
   })
 }

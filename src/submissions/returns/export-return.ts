@@ -4,7 +4,6 @@ import { open, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type Definition, nameColumns } from '../../engines/checking/index.ts'
 import { CsvReader, PieceWriter, readInTurns, renderRecord } from '../../engines/records/index.ts'
-import { createChangesBudget } from '../../foundation/budget/budgets.ts'
 import type { Database, Reader } from '../../foundation/database/database.ts'
 import type { Sealer } from '../../foundation/database/seal.ts'
 import { fail, UserError } from '../../foundation/faults/user-error.ts'
@@ -12,7 +11,7 @@ import { makeFolder } from '../../foundation/make-folder.ts'
 import { formatTimestamp } from '../../foundation/text/timestamp.ts'
 import { readReceipt } from '../explanations/receipt.ts'
 import { ndjsonToCsv } from '../files/convert.ts'
-import { type FileForm, knownColumns, readCurrentFile } from '../files/current-file.ts'
+import { createChangeSlots, type FileForm, knownColumns, readCurrentFile } from '../files/current-file.ts'
 import type { Definitions } from '../rules/definitions.ts'
 import { type FileState, listFiles } from '../submission.ts'
 import { describePackage, type Merged } from './describe-package.ts'
@@ -143,7 +142,7 @@ class Merge {
   readonly #reader: Reader
   readonly #sealer: Sealer
   readonly #form: FileForm
-  readonly #changes = createChangesBudget()
+  readonly #changes = createChangeSlots()
   #records = 0
 
   constructor(reader: Reader, sealer: Sealer, form: FileForm) {

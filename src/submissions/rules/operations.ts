@@ -123,7 +123,7 @@ export function ruleOperations(definitions: Definitions): readonly Operation[] {
     let kept = pages.get(key)
     if (kept === undefined) {
       const body = JSON.stringify(render())
-      kept = new Page([Buffer.from(body)], makeEtag('rules', hash('sha256', body, 'base64url').slice(0, 16)))
+      kept = new Page(Buffer.from(body), makeEtag('rules', hash('sha256', body, 'base64url').slice(0, 16)))
       // The number of pages is limited, because only existing rules get here.
       pages.set(key, kept)
     }

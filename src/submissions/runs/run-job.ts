@@ -8,14 +8,13 @@ import {
   checkFiles,
   type EngineProgress,
 } from '../../engines/checking/index.ts'
-import { createChangesBudget } from '../../foundation/budget/budgets.ts'
 import type { Database } from '../../foundation/database/database.ts'
 import type { Sealer } from '../../foundation/database/seal.ts'
 import { finish, type Job } from '../../foundation/jobs/queue.ts'
 import { endJob, type JobContext, type JobHandler, JobLost } from '../../foundation/jobs/worker.ts'
 import { findRequester, recordActivity } from '../activity/activity.ts'
 import { ENDED_BY_SUSPENSION } from '../by-organisation.ts'
-import { readCurrentFile, TooManyChanges } from '../files/current-file.ts'
+import { createChangeSlots, readCurrentFile, TooManyChanges } from '../files/current-file.ts'
 import type { Finding } from '../findings/blocks.ts'
 import { changeSubmission, lockSubmission } from '../findings/change-submission.ts'
 import { makeCurrent } from '../findings/publish.ts'
@@ -52,7 +51,7 @@ export class RunJob implements JobHandler {
   readonly #options: RunJobOptions
   readonly #folder: string
   /** Of the files that are checked at once. */
-  readonly #changes = createChangesBudget()
+  readonly #changes = createChangeSlots()
 
   constructor(options: RunJobOptions) {
     this.#options = options

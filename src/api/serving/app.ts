@@ -1,4 +1,6 @@
-import type { IncomingMessage } from 'node:http'
+import { randomUUID } from 'node:crypto'
+import type { Socket } from 'node:net'
+import underPressure from '@fastify/under-pressure'
 import Fastify, {
   type FastifyBaseLogger,
   type FastifyInstance,
@@ -6,61 +8,57 @@ import Fastify, {
   type FastifyRequest,
   LogController,
 } from 'fastify'
-import type { Budget } from '../../foundation/budget/budget.ts'
-import { BUDGETS, type Budgets, createBudgets } from '../../foundation/budget/budgets.ts'
 import type { Life } from '../../foundation/lifecycle.ts'
 import { Outage } from '../../foundation/outage.ts'
+import { Slots } from '../../foundation/slots.ts'
 import { answerError } from '../contract/errors.ts'
-import { PROBLEMS, Problem } from '../contract/problems.ts'
+import { PROBLEMS, Problem, unavailable } from '../contract/problems.ts'
 import { prepareOperations, SCHEMA_CONTROLLER } from '../contract/register.ts'
-import { callerOf, useBudgets } from '../request/caller.ts'
 import { Cors } from '../request/cors.ts'
 import { assertWellFormed, Unrouted } from '../request/routing.ts'
 import { assertVersion, VersionRouter } from '../request/versions.ts'
 import type { Log } from '../telemetry/log.ts'
 import type { Measurement, Metrics } from '../telemetry/metrics.ts'
 import { ResponseLog } from '../telemetry/response-log.ts'
-import { Connections } from './connections.ts'
-import { CommonHeaders, IDLE_TIMEOUT } from './headers.ts'
-import { endResponse } from './last-response.ts'
-import { probeNode } from './node-internals.ts'
-import type { Page } from './page.ts'
+import { ClientErrors } from './client-errors.ts'
+import { Connections, IDLE_TIMEOUT } from './connections.ts'
+import { CommonHeaders } from './headers.ts'
+import { InFlight } from './in-flight.ts'
 import { PageCache } from './page-cache.ts'
-import { createRequestId, Requests } from './requests.ts'
-import type { SendOptions } from './send.ts'
-import { SMALL, SocketBuffers } from './socket-buffers.ts'
-import { Turns } from './turns.ts'
-import { UnreadResponses } from './unread-responses.ts'
 
 export interface ServingSettings {
   readonly CORS_ORIGINS: '*' | readonly string[]
   readonly TRUST_PROXY: false | readonly string[]
-  readonly OVERLOAD_DELAY_MS: number
   readonly PAGE_CACHE_MB: number
 }
 
 export interface ServingOptions {
-  /** The most pages that the database reads at once. */
-  readonly pageReads: number
   readonly life: Life
   readonly log: Log
   readonly metrics: Metrics
+  /** Milliseconds by which the event loop may be late before operations are refused; 0 for any time. */
+  readonly mostDelay?: number | undefined
 }
 
 /** Everything between the socket and the handler of an operation. */
 export interface Serving {
   /** Routes requests, once operations and pages are registered. */
   readonly app: FastifyInstance
-  readonly send: SendOptions
   readonly versions: VersionRouter
-  readonly budgets: Budgets
   /** Creates one of the caches of finished pages, each with an equal part of the memory. */
-  createCache(): PageCache<Page>
+  createCache(): PageCache
   readonly metrics: readonly Measurement[]
   /** Closes every connection without an upload or export in progress, and returns the number of the others. */
   cutOffRest(): number
   /** Lets requests in flight finish, then closes their connections. */
   stop(): Promise<void>
+}
+
+declare module 'fastify' {
+  interface FastifyInstance {
+    inFlight: InFlight
+    slots: ReturnType<typeof createSlots>
+  }
 }
 
 /** The longest URL, in characters: several times as long as any sensible query needs. */
@@ -75,37 +73,30 @@ const CACHES = 3
 /** How long the database must not fail until an outage counts as over, in milliseconds. */
 const QUIET = 60_000
 
+/** By default, operations are refused while the event loop is so late, in milliseconds. */
+const MOST_DELAY = 5_000
+
 const NO_QUERY = {}
 
 /** Prepares for requests without listening. */
 export async function createServing(
   settings: ServingSettings,
-  { pageReads, life, log, metrics }: ServingOptions,
+  { life, log, metrics, mostDelay = MOST_DELAY }: ServingOptions,
 ): Promise<Serving> {
   const logger = log.logger as FastifyBaseLogger
-  for (const loss of await probeNode()) logger.warn(loss)
-  const responses = new ResponseLog(log, metrics, endResponse)
-  const requests = new Requests(responses)
-  const common = new CommonHeaders(life, new Cors(settings.CORS_ORIGINS))
-  const turns = new Turns(settings.OVERLOAD_DELAY_MS)
+  const responses = new ResponseLog(log, metrics)
+  const headers = new CommonHeaders(life, new Cors(settings.CORS_ORIGINS))
   const versions = new VersionRouter()
-  const budgets = createBudgets(pageReads)
-  const unread = new UnreadResponses(budgets['unread-responses'])
-  const buffers = new SocketBuffers(budgets['socket-buffers'])
-  const caches: PageCache<Page>[] = []
-  /** Runs before everything else for each request. */
-  const begin = (request: FastifyRequest & { log: FastifyBaseLogger }, reply: FastifyReply) => {
-    request.log = logger
-    reply.log = logger
-    responses.begin(request)
-  }
+  const inFlight = new InFlight()
+  const slots = createSlots()
+  const caches: PageCache[] = []
   const app = Fastify({
-    // With a logger, Fastify would create a child for each request and listen to each response, which costs more than
-    // finding a page. The logger is set below; lines that need the id of a request include it.
+    // With a logger, Fastify would create a child for each request. The logger is set below; lines that need the id of
+    // a request include it.
     logger: false,
     logController: new LogController({ disableRequestLogging: true }),
-    genReqId: createRequestId,
-    rewriteUrl: (request) => versions.route(request as IncomingMessage),
+    genReqId: () => randomUUID(),
+    rewriteUrl: (request) => versions.route(request),
     trustProxy: settings.TRUST_PROXY === false ? false : [...settings.TRUST_PROXY],
     // Tokens of any length get the same 401.
     // Queries are read by compileQuery.
@@ -115,50 +106,50 @@ export async function createServing(
     forceCloseConnections: 'idle',
     // The time for the largest upload; a JSON body has 30 s (api/request/body.ts).
     requestTimeout: UPLOAD_TIMEOUT,
-    // Closes inactive connections, whether they wait for the next request or for a reader that has stopped reading
-    // and would hold a page in memory.
     connectionTimeout: IDLE_TIMEOUT,
+    keepAliveTimeout: IDLE_TIMEOUT,
     schemaController: SCHEMA_CONTROLLER,
     // assertWellFormed rejects a missing Host header with a problem body. By default, Node checks for slow
     // connections only every 30 s.
     http: { headersTimeout: 15_000, connectionsCheckingInterval: 1_000, requireHostHeader: false },
-    clientErrorHandler: (error, socket) => requests.answerError(error, socket),
+    clientErrorHandler: (error, socket) => clientErrors.answer(error, socket as Socket),
     frameworkErrors: (error, request, reply) => {
       // No hooks run for these requests.
       begin(request, reply)
-      common.addTo(request, reply)
-      responses.recordReply(request, reply)
+      headers.complete(request, reply)
       answerError(error, request, reply)
     },
   })
-  app.log = logger
-  // A separate timeout for idle connections would be set and cleared at every request. Fastify does not accept 0.
-  app.server.keepAliveTimeout = 0
-  requests.watch(app.server)
-  buffers.watch(app.server)
-  turns.watch(app.server)
   const connections = new Connections(app.server)
+  const clientErrors = new ClientErrors(app.server, connections, responses)
+  const begin = (request: FastifyRequest & { log: FastifyBaseLogger }, reply: FastifyReply) => {
+    request.log = logger
+    reply.log = logger
+    request.arrived = performance.now()
+    headers.begin(request, reply)
+    connections.begin({
+      request: request.raw,
+      response: reply.raw,
+      onEnd: (outcome) => {
+        inFlight.release(request)
+        responses.recordEnd(request, reply, outcome)
+      },
+    })
+  }
+  app.log = logger
   app.setErrorHandler(answerError)
-  app.decorateRequest('principal', undefined)
-  app.decorateRequest('limitHeaders', undefined)
-
+  app.decorate('inFlight', inFlight).decorate('slots', slots)
+  for (const name of ['principal', 'limitHeaders', 'owned', 'held'] as const)
+    app.decorateRequest(name, undefined)
+  app.decorateRequest('arrived', 0).decorateRequest('streamed', 0)
   expectStatuses(app, metrics)
-  responses.watch(app)
-  app.addHook('onSend', (request, reply, payload, done) => {
-    common.addTo(request, reply)
-    // Everything large that does not take the fast path: static files, pages of the console, documents.
-    const bytes = typeof payload === 'string' || Buffer.isBuffer(payload) ? payload.length : 0
-    if (bytes <= SMALL) return void done()
-    const caller = callerOf(request)
-    unread.hold(reply.raw, bytes, caller)
-    const held = buffers.hold(request.raw.socket, request.method === 'HEAD' ? 0 : bytes, caller)
-    if (held === undefined) done()
-    else held.then(() => done(), done)
-  })
   const unrouted = new Unrouted(app)
   app.addHook('onRequest', (request, reply, done) => {
+    const { socket } = request.raw
+    if (connections.isEnding(socket)) return
     begin(request, reply)
-    turns.enter(request, done)
+    // It had too many requests.
+    if (!socket.destroyed) done()
   })
   // Before any of the body is read.
   app.addHook('onRequest', (request, reply, done) => {
@@ -174,7 +165,21 @@ export async function createServing(
     if (request.is404 || Unrouted.endsEmpty(request)) return void unrouted.answer(request, reply)
     done()
   })
-  useBudgets(app, budgets)
+  app.addHook('onSend', (request, reply, payload, done) => {
+    headers.complete(request, reply)
+    inFlight.holdResponse(request, reply.statusCode, payload)
+    const isText = typeof payload === 'string' || Buffer.isBuffer(payload)
+    if (!isText || request.raw.complete || reply.getHeader('connection') !== 'close') return void done()
+    reply.header('content-length', Buffer.byteLength(payload))
+    done(null, connections.endAfter(request.raw, payload))
+  })
+  await app.register(underPressure, {
+    maxEventLoopDelay: mostDelay,
+    // Health checks are answered all the same.
+    pressureHandler: async ({ routeOptions }: FastifyRequest) => {
+      if (routeOptions.config.declaration !== undefined) throw unavailable('The service is overloaded.')
+    },
+  })
   app.decorate(
     'outage',
     new Outage(
@@ -186,11 +191,9 @@ export async function createServing(
   prepareOperations(app)
   return {
     app,
-    send: { common, responses, unread, buffers },
     versions,
-    budgets,
     createCache: () => {
-      const cache = new PageCache<Page>((settings.PAGE_CACHE_MB * 2 ** 20) / CACHES, false)
+      const cache = new PageCache((settings.PAGE_CACHE_MB * 2 ** 20) / CACHES)
       caches.push(cache)
       return cache
     },
@@ -201,19 +204,55 @@ export async function createServing(
         read: () => caches.reduce((sum, { weight }) => sum + weight, 0),
       },
       {
-        name: 'mahi_requests_waiting',
-        help: 'Requests that wait for their turn.',
-        read: () => turns.waiting,
+        name: 'mahi_bytes_in_flight',
+        help: 'Bytes of requests in progress, and of responses that their clients have not read yet.',
+        read: () => inFlight.slots.used,
       },
-      {
-        name: 'mahi_requests_overdue_total',
-        help: 'Requests refused because they waited too long for their turn, or too many waited.',
-        read: () => turns.refused,
-      },
-      ...measureBudgets(budgets),
+      ...measureSlots({ bytes: inFlight.slots, ...slots }),
     ],
     cutOffRest: () => connections.cutOffRest(),
-    stop: () => connections.endDuring(app.close()),
+    stop: () => connections.endDuring(() => app.close()),
+  }
+}
+
+/** What callers share, besides the bytes in flight. */
+export function createSlots() {
+  return {
+    /** Parts of lists of titles that are coded at once. */
+    codings: new Slots({
+      capacity: 2,
+      waiting: 128,
+      detail: 'Too many lists of titles are being coded.',
+      retryAfter: 5,
+    }),
+    /** Archives and workbooks that are opened at once, each in a process that may be as large as that of a check. */
+    containers: new Slots({
+      capacity: 1,
+      waiting: 16,
+      detail: 'Other archives and workbooks are being opened. Try again later.',
+      retryAfter: 10,
+    }),
+    /** Responses that are generated while they are sent. Each keeps up to half a megabyte in memory. */
+    downloads: new Slots({
+      capacity: 64,
+      share: 16,
+      detail: 'Too many downloads are in progress.',
+      retryAfter: 5,
+    }),
+    /** Marked and corrected copies of files that are made at once, each in processes as large as that of a check. */
+    returnedFiles: new Slots({
+      capacity: 1,
+      waiting: 16,
+      detail: 'Other marked or corrected files are being made. Try again later.',
+      retryAfter: 10,
+    }),
+    /** Each upload needs up to 3 MiB. */
+    uploads: new Slots({
+      capacity: 24,
+      share: 8,
+      detail: 'Too many uploads are in progress. Try again later.',
+      retryAfter: 5,
+    }),
   }
 }
 
@@ -226,38 +265,33 @@ function expectStatuses(app: FastifyInstance, metrics: Metrics): void {
   })
 }
 
-function measureBudgets(budgets: Budgets): Measurement[] {
-  const ofEach = (read: (budget: Budget) => number) => () =>
-    Object.fromEntries(BUDGETS.map((name) => [name, read(budgets[name])]))
+function measureSlots(all: Readonly<Record<string, Slots>>): Measurement[] {
+  const ofEach = (read: (slots: Slots) => number) => () =>
+    Object.fromEntries(Object.entries(all).map(([name, slots]) => [name, read(slots)]))
   return [
     {
-      name: 'mahi_backlog_bytes',
-      help: 'Bytes of responses that their clients have not read yet.',
-      read: () => budgets['unread-responses'].used,
-    },
-    {
-      name: 'mahi_budget_used',
+      name: 'mahi_slots_used',
       help: 'What is in use of everything that callers share: bytes, or slots.',
       read: ofEach(({ used }) => used),
-      label: 'budget',
+      label: 'slots',
     },
     {
-      name: 'mahi_budget_capacity',
+      name: 'mahi_slots_capacity',
       help: 'The most that can be in use, in the same unit.',
       read: ofEach(({ capacity }) => capacity),
-      label: 'budget',
+      label: 'slots',
     },
     {
-      name: 'mahi_budget_waiting',
+      name: 'mahi_slots_waiting',
       help: 'Callers that wait for a slot.',
       read: ofEach(({ waiting }) => waiting),
-      label: 'budget',
+      label: 'slots',
     },
     {
-      name: 'mahi_budget_refused_total',
+      name: 'mahi_slots_refused_total',
       help: 'Requests for which there was no room.',
       read: ofEach(({ refused }) => refused),
-      label: 'budget',
+      label: 'slots',
     },
   ]
 }
