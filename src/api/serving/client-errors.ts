@@ -62,6 +62,7 @@ export class ClientErrors {
     if (error.code === 'HPE_INVALID_EOF_STATE') return void socket.destroy()
     setImmediate(() => {
       if (socket.destroyed) return
+      this.#connections.endRest(socket)
       if (!response.headersSent) this.#refuse(known ?? MALFORMED_BODY, socket)
       else if (response.writableFinished) socket.destroySoon()
       else response.once('finish', () => socket.destroySoon())

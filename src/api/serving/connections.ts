@@ -30,15 +30,17 @@ export interface Exchange {
 /** The connections of a server, and the exchanges in progress on each. */
 export class Connections {
   readonly #exchanges = new Map<Socket, Set<Exchange>>()
-  readonly #ending = new WeakSet<Socket>()
+  /** Those that have had their last response; each ends the wait for the rest of its refused body. */
+  readonly #ending = new WeakMap<Socket, () => void>()
 
   constructor(server: Server) {
-    server.maxConnections = MOST_CONNECTIONS
-    server.on('connection', (socket) => this.#watch(socket))
+    server.on('connection', (socket) => {
+      if (this.#exchanges.size < MOST_CONNECTIONS || this.#closeOne()) this.#watch(socket)
+      else socket.destroy()
+    })
     // With a listener, Node does not close the connection itself.
     server.on('timeout', (socket: Socket) => {
       if (!this.#waitsForClient(socket)) socket.setTimeout(IDLE_TIMEOUT)
-      // After an ordinary close, the system would keep what the client has not read.
       else if (socket.writableLength > 0) socket.resetAndDestroy()
       else socket.destroy()
     })
@@ -79,8 +81,15 @@ export class Connections {
    * connection, and the client could lose the response.
    */
   endAfter(request: IncomingMessage, body: string | Buffer): Readable {
-    this.#ending.add(request.socket)
-    return Readable.from(followedByRest(request, body), { objectMode: false })
+    const rest = Promise.withResolvers<void>()
+    this.#ending.set(request.socket, rest.resolve)
+    finished(request, () => rest.resolve())
+    return Readable.from(followedByRest(request, body, rest.promise), { objectMode: false })
+  }
+
+  /** Nothing more will arrive. */
+  endRest(socket: Socket): void {
+    this.#ending.get(socket)?.()
   }
 
   /** Closes every connection without an upload or export in progress, and returns the number of the others. */
@@ -106,6 +115,21 @@ export class Connections {
     } finally {
       clearInterval(sweep)
     }
+  }
+
+  /**
+   * Makes room for a new connection, if possible: closes the oldest idle one, or the oldest one that waits for its client.
+   * If new connections were refused, one client that opens many and leaves them could shut out all others.
+   */
+  #closeOne(): boolean {
+    const connections = [...this.#exchanges].filter(([socket]) => !socket.destroyed)
+    const [oldest] =
+      connections.find(([, exchanges]) => exchanges.size === 0) ??
+      connections.find(([socket]) => this.#waitsForClient(socket)) ??
+      []
+    // After an ordinary close, the system would keep what the client has not read.
+    oldest?.resetAndDestroy()
+    return oldest !== undefined
   }
 
   #watch(socket: Socket): void {
@@ -140,10 +164,9 @@ export class Connections {
 async function* followedByRest(
   request: IncomingMessage,
   body: string | Buffer,
+  rest: Promise<void>,
 ): AsyncGenerator<string | Buffer> {
   yield body
-  const rest = Promise.withResolvers<void>()
-  finished(request, () => rest.resolve())
   request.unpipe().resume()
-  await Promise.race([rest.promise, sleep(LONGEST_REST, undefined, { ref: false })])
+  await Promise.race([rest, sleep(LONGEST_REST, undefined, { ref: false })])
 }

@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto'
 import { promisify } from 'node:util'
 import { brotliCompress, constants, gzip } from 'node:zlib'
+import { Slots } from '../../foundation/slots.ts'
 
 /** Encodings that a page is sent in, the preferred one first. */
 export const ENCODINGS = ['br', 'gzip', 'identity'] as const
@@ -19,6 +20,14 @@ const compress = {
     }),
   gzip: (body: Buffer) => promisify(gzip)(body, { level: 6 }),
 }
+
+/** Node.js compresses four bodies at once, and each that waits for that would already have its 1.4 MB of tables. */
+const compressions = new Slots({
+  capacity: 4,
+  waiting: Number.POSITIVE_INFINITY,
+  detail: 'Too many pages are being compressed.',
+  retryAfter: 1,
+})
 
 /** A complete 200 response: its headers, its bytes, and its compressed bytes once a client has accepted them. */
 export class Page {
@@ -58,12 +67,21 @@ export class Page {
     if (ready !== undefined || encoding === 'identity') return ready ?? this.#bodies.identity
     let pending = this.#pending.get(encoding)
     if (pending === undefined) {
-      pending = compress[encoding](this.#bodies.identity).finally(() => this.#pending.delete(encoding))
+      pending = this.#compress(encoding).finally(() => this.#pending.delete(encoding))
       this.#pending.set(encoding, pending)
     }
     const body = await pending
     this.#bodies[encoding] = body
     return body
+  }
+
+  async #compress(encoding: Exclude<Encoding, 'identity'>): Promise<Buffer> {
+    const slot = await compressions.enter('')
+    try {
+      return await compress[encoding](this.#bodies.identity)
+    } finally {
+      slot.release()
+    }
   }
 }
 
