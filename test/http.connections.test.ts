@@ -7,7 +7,7 @@ import { until } from './support/command.ts'
 import { listenOn, openSocket } from './support/connection.ts'
 
 /** A server that answers nothing itself. */
-async function serve() {
+async function serve(mostConnections?: number) {
   const seen: { request: IncomingMessage; response: ServerResponse; outcome?: string }[] = []
   const server = createServer((request, response) => {
     const each: (typeof seen)[number] = { request, response }
@@ -20,17 +20,18 @@ async function serve() {
     })
     seen.push(each)
   })
-  const connections = new Connections(server)
+  const connections = new Connections(server, mostConnections)
   const accepted: Socket[] = []
   server.on('connection', (socket: Socket) => accepted.push(socket))
   const port = await listenOn(server)
+  const connect = () => openSocket(`http://127.0.0.1:${port}`)
   const open = async (text: string) => {
-    const socket = await openSocket(`http://127.0.0.1:${port}`)
+    const socket = await connect()
     socket.write(text)
     const own = await until(() => accepted.find(({ remotePort }) => remotePort === socket.localPort))
     return { socket, own, fallSilent: () => server.emit('timeout', own) }
   }
-  return { connections, server, seen, open }
+  return { connections, server, seen, connect, open }
 }
 
 const GET = 'GET / HTTP/1.1\r\nHost: a\r\n\r\n'
@@ -95,4 +96,23 @@ test('a stop waits for a reader that is slow, and for no connection without a re
   await stopped
   expect(received).toBeGreaterThan(body.length)
   expect(unused.own.destroyed).toBe(true)
+})
+
+test('a connection too many closes the oldest idle one, or else one whose client is waited for', async () => {
+  const { seen, connect, open } = await serve(3)
+  const waits = await open(GET)
+  await until(() => seen[0])
+  const sends = await open('POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\n')
+  await until(() => seen[1])
+  const idle = await open('')
+  const fourth = await open(GET)
+  await until(() => seen[2])
+  expect([waits, sends, idle].map(({ own }) => own.destroyed)).toEqual([false, false, true])
+  const fifth = await open(GET)
+  await until(() => seen[3])
+  expect([waits, sends].map(({ own }) => own.destroyed)).toEqual([false, true])
+  // Now all are being served.
+  const refused = (await connect()).resume()
+  await until(() => refused.closed || undefined)
+  expect([waits, fourth, fifth].map(({ own }) => own.destroyed)).toEqual([false, false, false])
 })

@@ -33,9 +33,9 @@ export class Connections {
   /** Those that have had their last response; each ends the wait for the rest of its refused body. */
   readonly #ending = new WeakMap<Socket, () => void>()
 
-  constructor(server: Server) {
+  constructor(server: Server, most = MOST_CONNECTIONS) {
     server.on('connection', (socket) => {
-      if (this.#exchanges.size < MOST_CONNECTIONS || this.#closeOne()) this.#watch(socket)
+      if (this.#exchanges.size < most || this.#closeOne()) this.#watch(socket)
       else socket.destroy()
     })
     // With a listener, Node does not close the connection itself.
