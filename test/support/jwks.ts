@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { createServer, type RequestListener, type Server } from 'node:http'
 import { type CryptoKey, exportJWK, generateKeyPair, type JWK, type JWTHeaderParameters, SignJWT } from 'jose'
-import { onTestFinished } from 'vitest'
+import { onTestFinished, vi } from 'vitest'
 import { findFreePort } from './free-port.ts'
 
 export interface IssuerKey {
@@ -33,7 +33,12 @@ export class Issuer {
     // It comes back at the same address.
     const issuer = new Issuer(await findFreePort())
     await issuer.start()
-    onTestFinished(() => issuer.stop())
+    // On a busy machine, a response on loopback can take longer than the service waits for the keys.
+    const patience = vi.spyOn(AbortSignal, 'timeout').mockReturnValue(new AbortController().signal)
+    onTestFinished(async () => {
+      patience.mockRestore()
+      await issuer.stop()
+    })
     return issuer
   }
 
