@@ -97,7 +97,10 @@ const GROUPS: readonly (readonly [names: string, add: Add])[] = [
   ['check', async (program) => (await import('./engines/checking/commands.ts')).addCheckCommand(program)],
   [
     'console',
-    async (program) => (await import('./console/commands.ts')).addConsoleCommand(program, withDatabase),
+    async (program) => {
+      const { addConsoleCommand } = await import('./console/commands.ts')
+      addConsoleCommand(program, withDatabase, () => readSettings(environment()))
+    },
   ],
   [
     'definitions',

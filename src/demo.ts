@@ -6,7 +6,7 @@ import { importOccupations } from './catalogue/import/import.ts'
 import { OCCUPATION_COLUMNS } from './catalogue/records/record-schema.ts'
 import { countOccupations } from './catalogue/records/rows.ts'
 import { buildWaitingIndex } from './catalogue/search/index-job.ts'
-import { Sessions } from './console/sessions.ts'
+import { LINK_LIFETIME, Sessions } from './console/sessions.ts'
 import { EXPORTED_SAMPLE, selectFiles } from './engines/checking/index.ts'
 import { readRecords } from './engines/records/index.ts'
 import type { Database } from './foundation/database/database.ts'
@@ -63,12 +63,12 @@ export async function prepareDemo(indexMemory: number): Promise<Demo> {
   }
 }
 
-/** A link that opens the console, signed in with the demo's key; it works once. */
+/** A link that opens the sample submission in the console, signed in with the demo's key; it works once. */
 export async function createDemoLink(
-  { key }: Demo,
+  { key, token }: Demo,
   { database, url }: { readonly database: Database; readonly url: string },
 ): Promise<string> {
-  return `${url}/console/link/${await new Sessions(database).createLink(idOf(key))}`
+  return `${url}/console/link/${await new Sessions(database).createLink(idOf(key))}?to=/console/submissions/${token}`
 }
 
 /** The sample files, as curl names several at once. */
@@ -79,13 +79,10 @@ export function describeDemo({ key, eid, token }: Demo, url: string, consoleLink
   return `
 Mahi is listening on ${url}, with a sample catalogue and a sample submission.
 
-Open the console, signed in (the link works once; "npm start" prints a new one):
+See in the console what to fix in the sample submission. The link signs in, works once, and only
+for ${LINK_LIFETIME / 60_000} minutes; "npm start" prints a new one:
 
   ${consoleLink}
-
-Then see what to fix in the sample submission:
-
-  ${url}/console/submissions/${token}
 
 Or try the API:
 

@@ -254,7 +254,7 @@ export const SETTINGS = {
   PUBLIC_URL: define({
     default: undefined,
     meaning:
-      'where browsers find the service, such as https://mahi.example.nz; signing in with OIDC needs it',
+      'where browsers find the service, such as https://mahi.example.nz, for the links of mahi console; signing in with OIDC needs it',
     read: readWebAddress,
   }),
   OIDC_ISSUER: define({
@@ -328,7 +328,7 @@ export type Settings = { readonly [Name in Defaulted]: Value<Name> } & {
   readonly [Name in Exclude<SettingName, Defaulted>]?: Value<Name>
 }
 
-/** Settings that only work together. */
+/** Settings that only work together. PUBLIC_URL is also of use alone. */
 const TOGETHER = [
   ['JWT_ISSUER', 'JWT_AUDIENCE', 'JWT_JWKS_URL'],
   ['OIDC_ISSUER', 'OIDC_CLIENT_ID', 'PUBLIC_URL'],
@@ -397,7 +397,8 @@ export function readSettings(given: Environment): Settings {
   }
   for (const names of TOGETHER) {
     const missing = names.filter((name) => !environment[name]?.trim())
-    if (missing.length > 0 && missing.length < names.length)
+    const isUsed = names.some((name) => name !== 'PUBLIC_URL' && !missing.includes(name))
+    if (missing.length > 0 && isUsed)
       faults.push(`${missing.join(' and ')} must also be set: ${names.join(', ')} only work together`)
   }
   if (settings.OIDC_ISSUER !== undefined && settings.CONSOLE !== 'on')

@@ -8,7 +8,6 @@ import { renderPage } from '../src/console/layout.ts'
 import { summarise } from '../src/console/rules.ts'
 import { Table } from '../src/console/table.ts'
 import { Until } from '../src/console/time.ts'
-import { writeZoned } from '../src/foundation/text/zoned-time.ts'
 import { ConsoleService } from './support/console.ts'
 
 async function start() {
@@ -22,19 +21,6 @@ test('a period that ends at midnight is shown with its last day, in its own zone
   expect(show('2026-12-21T00:00:00.000Z')).toBe('20 Dec 2026')
   expect(show('2026-12-20T11:00:00.000Z', 'Pacific/Auckland')).toBe('20 Dec 2026')
   expect(show('2027-01-31T17:00:00.000Z')).toBe('31 Jan 2027, 17:00 UTC')
-})
-
-test('the form of a return shows an instant on the clocks of a zone, with the offset of its day', () => {
-  expect(writeZoned(Date.parse('2026-12-31T11:00:00.000Z'), 'Pacific/Auckland')).toBe(
-    '2027-01-01T00:00:00+13:00',
-  )
-  expect(writeZoned(Date.parse('2026-06-30T12:00:00.000Z'), 'Pacific/Auckland')).toBe(
-    '2026-07-01T00:00:00+12:00',
-  )
-  expect(writeZoned(Date.parse('2026-01-31T17:00:00.000Z'), 'America/St_Johns')).toBe(
-    '2026-01-31T13:30:00-03:30',
-  )
-  expect(writeZoned(Date.parse('2026-01-31T17:00:00.000Z'), 'UTC')).toBe('2026-01-31T17:00:00+00:00')
 })
 
 test('a page with an occupation of O*NET attributes its data, and no other does', () => {

@@ -763,6 +763,11 @@ export interface Submission {
   submissionToken?: string
   /** When the submission can no longer be changed: it expires, or its return closes. */
   tokenExpiry?: string
+  /**
+   * Until when it can be changed after it was opened again; absent if it was not, or has been submitted since. The
+   * receipt says why.
+   */
+  reopenedUntil?: string
   /** The return of the submission. */
   returnId?: string
   /** The name of the return; absent if the service has no such return. */
@@ -955,6 +960,11 @@ export interface SubmittedSubmission {
   submissionToken?: string
   /** When the submission can no longer be changed: it expires, or its return closes. */
   tokenExpiry?: string
+  /**
+   * Until when it can be changed after it was opened again; absent if it was not, or has been submitted since. The
+   * receipt says why.
+   */
+  reopenedUntil?: string
   /** The return of the submission. */
   returnId?: string
   /** The name of the return; absent if the service has no such return. */

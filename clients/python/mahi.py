@@ -857,6 +857,9 @@ class Submission(TypedDict, total=False):
     submissionToken: str
     #: When the submission can no longer be changed: it expires, or its return closes.
     tokenExpiry: str
+    #: Until when it can be changed after it was opened again; absent if it was not, or has been submitted since. The
+    #: receipt says why.
+    reopenedUntil: str
     #: The return of the submission.
     returnId: str
     #: The name of the return; absent if the service has no such return.
@@ -1042,6 +1045,9 @@ class SubmittedSubmission(TypedDict, total=False):
     submissionToken: str
     #: When the submission can no longer be changed: it expires, or its return closes.
     tokenExpiry: str
+    #: Until when it can be changed after it was opened again; absent if it was not, or has been submitted since. The
+    #: receipt says why.
+    reopenedUntil: str
     #: The return of the submission.
     returnId: str
     #: The name of the return; absent if the service has no such return.

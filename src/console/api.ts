@@ -34,6 +34,8 @@ export interface Call {
   readonly method?: 'GET' | 'POST' | 'PUT' | 'DELETE'
   readonly query?: Query
   readonly headers?: Readonly<Record<string, string>>
+  /** Whether it is for all organisations, as an operator may ask. */
+  readonly ofAll?: true
   /** An object is sent as JSON; a stream or bytes unchanged. */
   readonly body?: object | NodeJS.ReadableStream | Buffer
   /** Aborted when the user leaves, which ends a request with a body. */
@@ -93,7 +95,7 @@ export class Api {
 
   #describe(
     path: string,
-    { method = 'GET', query, headers = {}, body, signal }: Call,
+    { method = 'GET', query, headers = {}, ofAll, body, signal }: Call,
     credential: string,
   ): InjectOptions {
     return {
@@ -101,7 +103,7 @@ export class Api {
       url: link(`/v1${path}`, query),
       headers: {
         authorization: `Bearer ${credential}`,
-        ...(this.#eid !== undefined && { eid: this.#eid }),
+        ...(this.#eid !== undefined && ofAll !== true && { eid: this.#eid }),
         ...(isObject(body) && { 'content-type': 'application/json' }),
         ...headers,
       },

@@ -15,7 +15,7 @@ interface Flags {
   key?: string
   eid?: string[]
   name?: string
-  url: string
+  url?: string
   endSessions?: true
   json?: true
 }
@@ -23,8 +23,26 @@ interface Flags {
 /** The client of the keys that the command creates. */
 const CLIENT = 'console'
 
+/** The settings that say where the service is. */
+interface Location {
+  readonly HOST: string
+  readonly PORT: number
+  readonly PUBLIC_URL?: string | undefined
+}
+
+/** Where a browser finds the service: its public URL, or its port on this machine. */
+function locate({ HOST, PORT, PUBLIC_URL }: Location): string {
+  const isEvery = HOST === '0.0.0.0' || HOST === '::'
+  const host = isEvery ? '127.0.0.1' : HOST.includes(':') ? `[${HOST}]` : HOST
+  return PUBLIC_URL ?? `http://${host}:${PORT}`
+}
+
 /** Adds `console`, which prints a one-time sign-in link. */
-export function addConsoleCommand(program: Command, withDatabase: WithDatabase): void {
+export function addConsoleCommand(
+  program: Command,
+  withDatabase: WithDatabase,
+  readLocation: () => Location,
+): void {
   program
     .command('console')
     .description('print a one-time link that signs in to the console')
@@ -35,7 +53,7 @@ export function addConsoleCommand(program: Command, withDatabase: WithDatabase):
       '--name <name>',
       'who opens the link, for activities and receipts (default: the client of the key)',
     )
-    .option('--url <url>', 'the URL of the service', 'http://127.0.0.1:8080')
+    .option('--url <url>', 'the URL of the service (default: PUBLIC_URL, or HOST and PORT)')
     .option('--end-sessions', 'end all sessions and links instead')
     .addOption(jsonOption)
     .action(
@@ -45,7 +63,7 @@ export function addConsoleCommand(program: Command, withDatabase: WithDatabase):
           const ended = await withDatabase((database) => new Sessions(database).endAll())
           return report(flags, { ended }, `${count(ended, 'session')} ended.`)
         }
-        const { base, to } = readPage(page, url)
+        const { base, to } = readPage(page, url ?? locate(readLocation()))
         const shown = name === undefined ? undefined : readName(name)
         const { eid: eids } = readNames(CLIENT, eid)
         const summary = await withDatabase(async (database) => {

@@ -7,18 +7,17 @@ import { registerAssets } from './assets.ts'
 import { compressPage } from './compress.ts'
 import type { ConsoleServices, Context, Outcome, Route } from './context.ts'
 import { isLoopback, isSecure, readSession } from './cookies.ts'
+import { explainProblem, FormFault, findFault } from './faults.ts'
 import { hasToken } from './form-token.ts'
 import { hasForm, readForm } from './forms.ts'
 import { html } from './html.ts'
 import { homeOf } from './layout.ts'
-import { ownPath } from './links.ts'
+import { backFrom } from './links.ts'
 import { activityPages } from './pages/activity.ts'
 import { changesPages } from './pages/changes.ts'
 import { codePages } from './pages/code.ts'
 import { comparePages } from './pages/compare.ts'
 import { confirmedPages } from './pages/confirmed.ts'
-import { describeReturnPages } from './pages/describe-return.ts'
-import { explanationPages } from './pages/explanations.ts'
 import { filePages, registerUploads } from './pages/files.ts'
 import { fixPages } from './pages/fix.ts'
 import { recordPages } from './pages/found-records.ts'
@@ -56,11 +55,10 @@ const ROUTES: readonly Route[] = [
     ...recordPages,
     ...submitPages,
     ...receiptPages,
-    ...explanationPages,
     ...activityPages,
     ...rulesPages,
   ]),
-  ...needing('operate', [...describeReturnPages, ...returnPages, ...operatorPages, ...organisationPages]),
+  ...needing('operate', [...returnPages, ...operatorPages, ...organisationPages]),
   signOut,
 ]
 
@@ -99,7 +97,7 @@ export async function registerConsole(app: FastifyInstance, services: ConsoleSer
 }
 
 function registerRoute(scope: FastifyInstance, services: ConsoleServices, route: Route): void {
-  const { method, path, handle, personal } = route
+  const { method, path, personal } = route
   scope.route({
     method,
     url: `/console${path}`,
@@ -108,8 +106,10 @@ function registerRoute(scope: FastifyInstance, services: ConsoleServices, route:
       const secret = readSession(request)
       if (secret === undefined && isForeignNavigation(request)) return sendBounce(request, reply)
       const session = secret === undefined ? undefined : await services.sessions.find(secret)
-      if (session === undefined)
+      if (session === undefined) {
+        if (asksForData(request)) return sendJson(reply, SESSION_ENDED, 401)
         return renderSignIn(services, request, reply, { expired: secret !== undefined })
+      }
 
       if (method !== 'GET' && !(await hasToken(request, session.token))) return sendForged(request, reply)
 
@@ -121,7 +121,7 @@ function registerRoute(scope: FastifyInstance, services: ConsoleServices, route:
       const eid = asked ?? [...principal.eids].sort()[0]
       const api = new Api(services.app, services.delegations, principal, eid)
       const context: Context = { services, request, reply, session, principal, query, api, eid }
-      const outcome = await handle(context)
+      const outcome = await answer(route, context)
       // Only now is it known that the credential covers the organisation.
       if (personal === true) {
         services.log.warn({ audit: 'findings viewed', key: principal.id, client: principal.client, eid })
@@ -129,6 +129,29 @@ function registerRoute(scope: FastifyInstance, services: ConsoleServices, route:
       return sendOutcome(context, outcome)
     },
   })
+}
+
+/** What a script is told, which keeps what it has not sent. */
+const SESSION_ENDED = {
+  title: 'Your session has ended',
+  detail: 'Your session has ended. What was sent before is kept. Sign in again to send the rest.',
+}
+
+/** Whether a script of a page asks, which cannot show a page. */
+const asksForData = ({ headers }: FastifyRequest): boolean => headers.accept === 'application/json'
+
+/** The outcome of a request; for a form that is refused, its page with what was typed and what is wrong. */
+async function answer({ handle, again }: Route, context: Context): Promise<Outcome> {
+  try {
+    return await handle(context)
+  } catch (error) {
+    const { request } = context
+    const fault = again === undefined || asksForData(request) ? undefined : findFault(error, hasForm(request))
+    if (again === undefined || fault === undefined) throw error
+    const values = hasForm(request) ? await readForm(request) : new URLSearchParams()
+    const refused = { values, fault }
+    return { ...(await again({ ...context, refused })), status: fault.status, refused }
+  }
 }
 
 function sendOutcome({ reply, request, session, services }: Context, outcome: Outcome): FastifyReply {
@@ -158,12 +181,6 @@ function openHome(principal: Principal): Outcome {
   }
 }
 
-const PURPOSES: Partial<Record<Scope, string>> = {
-  'occupations:read': 'the catalogue',
-  'validation-results:read': 'submissions and their findings',
-  operate: 'the pages of operators',
-}
-
 /** Says which scope a page needs, and how to get it. */
 function sendUnscoped(
   { timeZone }: ConsoleServices,
@@ -173,8 +190,8 @@ function sendUnscoped(
   scope: Scope,
 ): FastifyReply {
   const title = 'This page needs another scope'
-  const detail = `Your key lacks the scope ${scope}, which ${PURPOSES[scope] ?? 'this page'} need${scope === 'occupations:read' ? 's' : ''}.`
-  if (request.headers.accept === 'application/json') return sendJson(reply, { title, detail }, 401)
+  const detail = `Your key lacks the scope ${scope}, which this page needs.`
+  if (asksForData(request)) return sendJson(reply, { title, detail }, 401)
   const content = html`<h1>${title}</h1>
     <p class="problem">${detail}</p>
     <p>Ask the operator of this service for a key with it: <code>mahi keys create --scope ${scope}</code>. Then sign
@@ -183,7 +200,7 @@ function sendUnscoped(
   return sendPage(reply, { title, path: request.url.split('?', 1)[0] ?? '', session, timeZone }, content, 401)
 }
 
-/** Displays an error in the words of the API. */
+/** Displays an error in words for people. */
 async function sendError(
   services: ConsoleServices,
   error: unknown,
@@ -204,13 +221,13 @@ async function sendError(
   const secret = readSession(request)
   const session =
     secret === undefined ? undefined : await services.sessions.find(secret).catch(() => undefined)
-  if (request.headers.accept === 'application/json') return sendJson(reply, problem, problem.status)
+  if (asksForData(request)) return sendJson(reply, problem, problem.status)
   const isTemporary = problem.status === 503
   if (isTemporary && !reply.hasHeader('retry-after')) reply.header('retry-after', '1')
   const content = html`
     <h1>${problem.title}</h1>
     <p class="problem">${problem.detail}</p>
-    <p>${isTemporary && request.method === 'GET' ? html`<a href=${request.url}>Try again</a>` : html`<a href=${back(request)}>Back</a>`}</p>
+    <p>${isTemporary && request.method === 'GET' ? html`<a href=${request.url}>Try again</a>` : html`<a href=${backFrom(request)}>Back</a>`}</p>
   `
   return sendPage(reply, { title: problem.title, path: request.url, session }, content, problem.status)
 }
@@ -228,10 +245,16 @@ function describe(error: unknown, { id, method, params }: FastifyRequest): Probl
     const isSubmission = method === 'GET' && Object.hasOwn(params as object, 'token')
     // That an organisation is suspended is said only to those whose credential covers it.
     const isHidden = problem.status === 401 && !problem.detail.includes('is suspended')
-    return isSubmission && isHidden ? { ...problem, ...NO_SUBMISSION } : problem
+    return isSubmission && isHidden ? { ...problem, ...NO_SUBMISSION } : explainProblem(problem)
   }
+  if (error instanceof FormFault)
+    return explainProblem({ status: error.status, title: '', detail: error.message })
   if (error instanceof Problem) {
-    return { status: error.status, title: PROBLEMS[error.slug].title, detail: error.detail }
+    return explainProblem({
+      status: error.status,
+      title: PROBLEMS[error.slug].title,
+      detail: error.detail,
+    })
   }
   if (error instanceof DatabaseUnavailable) {
     return {
@@ -245,12 +268,6 @@ function describe(error: unknown, { id, method, params }: FastifyRequest): Probl
     title: PROBLEMS['internal-error'].title,
     detail: `The page could not be created. The log has the cause under the id ${id}.`,
   }
-}
-
-/** The console page that the user came from, if any. */
-function back({ headers: { referer, host } }: FastifyRequest): string {
-  const url = URL.canParse(referer ?? '') ? new URL(referer ?? '') : undefined
-  return url?.host === host ? ownPath(`${url?.pathname}${url?.search}`) : '/console'
 }
 
 /** Whether a page of the console sent the request (Fetch Metadata; browsers without it send Origin with forms). */
@@ -292,7 +309,7 @@ function sendForged(request: FastifyRequest, reply: FastifyReply): FastifyReply 
   const title = 'This form is not from this session'
   const detail =
     'The console accepts only forms that it has sent since you signed in. Nothing was changed. Open the page again and send its form.'
-  if (request.headers.accept === 'application/json') return sendJson(reply, { title, detail }, 403)
+  if (asksForData(request)) return sendJson(reply, { title, detail }, 403)
   return sendMessage(reply, title, html`<p>${detail} <a href="/console">Go to the console</a>.</p>`, 403)
 }
 

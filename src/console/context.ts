@@ -3,17 +3,20 @@ import type { Access } from '../api/access/admit.ts'
 import type { Delegations } from '../api/access/delegation.ts'
 import type { Principal, Scope } from '../api/access/principal.ts'
 import type { Api } from './api.ts'
+import type { Drafts } from './drafts.ts'
+import type { Refused } from './fields.ts'
 import type { VNode } from './html.ts'
 import type { Frame } from './layout.ts'
 import type { Oidc } from './oidc.ts'
 import type { Session, Sessions } from './sessions.ts'
 
-/** What the console uses: the API, and its own sessions. */
+/** What the console uses: the API, its own sessions, and the drafts of people. */
 export interface ConsoleServices {
   readonly app: FastifyInstance
   readonly access: Access
   readonly delegations: Delegations
   readonly sessions: Sessions
+  readonly drafts: Drafts
   /** Sign-in with an identity provider, if configured. */
   readonly oidc: Oidc | undefined
   readonly log: FastifyBaseLogger
@@ -32,10 +35,12 @@ export interface Context {
   readonly api: Api
   /** The organisation that the page is about; `undefined` if the credential covers none. */
   readonly eid: string | undefined
+  /** The form that was refused and is shown again. */
+  readonly refused?: Refused
 }
 
 /** The title and content of a page. */
-export interface Shown extends Partial<Pick<Frame, 'notice' | 'wide'>> {
+export interface Shown extends Partial<Pick<Frame, 'notice' | 'refused'>> {
   readonly title: string
   readonly status?: number
   readonly content: VNode | VNode[]
@@ -66,7 +71,9 @@ export interface Route {
   /** The path below `/console`, with `:name` for each parameter. */
   readonly path: string
   readonly handle: Handler
-  /** The scope without which the page says what is missing; others are refused by the operations that it calls. */
+  /** The page of the form that is sent here: shown again if the form is refused. */
+  readonly again?: (context: Context) => Promise<Shown> | Shown
+  /** The scope without which a page says what is missing. */
   readonly scope?: Scope
   /** Whether the page shows findings, which is audited. */
   readonly personal?: boolean

@@ -3,6 +3,7 @@ import type { AccessPart } from '../api/access/create-access.ts'
 import type { Part } from '../api/contract/part.ts'
 import type { Database } from '../foundation/database/database.ts'
 import { registerConsole } from './console.ts'
+import { Drafts } from './drafts.ts'
 import { Oidc } from './oidc.ts'
 import { Sessions } from './sessions.ts'
 
@@ -17,7 +18,7 @@ export interface ConsoleSettings {
 
 export interface CreateConsoleOptions {
   readonly app: FastifyInstance
-  /** Of its sessions. */
+  /** Of its sessions and drafts. */
   readonly database: Database
   readonly access: AccessPart
   readonly log: FastifyBaseLogger
@@ -29,9 +30,10 @@ export async function createConsole(
   { app, database, access: { access, delegations, keyedHash }, log }: CreateConsoleOptions,
 ): Promise<Part> {
   const sessions = new Sessions(database)
+  const drafts = new Drafts(database)
   const oidc = oidcOf(settings, keyedHash)
   const timeZone = settings.TIME_ZONE ?? 'UTC'
-  await registerConsole(app, { app, access, delegations, sessions, oidc, log, timeZone })
+  await registerConsole(app, { app, access, delegations, sessions, drafts, oidc, log, timeZone })
   return { operations: [], metrics: [], stop: () => undefined }
 }
 

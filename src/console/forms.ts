@@ -23,7 +23,7 @@ export function readForm(request: FastifyRequest): Promise<URLSearchParams> {
 }
 
 async function read(request: FastifyRequest): Promise<URLSearchParams> {
-  const bytes = await readWhole(request, MAX_FORM)
+  const bytes = await readWhole(request, MAX_FORM).catch(refuseCut)
   const text = bytes.toString()
   // A form of 1 MB can have a million fields: none is decoded if it has too many.
   if (text.split('&', MAX_FIELDS + 1).length > MAX_FIELDS) {
@@ -33,6 +33,12 @@ async function read(request: FastifyRequest): Promise<URLSearchParams> {
     )
   }
   return new URLSearchParams(text)
+}
+
+/** A form that its sender has cut off is the sender's fault, and no failure of the page. */
+function refuseCut(cause: unknown): never {
+  if (cause instanceof Problem) throw cause
+  throw new Problem('malformed-body', 'The form did not arrive completely. Send it again.', { cause })
 }
 
 /** Whether the request is a form without files. */

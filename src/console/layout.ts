@@ -1,5 +1,6 @@
 import type { Principal, Scope } from '../api/access/principal.ts'
 import { ASSETS } from './assets.ts'
+import { FaultNotice, type Refused, RefusedForm } from './fields.ts'
 import { type ComponentChildren, html, renderDocument } from './html.ts'
 import { FormToken, PostForm } from './post-form.ts'
 import type { Session } from './sessions.ts'
@@ -14,7 +15,8 @@ export interface Frame {
   readonly session?: Session | undefined
   /** A sentence about the last action, announced by screen readers. */
   readonly notice?: string | undefined
-  readonly wide?: boolean
+  /** The form that the page shows again, with what is wrong with it. */
+  readonly refused?: Refused | undefined
   readonly timeZone?: string
 }
 
@@ -26,7 +28,11 @@ interface Section {
   readonly also?: readonly string[]
 }
 
+/** In the order in which they are the first page of somebody: the agency, an organisation, and who finds occupations. */
 const SECTIONS: readonly Section[] = [
+  { path: '/console/returns', label: 'Returns', scope: 'operate' },
+  { path: '/console/submissions', label: 'Submissions', scope: 'validation-results:read' },
+  { path: '/console/rules', label: 'Rules', scope: 'validation-results:read' },
   {
     path: '/console/occupations',
     label: 'Occupations',
@@ -35,13 +41,6 @@ const SECTIONS: readonly Section[] = [
   },
   { path: '/console/code', label: 'Code my list', scope: 'occupations:read' },
   { path: '/console/changes', label: 'Changes', scope: 'occupations:read' },
-  {
-    path: '/console/submissions',
-    label: 'Submissions',
-    scope: 'validation-results:read',
-    also: ['/console/returns'],
-  },
-  { path: '/console/rules', label: 'Rules', scope: 'validation-results:read' },
   { path: '/console/operator', label: 'Operator', scope: 'operate' },
 ]
 
@@ -65,22 +64,22 @@ export function renderPage(frame: Frame, content: ComponentChildren): string {
 }
 
 function renderFrame(frame: Frame, content: ComponentChildren): string {
-  const { title, path, session, notice, timeZone = 'UTC' } = frame
+  const { title, path, session, notice, refused, timeZone = 'UTC' } = frame
   const principal = session?.principal
   const sections = SECTIONS.filter(({ scope }) => principal?.scopes.has(scope) === true)
   return renderDocument(html`
-    <${TimeZone.Provider} value=${timeZone}><${FormToken.Provider} value=${session?.token}>
+    <${TimeZone.Provider} value=${timeZone}><${FormToken.Provider} value=${session?.token}><${RefusedForm.Provider} value=${refused}>
     <html lang="en-NZ">
       <head>
         <meta charset="utf-8" />
         <meta name="viewport" content="width=device-width, initial-scale=1" />
         <meta name="color-scheme" content="light dark" />
-        <title>${title} – Mahi</title>
+        <title>${refused !== undefined && 'Error: '}${title} – Mahi</title>
         <link rel="icon" href=${`${ASSETS}/icon.svg`} />
         <link rel="stylesheet" href=${`${ASSETS}/console.css`} />
         <script type="module" src=${`${ASSETS}/console.js`}></script>
       </head>
-      <body class=${frame.wide === true ? 'wide' : undefined}>
+      <body>
         <a class="skip" href="#main">Skip to content</a>
         <header class="bar">
           <a class="brand" href="/console">Mahi</a>
@@ -102,6 +101,7 @@ function renderFrame(frame: Frame, content: ComponentChildren): string {
         </header>
         <main id="main" tabindex="-1">
           <div role="status" aria-live="polite" class="notice">${notice}</div>
+          <${FaultNotice} />
           ${content}
         </main>
         <footer>
@@ -109,6 +109,6 @@ function renderFrame(frame: Frame, content: ComponentChildren): string {
         </footer>
       </body>
     </html>
-    <//><//>
+    <//><//><//>
   `)
 }

@@ -1,3 +1,4 @@
+import type { FastifyRequest } from 'fastify'
 import { Problem } from '../api/contract/problems.ts'
 
 /** The parameters of a query; those that are empty or undefined are left out. */
@@ -24,6 +25,12 @@ export function ownPath(path: string | null | undefined): string {
   const url = URL.canParse(path ?? '', base) ? new URL(path ?? '', base) : undefined
   const isOwn = url?.origin === base && /^\/console(?:\/|$)/.test(url.pathname)
   return isOwn ? url.pathname + url.search : '/console'
+}
+
+/** The page of the console from which a request comes; its first page if that is unknown. */
+export function backFrom({ headers: { referer, host } }: FastifyRequest): string {
+  const url = URL.parse(referer ?? '')
+  return url?.host === host ? ownPath(`${url?.pathname}${url?.search}`) : '/console'
 }
 
 /**

@@ -57,7 +57,6 @@ export function payChart(pay: Pay, [from, to]: readonly [number, number], group?
   </svg>`
 }
 
-const BANDS = ['From', 'To below', { name: 'Occupations', number: true }]
 const PERCENTILES = [
   'Occupation',
   ...['10th', '25th', '75th', '90th'].map((name) => ({ name, number: true })),
@@ -73,67 +72,4 @@ export function payTable(rows: readonly { readonly name: string; readonly pay: P
       return html`<tr><th scope="row">${name}</th>${amounts.map(cell)}</tr>`
     })}
   <//>`
-}
-
-/** The occupations whose typical pay lies in a band: from `from` to below `to`. */
-export interface PayBand {
-  readonly from: number
-  readonly to: number
-  readonly occupations: number
-}
-
-const BAND = 10_000
-const MOST_BANDS = 16
-
-/** Counts occupations by typical pay, the middle between the 25th and the 75th percentile. */
-export function payBands(pays: readonly Pay[]): PayBand[] {
-  const typical = pays.flatMap(({ payMidLowerBound: p25, payMidUpperBound: p75 }) =>
-    p25 === undefined || p75 === undefined ? [] : [(p25 + p75) / 2],
-  )
-  if (typical.length === 0) return []
-  const [least, most] = [Math.min(...typical), Math.max(...typical)]
-  const width = BAND * Math.max(1, Math.ceil((most - least) / BAND / MOST_BANDS))
-  const first = Math.floor(least / width) * width
-  const bands = Array.from({ length: Math.floor((most - first) / width) + 1 }, () => 0)
-  for (const amount of typical) {
-    const band = Math.floor((amount - first) / width)
-    bands[band] = (bands[band] ?? 0) + 1
-  }
-  return bands.map((occupations, band) => ({
-    from: first + band * width,
-    to: first + (band + 1) * width,
-    occupations,
-  }))
-}
-
-/** Draws the bands as columns, with the same numbers as a table below. */
-export function payDistribution(bands: readonly PayBand[], group: string): VNode {
-  const most = Math.max(...bands.map(({ occupations }) => occupations))
-  const total = bands.reduce((sum, { occupations }) => sum + occupations, 0)
-  const [first, last] = [bands[0], bands.at(-1)]
-  const peak = bands.find(({ occupations }) => occupations === most)
-  const step = (WIDTH - 2 * MARGIN) / bands.length
-  const height = 60
-  const label = `Typical pay of ${total} occupations in ${group}: from ${money(first?.from ?? 0)} to ${money(last?.to ?? 0)} a year, most often ${money(peak?.from ?? 0)} to ${money(peak?.to ?? 0)}.`
-  return html`<figure class="distribution">
-    <svg class="pay" viewBox=${`0 0 ${WIDTH} ${height + 16}`} role="img" aria-label=${label}>
-      ${bands.map(({ occupations }, index) => {
-        const tall = (occupations / most) * (height - 4)
-        return html`<rect class="box" x=${MARGIN + index * step + 1} y=${height - tall} width=${Math.max(1, step - 2)} height=${tall} />`
-      })}
-      <line class="axis" x1=${MARGIN} x2=${WIDTH - MARGIN} y1=${height} y2=${height} />
-      <text x=${MARGIN} y=${height + 13}>${money(first?.from ?? 0)}</text>
-      <text x=${WIDTH - MARGIN} y=${height + 13} text-anchor="end">${money(last?.to ?? 0)}</text>
-    </svg>
-    <figcaption>${label} <span class="soft">Typical pay is the middle between the 25th and the 75th percentile.</span></figcaption>
-    <details>
-      <summary>Distribution as a table</summary>
-      <${Table} label="Distribution" caption="Occupations by typical annual pay" columns=${BANDS}>
-        ${bands.map(
-          ({ from, to, occupations }) =>
-            html`<tr><td>${money(from)}</td><td>${money(to)}</td><td class="number">${occupations}</td></tr>`,
-        )}
-      <//>
-    </details>
-  </figure>`
 }

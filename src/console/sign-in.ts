@@ -2,10 +2,11 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { verifyPastedKey } from '../api/access/admit.ts'
 import type { ConsoleServices, Context, Redirect, Route } from './context.ts'
 import { endSession, readSession, readSigningIn, writeSession, writeSigningIn } from './cookies.ts'
+import { Field } from './fields.ts'
 import { deriveToken, TOKEN_FIELD } from './form-token.ts'
 import { hasForm, readForm } from './forms.ts'
 import { html } from './html.ts'
-import { link, ownPath } from './links.ts'
+import { backFrom, link, ownPath } from './links.ts'
 import { PostForm } from './post-form.ts'
 import { sendContinue, sendPage } from './send.ts'
 
@@ -91,7 +92,7 @@ export function registerSignIn(app: FastifyInstance, services: ConsoleServices):
     if (secret === undefined) {
       return renderSignIn(services, request, reply, {
         fault:
-          'This link was already used or has expired. Create a new one with "mahi console", or sign in with a key.',
+          'This link was already used or has expired. Create a new one with "mahi console", or sign in with a key. A demo prints a new link each time it starts.',
       })
     }
     writeSession(request, reply, secret)
@@ -159,6 +160,12 @@ export const signOut: Route = {
   },
 }
 
+/** What becomes of the form that was sent when the session had ended. */
+function describeForm(request: FastifyRequest, isKept: boolean): string {
+  if (isKept) return 'The form that you sent is kept until then. Nothing of it was stored.'
+  return request.isMultipart() ? 'The files were not stored. Choose them again.' : ''
+}
+
 /** Whether a page of another site or origin leads here. */
 function isFromElsewhere({ headers }: FastifyRequest): boolean {
   return /^(?:cross|same)-site$/.test(String(headers['sec-fetch-site']))
@@ -175,27 +182,30 @@ export async function renderSignIn(
   const isSignIn = request.url.startsWith('/console/sign')
   const isLink = request.url.startsWith('/console/link/')
   const form = hasForm(request) ? await readForm(request) : new URLSearchParams()
-  const to = isSignIn || isLink ? ownPath(form.get('to') ?? query.get('to')) : request.url
   const kept = [...form].flatMap(([name, value]): [string, string][] => {
     if (name.startsWith(KEPT)) return [[name, value]]
     // The next session has another token.
     if (name === TOKEN_FIELD) return []
     return isSignIn || request.method !== 'POST' ? [] : [[KEPT + name, value]]
   })
+  // A form of which nothing is kept leads back to its page.
+  const asked = request.method === 'POST' && kept.length === 0 ? backFrom(request) : request.url
+  const to = isSignIn || isLink ? ownPath(form.get('to') ?? query.get('to')) : asked
   const signedOut = query.has('signed-out')
   return sendPage(
     reply,
-    { title: 'Sign in', path: '', notice: signedOut ? 'You have signed out.' : undefined },
+    {
+      title: 'Sign in',
+      path: '',
+      notice: signedOut ? 'You have signed out.' : undefined,
+      refused: fault === undefined ? undefined : { values: form, fault: { message: fault, field: 'key' } },
+    },
     html`<h1>Sign in to Mahi</h1>
-      ${expired === true && html`<p class="problem">Your session has ended. Sign in again to continue where you were.</p>`}
-      ${fault !== undefined && html`<p class="problem" id="fault" role="alert">${fault}</p>`}
+      ${expired === true && html`<p class="problem">Your session has ended. Sign in again to continue where you were. ${describeForm(request, kept.length > 0)}</p>`}
       <${PostForm} action="/console/sign-in" class="row">
         <input type="hidden" name="to" value=${to} />
         ${kept.map(([name, value]) => html`<textarea hidden name=${name}>${value}</textarea>`)}
-        <label class="grow">API key
-          <input name="key" type="password" autocomplete="off" required spellcheck=${false}
-            aria-describedby=${fault === undefined ? undefined : 'fault'} />
-        </label>
+        <${Field} class="grow" name="key" label="API key" type="password" autocomplete="off" required spellcheck=${false} />
         <button type="submit">Sign in</button>
       <//>
       ${

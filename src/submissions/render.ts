@@ -67,6 +67,7 @@ export function renderState(definitions: Definitions, state: SubmissionState): S
   return compact({
     submissionToken: state.token,
     tokenExpiry: at(changeableUntil(state)),
+    reopenedUntil: state.ended === null ? at(state.reopenedUntil) : undefined,
     returnId: state.returnId,
     returnName: state.returnName,
     notes: state.returnNotes,

@@ -95,6 +95,9 @@ export const Submission = Type.Object(
   {
     submissionToken: text('The token of the submission.'),
     tokenExpiry: time('When the submission can no longer be changed: it expires, or its return closes.'),
+    reopenedUntil: time(
+      'Until when it can be changed after it was opened again; absent if it was not, or has been submitted since. The receipt says why.',
+    ),
     returnId: text('The return of the submission.'),
     returnName: text('The name of the return; absent if the service has no such return.'),
     notes: text('Notes of the return for those who submit it.'),

@@ -121,7 +121,8 @@ export class ConsoleService {
     const secret = await new Sessions(this.service.database).createLink(this.keyId)
     await page.goto(`${this.url}/console/link/${secret}`)
     if (!javaScriptEnabled) await page.getByRole('button', { name: 'Open the console' }).click()
-    await page.waitForURL(`${this.url}/console/occupations`)
+    await page.waitForURL(`${this.url}/console/returns`)
+    await page.goto(`${this.url}/console/occupations`)
     return shown
   }
 }

@@ -32,7 +32,7 @@ export async function withDemoPage(work: (page: Page, origin: string) => Promise
     const { origin } = new URL(link)
     const page = await browser.newPage({ viewport: { width: 1200, height: 800 } })
     await page.goto(link)
-    await page.waitForURL(`${origin}/console/occupations`, { timeout: 120_000 })
+    await page.waitForURL(/\/console\/submissions\/[\w-]+\/findings/, { timeout: 120_000 })
     await work(page, origin)
   } finally {
     await browser.close()

@@ -25,8 +25,10 @@ const codeTitles = async (page: Page) => {
 const confirmTitles = async (page: Page) => {
   await page.getByLabel('Job titles').fill('Kaiako')
   await press(page, 'Find the codes')
-  await page.getByRole('checkbox').first().check()
+  // What is chosen counts as reviewed.
+  await page.getByRole('radio').first().check()
   await press(page, 'Confirm the reviewed titles')
+  await page.getByText('1 decision stored.').waitFor()
 }
 const pasteKey = async (page: Page) => {
   await page.getByLabel('API key').fill('mahi_000000000000_wrong')
@@ -45,7 +47,8 @@ const PAGES: readonly (readonly [
   action: `${'button' | 'link' | 'region'} ${string}`,
   tried?: Tried,
 ])[] = [
-  ['GET /console', '', 'Occupations', 'button Search'],
+  ['GET /console', '', 'Returns', 'link Submissions'],
+  ['GET /console/returns', '/returns', 'Returns', 'link Submissions'],
   ['GET /console/occupations', '/occupations', 'Occupations', 'button Search'],
   ['GET /console/occupations', '/occupations?q=kaiako', 'Occupations', 'link Primary School Teacher'],
   ['GET /console/occupations', '/occupations?q=zzzzzz', 'Occupations', 'button Search'],
@@ -66,8 +69,21 @@ const PAGES: readonly (readonly [
     'region Comparison',
   ],
   ['GET /console/code', '/code', 'Code my list', 'button Find the codes'],
-  ['POST /console/code', '/code', 'Coded list', 'button Download as CSV', { send: codeTitles }],
-  ['POST /console/code', '/code', 'Confirmed titles', 'link All confirmed titles', { send: confirmTitles }],
+  [
+    'GET /console/code/lists/:list',
+    '/code',
+    'Coded list',
+    'button Download as CSV',
+    { send: codeTitles, status: 303 },
+  ],
+  [
+    'POST /console/code/lists/:list',
+    '/code',
+    'Coded list',
+    'link Confirmed titles',
+    { send: confirmTitles, status: 303 },
+  ],
+  ['GET /console/code/lists/:list', '/code/lists/x', 'No such list', 'link Your lists', { status: 404 }],
   ['GET /console/code/confirmed', '/code/confirmed', 'Confirmed titles', 'link Code a list'],
   [
     'POST /console/code/confirmed',
@@ -77,9 +93,10 @@ const PAGES: readonly (readonly [
     {
       send: async (page) => {
         await confirmTitles(page)
-        await page.getByRole('link', { name: 'All confirmed titles' }).click()
+        await page.getByRole('link', { name: 'Confirmed titles' }).click()
         await press(page, 'Withdraw')
       },
+      status: 303,
     },
   ],
   ['GET /console/changes', '/changes', 'Changes of the catalogue', 'link 2'],
@@ -182,7 +199,13 @@ const PAGES: readonly (readonly [
     'link Back',
     { status: 404 },
   ],
-  ['GET /console/operator/returns', '/operator/returns', 'Describe a return', 'button Save the return'],
+  [
+    'GET /console/returns/:return/:organisation',
+    '/returns/202512/1001',
+    'Nothing is available at this URL',
+    'link Back',
+    { status: 404 },
+  ],
   ['GET /console/operator', '/operator', 'Operator', 'region Keys'],
   ['GET /console/operator/organisations', '/operator/organisations', 'Organisations', 'region Organisations'],
   [
@@ -246,7 +269,8 @@ const NO_PAGES = [
   'POST /console/submissions/:token/withdraw',
   'POST /console/submissions/:token/reopen',
   'POST /console/submissions/:token/delete',
-  'POST /console/operator/returns',
+  'POST /console/code',
+  'POST /console/returns/:return/:organisation/reopen',
   'POST /console/operator/organisations/:organisation/suspend',
   'POST /console/operator/organisations/:organisation/resume',
 ]

@@ -59,7 +59,6 @@ async function compare({ api, query }: Context): Promise<Shown> {
   const ordered = [...known.filter(differs), ...known.filter((row) => !differs(row))]
   return {
     title: `Compare ${names.join(', ')}`,
-    wide: true,
     content: html`<h1>Compare occupations</h1>${form}
       ${missing.length > 0 && html`<p class="problem">No such occupation: ${missing.join(', ')}.</p>`}
       ${

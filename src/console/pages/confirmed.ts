@@ -1,7 +1,8 @@
 import type * as types from '../../../client/src/types.ts'
-import { count } from '../../foundation/text/format-number.ts'
 import { ApiProblem, type Having } from '../api.ts'
 import type { Context, Outcome, Route, Shown } from '../context.ts'
+import { FormFault } from '../faults.ts'
+import { Select } from '../fields.ts'
 import { readForm } from '../forms.ts'
 import { html, type VNode } from '../html.ts'
 import { link, occupationLink } from '../links.ts'
@@ -23,95 +24,58 @@ interface Decision {
   readonly occupationCode?: string | undefined
 }
 
-/** Decisions that were not stored; the message says why. */
-export class DecisionRefused extends Error {}
-
 export const confirmedPages: readonly Route[] = [
-  { method: 'GET', path: '/code/confirmed', handle: showConfirmed },
-  { method: 'POST', path: '/code/confirmed', handle: withdraw },
+  { method: 'GET', path: '/code/confirmed', handle: showConfirmed, scope: CONFIRM_SCOPE },
+  { method: 'POST', path: '/code/confirmed', handle: withdraw, again: showConfirmed, scope: CONFIRM_SCOPE },
 ]
 
 /**
- * Sends the decisions of the user.
+ * Sends the decisions of the user, and returns how many were stored and about how many reviewers disagree.
  *
- * @throws {DecisionRefused} for a code that the catalogue does not have, a title that cannot be stored, or two decisions
- *   about one title
+ * @throws {FormFault} for a code that the catalogue does not have, or a title that cannot be stored
  */
-export async function confirm({ api }: Context, decisions: readonly Decision[]): Promise<Reviewed[]> {
-  const byTitle = new Map<string, Decision>()
-  for (const decision of decisions) {
-    const { title, occupationCode } = decision
-    const key = title.normalize('NFKC').trim().toLowerCase().replaceAll(/\s+/g, ' ')
-    const first = byTitle.get(key)
-    if (first !== undefined && first.occupationCode !== occupationCode)
-      throw new DecisionRefused(
-        `“${title}” is in the list twice with different codes: ${first.occupationCode ?? 'none'} and ${occupationCode ?? 'none'}. Nothing was stored.`,
-      )
-    byTitle.set(key, decision)
-  }
-  const all = [...byTitle.values()]
-  const reviewed: Reviewed[] = []
-  for (let start = 0; start < all.length; start += BATCH) {
-    const items = all.slice(start, start + BATCH)
-    const stored = start === 0 ? '' : ` The first ${start} decisions are stored already.`
+export async function confirm(
+  { api }: Context,
+  decisions: readonly Decision[],
+): Promise<{ stored: number; disputed: number }> {
+  let disputed = 0
+  for (let start = 0; start < decisions.length; start += BATCH) {
+    const items = decisions.slice(start, start + BATCH)
+    const before = start === 0 ? '' : ` The first ${start} decisions are stored already.`
     try {
-      const body = { items }
-      reviewed.push(
-        ...(await api.call<{ items: Reviewed[] }>('/confirmed-codings', { method: 'POST', body })).items,
-      )
+      const call = { method: 'POST', body: { items } } as const
+      const { items: reviewed } = await api.call<{ items: Reviewed[] }>('/confirmed-codings', call)
+      disputed += reviewed.filter(({ state }) => state === 'disputed').length
     } catch (error) {
       if (!(error instanceof ApiProblem) || ![400, 422].includes(error.problem.status)) throw error
-      throw new DecisionRefused(explain(error.problem.detail, items) + stored)
+      throw new FormFault(explain(error.problem.detail, items) + before)
     }
   }
-  return reviewed
+  return { stored: decisions.length, disputed }
 }
 
 /** The API names an item by its number in the request, which the user does not see. */
 function explain(detail: string, items: readonly Decision[]): string {
-  return detail.replaceAll(/items\[(\d+)\]\.(occupationCode|title)/g, (place, index, field) => {
-    const title = items[Number(index)]?.title
-    if (title === undefined) return place
+  return detail.replaceAll(/items\[(\d+)\]\.(occupationCode|title)/g, (_place, index, field) => {
+    const title = items[Number(index)]?.title ?? ''
     return field === 'title' ? `The title “${title}”` : `The code for “${title}”`
   })
 }
 
-export function showDecided(reviewed: readonly Reviewed[]): Shown {
-  const disputed = reviewed.filter(({ state }) => state === 'disputed')
-  return {
-    title: 'Confirmed titles',
-    wide: true,
-    notice: `${count(reviewed.length, 'decision')} stored.`,
-    content: html`<h1>Confirmed titles</h1>
-      <p class="verdict">${count(reviewed.length, 'decision')} stored${
-        disputed.length > 0 && html`; other reviewers disagree about ${count(disputed.length, 'title')}`
-      }.</p>
-      <p>Confirmed titles become names of the search when the catalogue next changes.</p>
-      ${showTitles(reviewed)}
-      <p><a href="/console/code">Another list</a> · <a href="/console/code/confirmed">All confirmed titles</a></p>`,
-  }
-}
-
 const STATES = { confirmed: 'Confirmed', disputed: 'Disputed', unknown: 'Unknown' } as const
 
-async function showConfirmed({ api, query, principal }: Context): Promise<Outcome> {
+async function showConfirmed({ api, query, principal }: Context): Promise<Shown> {
   const state = query.get('state') ?? ''
   const page = await api.call<{ items: Reviewed[]; nextCursor?: string }>('/confirmed-codings', {
     query: { 'Filter.State': state, Cursor: query.get('cursor') ?? '', Limit: 100 },
   })
   return {
     title: 'Confirmed titles',
-    wide: true,
     ...(query.get('withdrawn') !== null && { notice: 'Your decision is withdrawn.' }),
     content: html`<h1>Confirmed titles</h1>
       <p>Job titles whose codes reviewers have confirmed. A title about which reviewers disagree is disputed, and no name of the search until one of them decides otherwise. A title whose code is no longer in the catalogue is no name of the search either: decide about it again. <a href="/console/code">Code a list</a> to review more titles.</p>
       <form class="row" method="get" action="/console/code/confirmed" data-live>
-        <label>State<select name="state">
-          <option value="">All</option>
-          ${Object.entries(STATES).map(
-            ([value, label]) => html`<option value=${value} selected=${value === state}>${label}</option>`,
-          )}
-        </select></label>
+        <${Select} name="state" label="State" all="All" value=${state} options=${Object.entries(STATES)} />
         <noscript><button type="submit">Show</button></noscript>
       </form>
       <div data-results>
@@ -125,8 +89,8 @@ async function showConfirmed({ api, query, principal }: Context): Promise<Outcom
 }
 
 /** @param reviewer whose decisions can be withdrawn */
-function showTitles(items: readonly Reviewed[], reviewer?: string): VNode {
-  const columns = ['Title', 'State', 'Decisions', ...(reviewer === undefined ? [] : ['Change'])]
+function showTitles(items: readonly Reviewed[], reviewer: string): VNode {
+  const columns = ['Title', 'State', 'Decisions', 'Change']
   return html`<${Table} region class="cards" label="Titles and decisions" columns=${columns}>
     ${items.map(
       ({ id, title, state, decisions, missingCodes = [] }) => html`<tr>
@@ -138,16 +102,13 @@ function showTitles(items: readonly Reviewed[], reviewer?: string): VNode {
             <span class="soft">${reviewer}, <${Time} at=${decidedDate} /></span>
           </div>`,
         )}</td>
-        ${
-          reviewer !== undefined &&
-          html`<td>${
-            decisions.some((each) => each.reviewer === reviewer) &&
-            html`<${PostForm} action="/console/code/confirmed">
-              <input type="hidden" name="id" value=${id} />
-              <button type="submit" class="quiet">Withdraw<span class="visually-hidden"> my decision about ${title}</span></button>
-            <//>`
-          }</td>`
-        }
+        <td>${
+          decisions.some((each) => each.reviewer === reviewer) &&
+          html`<${PostForm} action="/console/code/confirmed">
+            <input type="hidden" name="id" value=${id} />
+            <button type="submit" class="quiet">Withdraw<span class="visually-hidden"> my decision about ${title}</span></button>
+          <//>`
+        }</td>
       </tr>`,
     )}
   <//>`

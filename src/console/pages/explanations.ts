@@ -1,18 +1,14 @@
 import type * as types from '../../../client/src/types.ts'
 import { count } from '../../foundation/text/format-number.ts'
-import type { Context, Outcome, Route } from '../context.ts'
+import type { Context, Outcome } from '../context.ts'
+import { Field, Select } from '../fields.ts'
 import { readForm } from '../forms.ts'
 import { html, type VNode } from '../html.ts'
 import { submissionLink } from '../links.ts'
 import { PostForm } from '../post-form.ts'
 import { Time } from '../time.ts'
-import { recordsLink } from './fix.ts'
-import { pathOf, stepLink, tokenOf, type Workbench } from './workbench.ts'
-
-export const explanationPages: readonly Route[] = [
-  { method: 'POST', path: '/submissions/:token/explain', handle: explain },
-  { method: 'POST', path: '/submissions/:token/withdraw', handle: withdraw },
-]
+import { recordsLink } from './findings.ts'
+import { pathOf, tokenOf, type Workbench } from './workbench.ts'
 
 type Explanation = types.Explanation
 
@@ -23,14 +19,14 @@ export interface Explanations {
 
 /** What a person can say of warnings that are right. */
 const REASONS = [
-  { value: 'Verified', label: 'The records were checked and are right' },
-  { value: 'Agreed', label: 'The exception was agreed with the agency' },
-  { value: 'Later', label: 'What is missing follows in a later return' },
-  { value: 'Other', label: 'Another reason, in words' },
+  ['Verified', 'The records were checked and are right'],
+  ['Agreed', 'The exception was agreed with the agency'],
+  ['Later', 'What is missing follows in a later return'],
+  ['Other', 'Another reason, in words'],
 ] as const
 
 const describeReason = (reason: string | undefined): string =>
-  REASONS.find(({ value }) => value === reason)?.label ?? reason ?? ''
+  REASONS.find(([value]) => value === reason)?.[1] ?? reason ?? ''
 
 export async function readExplanations(context: Context): Promise<Explanations> {
   return await context.api.call<Explanations>(pathOf(context, '/explanations'))
@@ -62,7 +58,7 @@ export function showExplanation(
   const at = submissionLink(tokenOf(context))
   if (known === undefined && !mayWrite) return false
   const fields = html`<input type="hidden" name="kind" value=${kind} /><input type="hidden" name="target" value=${key} />`
-  return html`<details class="explain" open=${known !== undefined}>
+  return html`<details class="explain" open=${known !== undefined || context.refused !== undefined}>
     <summary>${known === undefined ? 'Explain' : known.state === 'Reopened' ? 'Explain again' : 'Explained'}</summary>
     ${kind === 'code' && html`<p class="soft">For all warnings of ${key}.</p>`}
     ${
@@ -76,11 +72,8 @@ export function showExplanation(
       html`<${PostForm} action=${`${at}/explain`} eid=${context.eid}>
         ${fields}
         <p>A warning that is right needs no correction. Say why it is right; the explanation becomes part of the receipt.</p>
-        <label>Reason<select name="reason">${REASONS.map(
-          ({ value, label }) =>
-            html`<option value=${value} selected=${value === known?.reason}>${label}</option>`,
-        )}</select></label>
-        <label>In words, without naming learners<textarea name="text" rows="3" maxlength="2000">${known?.text ?? ''}</textarea></label>
+        <${Select} name="reason" label="Reason" value=${known?.reason} options=${REASONS} />
+        <${Field} name="text" label="In words, without naming learners" rows=${3} maxlength="2000" value=${known?.text} />
         <p><button type="submit">Save the explanation</button></p>
       <//>`
     }
@@ -110,26 +103,20 @@ export function showExplanations(explanations: readonly Explanation[]): VNode {
   )}</ul>`
 }
 
-async function explain(context: Context): Promise<Outcome> {
+/** What a form about an explanation is about, as the query of its page. */
+export const readTarget = (form: URLSearchParams) => {
+  const target = form.get('target') ?? ''
+  return form.get('kind') === 'cause' ? { cause: target } : { code: target }
+}
+
+/** Stores the explanation of a form, or withdraws it. */
+export async function changeExplanation(context: Context, method: 'PUT' | 'DELETE'): Promise<Outcome> {
   const form = await readForm(context.request)
   const text = (form.get('text') ?? '').trim()
+  const body = { reason: form.get('reason') ?? '', ...(text !== '' && { text }) }
   await context.api.call(pathOf(context, `/explanations/${encodeURIComponent(form.get('target') ?? '')}`), {
-    method: 'PUT',
-    body: { reason: form.get('reason') ?? '', ...(text !== '' && { text }) },
+    method,
+    ...(method === 'PUT' && { body }),
   })
-  return { redirect: returnTo(context, form) }
-}
-
-async function withdraw(context: Context): Promise<Outcome> {
-  const form = await readForm(context.request)
-  await context.api.call(pathOf(context, `/explanations/${encodeURIComponent(form.get('target') ?? '')}`), {
-    method: 'DELETE',
-  })
-  return { redirect: returnTo(context, form) }
-}
-
-function returnTo(context: Context, form: URLSearchParams): string {
-  const target = form.get('target') ?? undefined
-  if (target === undefined) return stepLink(context, 'fix')
-  return recordsLink(context, form.get('kind') === 'cause' ? { cause: target } : { code: target })
+  return { redirect: recordsLink(context, readTarget(form)) }
 }

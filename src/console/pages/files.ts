@@ -26,9 +26,20 @@ const CONTAINER = '*'
 
 export const filePages: readonly Route[] = [
   { method: 'GET', path: '/submissions/:token/files', handle: showFiles },
-  { method: 'POST', path: '/submissions/:token/files', handle: receiveForm },
-  { method: 'PUT', path: '/submissions/:token/files', handle: receiveFile },
-  { method: 'PUT', path: '/submissions/:token/files/:resource', handle: receiveFile },
+  {
+    method: 'POST',
+    path: '/submissions/:token/files',
+    handle: receiveForm,
+    again: showFiles,
+    scope: 'submissions:write',
+  },
+  { method: 'PUT', path: '/submissions/:token/files', handle: receiveFile, scope: 'submissions:write' },
+  {
+    method: 'PUT',
+    path: '/submissions/:token/files/:resource',
+    handle: receiveFile,
+    scope: 'submissions:write',
+  },
 ]
 
 /** Registers the multipart parser for forms with files. */

@@ -3,11 +3,11 @@ import { count, formatNumber, formatOptional } from '../../foundation/text/forma
 import { ApiProblem, type Complete, type Having, readProblem } from '../api.ts'
 import type { Context, Outcome, Route, Shown } from '../context.ts'
 import { html, type VNode } from '../html.ts'
-import { link, type Query, readPage, submissionLink } from '../links.ts'
+import { link, readPage, submissionLink } from '../links.ts'
 import { type Catalogue, ruleLink, showCode, summarise } from '../rules.ts'
 import { Pager, Table } from '../table.ts'
 import { findExplanation, readExplanations } from './explanations.ts'
-import { readRuns } from './runs.ts'
+import { FILTERS, findingsOf, readRuns, recordsLink } from './findings.ts'
 import {
   pathOf,
   type Run,
@@ -40,22 +40,6 @@ export const fixPages: readonly Route[] = [
   { method: 'GET', path: '/submissions/:token/marked.xlsx', handle: downloadMarked, personal: true },
   { method: 'GET', path: '/submissions/:token/corrected.zip', handle: downloadCorrected, personal: true },
 ]
-
-/** The filters of records and of their export in the URL, with the parameters of the API. */
-export const FILTERS = {
-  type: 'Filter.ErrorType',
-  file: 'Filter.FileType',
-  code: 'Filter.ErrorCode',
-  student: 'Filter.StudentId',
-  course: 'Filter.CourseCode',
-} as const
-
-export const findingsOf = (context: Context, rest = ''): string =>
-  pathOf(context, `/validation-results${rest}`)
-
-/** The URL of the records with findings. */
-export const recordsLink = (context: Context, query: Query): string =>
-  link(submissionLink(tokenOf(context), '/findings/records'), { eid: context.eid, ...query })
 
 const VIEWS = [
   { path: '/findings', name: 'By cause' },

@@ -2,36 +2,50 @@ import type * as types from '../../../client/src/types.ts'
 import { count, formatOptional } from '../../foundation/text/format-number.ts'
 import type { Context, Route, Shown } from '../context.ts'
 import { Select } from '../fields.ts'
+import { readForm } from '../forms.ts'
 import { html, type VNode } from '../html.ts'
 import { link, readPage, submissionLink } from '../links.ts'
 import { readRecord } from '../record-text.ts'
 import { type Catalogue, showCode } from '../rules.ts'
 import { Pager } from '../table.ts'
 import {
+  changeExplanation,
   type Explanations,
   findExplanation,
   readExplanations,
+  readTarget,
   showExplanation,
   type Target,
 } from './explanations.ts'
-import {
-  type Cause,
-  FILTERS,
-  findingsOf,
-  recordsLink,
-  shorten,
-  showStale,
-  showUnchecked,
-  showViews,
-} from './fix.ts'
-import { readRuns } from './runs.ts'
+import { FILTERS, findingsOf, readRuns, recordsLink } from './findings.ts'
+import { type Cause, shorten, showStale, showUnchecked, showViews } from './fix.ts'
 import { type Run, readWorkbench, showStep, stepLink, tokenOf } from './workbench.ts'
 
 export const recordPages: readonly Route[] = [
   { method: 'GET', path: '/submissions/:token/findings/records', handle: showRecords, personal: true },
+  {
+    method: 'POST',
+    path: '/submissions/:token/explain',
+    handle: (context) => changeExplanation(context, 'PUT'),
+    again: showTarget,
+    scope: 'submissions:write',
+  },
+  {
+    method: 'POST',
+    path: '/submissions/:token/withdraw',
+    handle: (context) => changeExplanation(context, 'DELETE'),
+    again: showTarget,
+    scope: 'submissions:write',
+  },
 ]
 
 const PAGE_SIZE = 25
+
+/** The records that a form about an explanation is about. */
+async function showTarget(context: Context): Promise<Shown> {
+  const query = new URLSearchParams(readTarget(await readForm(context.request)))
+  return await showRecords({ ...context, query })
+}
 
 const ALL_FILTERS = { ...FILTERS, cause: 'Filter.Cause', new: 'newSince' } as const
 const NAMES = Object.keys(ALL_FILTERS) as (keyof typeof ALL_FILTERS)[]
@@ -64,7 +78,6 @@ async function showRecords(context: Context): Promise<Shown> {
   const isExported = chosen.cause === undefined && chosen.new === undefined
   return showStep(context, workbench, 'fix', {
     title: cause?.sentence ?? 'Records with findings',
-    wide: true,
     content: html`
       ${cause === undefined && showViews(context, '/findings/records')}
       ${cause !== undefined && showCauseHead(context, cause)}

@@ -5,8 +5,8 @@ import type { Context, Route, Shown } from '../context.ts'
 import { listGroups } from '../groups.ts'
 import { html, maori, type VNode } from '../html.ts'
 import { link, occupationLink } from '../links.ts'
-import { payBands, payChart, payDistribution, payScale } from '../pay.ts'
-import { nameOf, type Occupation, type OccupationPage, type Pay, primaryGroup } from '../records.ts'
+import { payChart, payScale } from '../pay.ts'
+import { nameOf, type Occupation, type OccupationPage, primaryGroup } from '../records.ts'
 import { Pager } from '../table.ts'
 
 /** A result of `/v1/occupations/search`. */
@@ -180,9 +180,8 @@ interface Browsed {
 }
 
 async function browse(api: Api, { group, minor, cursor }: Browsed): Promise<VNode> {
-  const [{ majors, minors }, pays, page] = await Promise.all([
+  const [{ majors, minors }, page] = await Promise.all([
     listGroups(api, group),
-    group === undefined || minor !== undefined || cursor !== undefined ? [] : readGroupPay(api, group),
     api.call<OccupationPage>('/occupations', {
       query: {
         'Filter.MajorGroupCode': group,
@@ -196,11 +195,9 @@ async function browse(api: Api, { group, minor, cursor }: Browsed): Promise<VNod
   const records = page.data ?? []
   const scale = payScale(records.map(({ renumeration }) => renumeration))
   const chosen = minors.find(({ code }) => code === minor) ?? majors.find(({ code }) => code === group)
-  const bands = payBands(pays)
   return html`<div class="columns">
     <section aria-labelledby="list">
       <h2 id="list">${chosen?.nameEnglish ?? 'All occupations'} <span class="soft">(${page.totalCount ?? 0})</span></h2>
-      ${bands.length > 1 && payDistribution(bands, chosen?.nameEnglish ?? group ?? '')}
       ${records.length === 0 && html`<p>There are no occupations here yet. The operator imports them with <code>mahi occupations import</code>.</p>`}
       <ul class="results">${records.map(
         (record) => html`<li>
@@ -244,30 +241,6 @@ async function browse(api: Api, { group, minor, cursor }: Browsed): Promise<VNod
       }
     </aside>
   </div>`
-}
-
-/** The most pages of a group that its chart reads: 1,000 occupations. */
-const CHARTED_PAGES = 10
-
-/** The pay of the occupations of a major group. */
-async function readGroupPay(api: Api, group: string): Promise<Pay[]> {
-  const pays: Pay[] = []
-  let cursor: string | undefined
-  for (let page = 0; page < CHARTED_PAGES; page++) {
-    const { data = [], nextCursor } = await api.call<OccupationPage>('/occupations', {
-      query: {
-        'Filter.MajorGroupCode': group,
-        'Filter.GroupRelation': 'Primary',
-        Fields: 'renumeration',
-        Limit: 100,
-        Cursor: cursor,
-      },
-    })
-    pays.push(...data.flatMap(({ renumeration }) => (renumeration === undefined ? [] : [renumeration])))
-    cursor = nextCursor
-    if (cursor === undefined) break
-  }
-  return pays
 }
 
 /** Suggestions for the search box while the user types. */

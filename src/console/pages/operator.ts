@@ -7,7 +7,6 @@ import { html, type VNode } from '../html.ts'
 import { listRevisions, showRevisionNumber } from '../revisions.ts'
 import { Table } from '../table.ts'
 import { Day, Time } from '../time.ts'
-import { describeReturnLink } from './describe-return.ts'
 
 export const operatorPages: readonly Route[] = [{ method: 'GET', path: '/operator', handle: showOperator }]
 
@@ -61,7 +60,6 @@ async function showOperator({ services, api, principal }: Context): Promise<Show
     ready.statusCode === 200 ? 'Ready' : html`<strong class="warning">${readProblem(ready).detail}</strong>`
   return {
     title: 'Operator',
-    wide: true,
     content: html`<h1>Operator</h1>
       <dl class="pairs">
         <dt>Version</dt><dd>${version}</dd>
@@ -87,7 +85,6 @@ async function showOperator({ services, api, principal }: Context): Promise<Show
       ${waiting.length === 0 ? html`<p class="soft">No jobs waiting.</p>` : html`<ul>${waiting.map((each) => html`<li>${each}</li>`)}</ul>`}
       <h2>Organisations</h2>
       <p><a href="/console/operator/organisations">What each organisation uses, and suspending one</a></p>
-      <p><a href=${describeReturnLink()}>Describe a return</a></p>
       <h2>Keys</h2>
       <p>${count(live.length, 'valid key')}${warning}.</p>
       <${Table} region class="cards" label="Keys" columns=${KEY_COLUMNS}>${keys.map((key) => showKey(key, now))}<//>

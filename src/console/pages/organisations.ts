@@ -3,6 +3,7 @@ import { lookUp } from '../../foundation/look-up.ts'
 import { count, formatBytes, formatNumber } from '../../foundation/text/format-number.ts'
 import type { Having } from '../api.ts'
 import type { Context, Outcome, Route, Shown } from '../context.ts'
+import { Field } from '../fields.ts'
 import { readForm } from '../forms.ts'
 import { html } from '../html.ts'
 import { link, readPage } from '../links.ts'
@@ -13,8 +14,18 @@ import { Time } from '../time.ts'
 export const organisationPages: readonly Route[] = [
   { method: 'GET', path: '/operator/organisations', handle: listOrganisations },
   { method: 'GET', path: '/operator/organisations/:organisation', handle: showOrganisation },
-  { method: 'POST', path: '/operator/organisations/:organisation/suspend', handle: suspend },
-  { method: 'POST', path: '/operator/organisations/:organisation/resume', handle: resume },
+  {
+    method: 'POST',
+    path: '/operator/organisations/:organisation/suspend',
+    handle: suspend,
+    again: showOrganisation,
+  },
+  {
+    method: 'POST',
+    path: '/operator/organisations/:organisation/resume',
+    handle: resume,
+    again: showOrganisation,
+  },
 ]
 
 type Organisation = Having<
@@ -51,7 +62,6 @@ async function listOrganisations({ api, query }: Context): Promise<Shown> {
   })
   return {
     title: 'Organisations',
-    wide: true,
     content: html`<h1>Organisations</h1>
       <p>${count(totalCount, 'organisation')} that a key covers, that ${totalCount === 1 ? 'has' : 'have'} submissions, or that${' '}
         ${totalCount === 1 ? 'is' : 'are'} suspended. <a href="/console/operator">Operator</a></p>
@@ -106,7 +116,7 @@ function showSuspend(eid: string) {
     <p>Every request for its data is refused within a second, with any credential, and its runs that are queued or in
       progress are cancelled. Nothing is deleted.</p>
     <${PostForm} action=${organisationLink(eid, '/suspend')}>
-      <p><label>Note for operators, without personal data<input name="reason" maxlength="200" /></label></p>
+      <p><${Field} name="reason" label="Note for operators, without personal data" maxlength="200" /></p>
       <button type="submit" class="danger">Suspend</button>
     <//>`
 }

@@ -1,11 +1,9 @@
 import type * as types from '../../../client/src/types.ts'
 import { EMPTY_RETURN, isEmptyReturn } from '../../foundation/text/empty-return.ts'
 import { count, formatOptional } from '../../foundation/text/format-number.ts'
-import type { Context, Outcome, Route, Shown } from '../context.ts'
-import { readForm } from '../forms.ts'
+import type { Context, Route, Shown } from '../context.ts'
 import { html, type VNode } from '../html.ts'
 import { link, submissionLink } from '../links.ts'
-import { PostForm } from '../post-form.ts'
 import { orderFiles, readRules, titlesOf } from '../rules.ts'
 import { Table } from '../table.ts'
 import { Time } from '../time.ts'
@@ -14,7 +12,6 @@ import { nameReturn, pathOf, stepLink, tokenOf } from './workbench.ts'
 
 export const receiptPages: readonly Route[] = [
   { method: 'GET', path: '/submissions/:token/receipt', handle: showReceiptPage },
-  { method: 'POST', path: '/submissions/:token/reopen', handle: reopen },
 ]
 
 type Receipt = Omit<types.Receipt, 'explanations' | 'earlier'> & {
@@ -92,22 +89,4 @@ function showReceipt(context: Context, receipt: Receipt, titles: ReadonlyMap<str
       )}</ul>`
     }
   </article>`
-}
-
-/** The form with which the agency opens a submitted submission again. */
-export function showReopen(context: Context): VNode | false {
-  if (!context.principal.scopes.has('operate')) return false
-  return html`<details class="explain no-print"><summary>Reopen</summary>
-    <${PostForm} action=${submissionLink(tokenOf(context), '/reopen')} eid=${context.eid}>
-      <p>The organisation can then change and submit it again for seven days. It sees the reason.</p>
-      <label>Reason<textarea name="reason" rows="2" required maxlength="2000"></textarea></label>
-      <p><button type="submit">Reopen the submission</button></p>
-    <//>
-  </details>`
-}
-
-async function reopen(context: Context): Promise<Outcome> {
-  const reason = ((await readForm(context.request)).get('reason') ?? '').trim()
-  await context.api.call(pathOf(context, '/reopen'), { method: 'POST', body: { reason } })
-  return { redirect: stepLink(context, 'submit', { notice: 'reopened' }) }
 }

@@ -1,77 +1,112 @@
 import type * as types from '../../../client/src/types.ts'
-import { lookUp } from '../../foundation/look-up.ts'
-import { count, formatOptional } from '../../foundation/text/format-number.ts'
+import { count, formatNumber, formatOptional } from '../../foundation/text/format-number.ts'
 import { ApiProblem } from '../api.ts'
-import type { Context, Route, Shown } from '../context.ts'
+import type { Context, Outcome, Route, Shown } from '../context.ts'
+import { Field } from '../fields.ts'
+import { readForm } from '../forms.ts'
 import { html, type VNode } from '../html.ts'
 import { link, type Query, readPage, submissionLink } from '../links.ts'
 import { PostForm } from '../post-form.ts'
 import { type Catalogue, readRules, showCode, summarise } from '../rules.ts'
 import { Pager, Table } from '../table.ts'
 import { Time, Until } from '../time.ts'
-import { describeReturnLink } from './describe-return.ts'
 import { organisationLink } from './organisations.ts'
+import { describeStanding, STANDINGS } from './standing.ts'
 
 /** The pages of the collecting agency. */
 export const returnPages: readonly Route[] = [
+  { method: 'GET', path: '/returns', handle: listReturns },
   { method: 'GET', path: '/returns/:return', handle: showOverview },
+  { method: 'GET', path: '/returns/:return/:organisation', handle: showOrganisation },
+  { method: 'POST', path: '/returns/:return/:organisation/reopen', handle: reopen, again: showOrganisation },
 ]
-
-interface ReturnPage {
-  readonly results?: readonly types.OwnReturn[]
-}
-
-/** The most returns that the list of submissions begins with: those that open last. */
-const SHOWN = 20
-
-const STATUSES = lookUp<string>({
-  NotStarted: 'Not started',
-  FilesReceived: 'Files received',
-  Validating: 'Being checked',
-  HasErrors: 'Has errors',
-  Ready: 'Ready to submit',
-  Submitted: 'Submitted',
-})
-
-const describe = (status = ''): string => STATUSES[status] ?? status
 
 const returnLink = (returnId: string, more: Query = {}): string =>
   link(`/console/returns/${encodeURIComponent(returnId)}`, more)
 
-const COLUMNS = ['Return', 'Due', 'State', { name: 'Errors', number: true }, { name: 'Open', hidden: true }]
+const standingLink = (returnId: string, eid: string, rest = '', more: Query = {}): string =>
+  link(`${returnLink(returnId)}/${encodeURIComponent(eid)}${rest}`, more)
 
-/** The returns that the service collects from the organisation; nothing if it collects every return. */
-export async function showReturns({ api, principal, eid }: Context): Promise<VNode | false> {
-  const { results = [] } = await api.call<ReturnPage>('/returns', { query: { pageSize: SHOWN } })
-  if (results.length === 0) return false
-  const mayWrite = principal.scopes.has('submissions:write')
-  return html`<${Table} region class="cards" label="Returns" caption=${`Returns of organisation ${eid}`} columns=${COLUMNS}>
-    ${results.map((each) => {
-      const { returnId = '', name, openWindowDate, dueDate, timeZone, window, notes } = each
-      const { returnStatus, errorCount, submissionToken } = each
-      const title = name ?? `Return ${returnId}`
-      return html`<tr>
-        <th scope="row">${submissionToken === undefined ? title : html`<a href=${link(submissionLink(submissionToken), { eid })}>${title}</a>`}${notes !== undefined && html`<br /><span class="soft">${notes}</span>`}</th>
-        <td class="when"><${Until} at=${dueDate} zone=${timeZone} />${window === 'Overdue' && html` <span class="tag error">overdue</span>`}</td>
-        <td class="when">${describe(returnStatus)}${
-          window === 'NotOpen' &&
-          html`<br /><span class="soft">opens <${Time} at=${openWindowDate} zone=${timeZone} /></span>`
-        }${window === 'Closed' && html`<br /><span class="soft">closed</span>`}</td>
-        <td class="number">${formatOptional(errorCount)}</td>
-        <td class="when"><div class="actions">
-          ${
-            submissionToken === undefined &&
-            mayWrite &&
-            (window === 'Open' || window === 'Overdue') &&
-            html`<${PostForm} action="/console/submissions" eid=${eid}>
-              <input type="hidden" name="returnId" value=${returnId} /><button type="submit">Start</button>
-            <//>`
-          }
-          ${principal.scopes.has('operate') && html`<a href=${returnLink(returnId)}>All organisations</a>`}
-        </div></td>
-      </tr>`
+/** The order in which returns need the agency. */
+const WINDOWS = ['Overdue', 'Open', 'Closed', 'NotOpen']
+
+/** The returns of a page. The state of all organisations is read for each. */
+const RETURNS = 20
+
+async function listReturns({ api, query }: Context): Promise<Shown> {
+  const page = readPage(query)
+  const { results = [], totalCount = 0 } = await api.call<types.ReturnPage>('/returns', {
+    query: { page, pageSize: RETURNS },
+    ofAll: true,
+  })
+  const rank = ({ window }: types.OwnReturn) => WINDOWS.indexOf(String(window))
+  const rows = await Promise.all(
+    results
+      .toSorted((one, other) => rank(one) - rank(other))
+      .map(async (each) => ({ ...each, statuses: await readStatuses(api, each.returnId) })),
+  )
+  const columns = [
+    'Return',
+    'Due',
+    'Progress',
+    { name: 'Submitted', number: true },
+    { name: 'Not started', number: true },
+  ]
+  return {
+    title: 'Returns',
+    content: html`<h1>Returns</h1>
+      ${
+        totalCount === 0 &&
+        html`<p>No returns are described, so this service accepts every return, and expects none from anybody.</p>
+          <p>Describe the returns that you collect, with their dates and organisations: <code>mahi returns import FILE</code>.</p>`
+      }
+      ${
+        rows.length > 0 &&
+        html`<${Table} region class="cards" label="Returns" columns=${columns}>${rows.map(
+          ({ returnId = '', name, dueDate, timeZone, window, statuses }) => html`<tr>
+            <th scope="row"><a href=${returnLink(returnId)}>${name ?? `Return ${returnId}`}</a></th>
+            <td class="when"><${Until} at=${dueDate} zone=${timeZone} /> ${showPhase(window)}</td>
+            <td>${showProgress(statuses)}</td>
+            <td class="number">${formatNumber(statuses.Submitted ?? 0)} of ${formatNumber(sum(statuses))}</td>
+            <td class="number">${formatOptional(statuses.NotStarted)}</td>
+          </tr>`,
+        )}<//>`
+      }
+      <${Pager} page=${page} pages=${Math.ceil(totalCount / RETURNS)} to=${(number: number) => link('/console/returns', { page: number })} />`,
+  }
+}
+
+function showPhase(window: types.OwnReturn['window']): VNode | false {
+  if (window === 'Overdue') return html`<span class="soft">overdue</span>`
+  if (window === 'NotOpen') return html`<span class="soft">not open</span>`
+  return window === 'Closed' && html`<span class="soft">closed</span>`
+}
+
+type Statuses = Readonly<Record<string, number>>
+
+const sum = (statuses: Statuses): number => Object.values(statuses).reduce((all, each) => all + each, 0)
+
+async function readStatuses(api: Context['api'], returnId = ''): Promise<Statuses> {
+  const path = `/returns/${encodeURIComponent(returnId)}/overview`
+  const { statuses = {} } = await api.call<types.ReturnOverview>(path, { query: { pageSize: 1 } })
+  return statuses as Statuses
+}
+
+const BAR = 200
+
+/** How far the organisations are, as a bar with a text for those who do not see it. */
+function showProgress(statuses: Statuses): VNode {
+  const all = sum(statuses)
+  const parts = STANDINGS.map(([standing, name, style]) => ({ name, style, number: statuses[standing] ?? 0 }))
+  const text = parts.map(({ name, number }) => `${name}: ${formatNumber(number)}`).join(', ')
+  let at = 0
+  return html`<svg class="progress" viewBox=${`0 0 ${BAR} 10`} preserveAspectRatio="none" role="img" aria-label=${text}>
+    ${parts.map(({ style, number }) => {
+      const width = all === 0 ? 0 : (number / all) * BAR
+      at += width
+      return number > 0 && html`<rect class=${style} x=${at - width} width=${width} height="10" />`
     })}
-  <//>`
+  </svg>`
 }
 
 const PAGE_SIZE = 100
@@ -79,46 +114,51 @@ const PAGE_SIZE = 100
 /** The causes shown at first: those of most organisations. */
 const CAUSES_SHOWN = 25
 
+/** The most organisations that the API lists at once. */
+const MOST = 1_000
+
 async function showOverview({ api, request, query }: Context): Promise<Shown> {
   const { return: returnId } = request.params as { return: string }
   const page = readPage(query)
   const status = query.get('status') ?? undefined
   const path = `/returns/${encodeURIComponent(returnId)}`
-  const [overview, { causes = [] }] = await Promise.all([
+  const [overview, { causes = [] }, missing] = await Promise.all([
     api.call<types.ReturnOverview>(`${path}/overview`, { query: { page, pageSize: PAGE_SIZE, status } }),
     api.call<types.ReturnCauses>(`${path}/causes`),
+    api.call<types.ReturnOverview>(`${path}/overview`, { query: { pageSize: MOST, status: 'NotStarted' } }),
   ])
-  const { return: described = {}, statuses = {}, changes = {}, results = [], totalCount = 0 } = overview
+  const { return: described = {}, changes = {}, results = [], totalCount = 0 } = overview
+  const statuses = (overview.statuses ?? {}) as Statuses
   const shown = query.has('all') ? causes : causes.slice(0, CAUSES_SHOWN)
   const title = described.name ?? `Return ${returnId}`
   const rules = await readRules(api, described.definition).catch(unlessRefused)
   return {
     title,
-    wide: true,
-    notice: query.get('notice') === 'saved' ? 'The return is saved.' : undefined,
-    content: html`<nav class="crumbs" aria-label="Breadcrumb"><a href="/console/submissions">Submissions</a></nav>
+    content: html`<nav class="crumbs" aria-label="Breadcrumb"><a href="/console/returns">Returns</a></nav>
       <h1>${title}</h1>
       <p class="facts">
         ${described.dueDate !== undefined && html`<span>Due <${Until} at=${described.dueDate} zone=${described.timeZone} /></span>`}
         ${described.closeWindowDate !== undefined && html`<span>Closes <${Until} at=${described.closeWindowDate} zone=${described.timeZone} /></span>`}
-        <a href=${describeReturnLink(returnId)}>Change the return</a>
       </p>
       ${described.notes !== undefined && html`<p>${described.notes}</p>`}
+      ${showProgress(statuses)}
       <nav aria-label="Organisations by state" class="views"><ul>
-        <li><a href=${returnLink(returnId)} aria-current=${status === undefined ? 'page' : undefined}>All</a></li>
-        ${Object.entries(statuses).map(
-          ([name, number]) =>
-            html`<li><a href=${returnLink(returnId, { status: name })} aria-current=${name === status ? 'page' : undefined}>${describe(name)} ${formatOptional(number)}</a></li>`,
+        <li><a href=${returnLink(returnId)} aria-current=${status === undefined ? 'page' : undefined}>All ${formatNumber(sum(statuses))}</a></li>
+        ${STANDINGS.map(
+          ([standing, name]) =>
+            html`<li><a href=${returnLink(returnId, { status: standing })} aria-current=${standing === status ? 'page' : undefined}>${name} ${formatOptional(statuses[standing])}</a></li>`,
         )}
       </ul></nav>
       <p class="soft">In the last 24 hours: ${count(changes.started ?? 0, 'submission')} started, ${changes.submitted ?? 0} submitted, ${changes.reopened ?? 0} reopened.</p>
-      <${Table} region class="cards" label="Organisations" columns=${['Organisation', 'State', { name: 'Errors', number: true }, { name: 'Warnings', number: true }, 'Submitted']}>
+      ${showMissing(missing.results ?? [], missing.totalCount ?? 0)}
+      <${Table} region class="cards" label="Organisations" columns=${['Organisation', 'State', { name: 'Errors', number: true }, { name: 'Warnings', number: true }, 'Started', 'Submitted']}>
         ${results.map(
-          ({ eid, returnStatus, errorCount, warningCount, dateSubmitted }) => html`<tr>
-            <th scope="row"><a href=${organisationLink(eid ?? '')}>${eid}</a></th>
-            <td>${describe(returnStatus)}</td>
+          ({ eid = '', returnStatus, errorCount, warningCount, dateCreated, dateSubmitted }) => html`<tr>
+            <th scope="row"><a href=${standingLink(returnId, eid)}>${eid}</a></th>
+            <td>${describeStanding(returnStatus)}</td>
             <td class="number">${formatOptional(errorCount)}</td>
             <td class="number">${formatOptional(warningCount)}</td>
+            <td class="when"><${Time} at=${dateCreated} /></td>
             <td class="when"><${Time} at=${dateSubmitted} /></td>
           </tr>`,
         )}
@@ -128,6 +168,16 @@ async function showOverview({ api, request, query }: Context): Promise<Shown> {
       ${causes.length > 0 && html`<h2>Most frequent causes</h2>${showCauses(shown, rules)}`}
       ${causes.length > shown.length && html`<p><a href=${returnLink(returnId, { status, all: 'yes' })}>Show ${count(causes.length - shown.length, 'more cause')}</a></p>`}`,
   }
+}
+
+/** Those who have not started, as text to copy into a reminder. */
+function showMissing(results: readonly types.ReturnOverviewResults[], total: number): VNode | false {
+  if (total === 0) return false
+  const first = total > results.length ? `, the first ${formatNumber(results.length)}` : ''
+  return html`<details class="no-print">
+    <summary>${count(total, 'organisation')} not started, as a list to copy${first}</summary>
+    <pre tabindex="0" data-copy="Copy the list">${results.map(({ eid }) => eid).join('\n')}</pre>
+  </details>`
 }
 
 /** An operator may lack the scope for rules, and then sees their codes. */
@@ -158,4 +208,97 @@ function showCauses(causes: NonNullable<types.ReturnCauses['causes']>, rules: Ca
       </tr>`,
     )}
   <//>`
+}
+
+/** How far an organisation is with a return: what the agency may know without its records. */
+async function showOrganisation({ api, request, principal, query }: Context): Promise<Shown> {
+  const { return: returnId, organisation } = request.params as { return: string; organisation: string }
+  const { known, standing } = await findStanding(api, returnId, organisation)
+  if (standing === undefined) return noOrganisation(returnId, organisation)
+  const {
+    submissionToken: token,
+    returnStatus,
+    errorCount,
+    warningCount,
+    dateCreated,
+    dateSubmitted,
+  } = standing
+  const mayRead = principal.eids.has(organisation) && principal.scopes.has('validation-results:read')
+  const facts = [
+    ['State', describeStanding(returnStatus)],
+    ['Errors', errorCount === undefined ? 'not known: no check covers the files' : formatNumber(errorCount)],
+    ['Warnings', formatOptional(warningCount)],
+    ['Started', dateCreated && html`<${Time} at=${dateCreated} />`],
+    ['Submitted', dateSubmitted && html`<${Time} at=${dateSubmitted} />`],
+    ['Submission', token && html`<span class="mono">${token}</span>`],
+  ] as const
+  return {
+    title: `Organisation ${organisation} – ${known?.name ?? returnId}`,
+    notice:
+      query.get('notice') === 'reopened'
+        ? 'Reopened. The organisation can change it again, and sees the reason.'
+        : undefined,
+    content: html`<nav class="crumbs" aria-label="Breadcrumb"><a href="/console/returns">Returns</a> › <a href=${returnLink(returnId)}>${known?.name ?? `Return ${returnId}`}</a></nav>
+      <h1>Organisation ${organisation}</h1>
+      <dl class="pairs">${facts.map(([name, value]) => value !== undefined && value !== '' && html`<dt>${name}</dt><dd>${value}</dd>`)}</dl>
+      <p class="actions">
+        ${token !== undefined && mayRead && html`<a class="button" href=${link(submissionLink(token), { eid: organisation })}>Open the submission</a>`}
+        ${token !== undefined && html`<a href=${organisationLink(organisation)}>What it uses, and suspending it</a>`}
+      </p>
+      ${token !== undefined && !mayRead && html`<p class="soft">Its records and findings need a key that covers the organisation and has the scope <code>validation-results:read</code>.</p>`}
+      ${
+        returnStatus === 'Submitted' &&
+        token !== undefined &&
+        html`<h2>Reopen</h2><${ReopenForm} action=${standingLink(returnId, organisation, '/reopen')} token=${token} />`
+      }`,
+  }
+}
+
+async function findStanding(
+  api: Context['api'],
+  returnId: string,
+  organisation: string,
+): Promise<{ known: types.Return | undefined; standing: types.ReturnOverviewResults | undefined }> {
+  const path = `/returns/${encodeURIComponent(returnId)}/overview`
+  for (let page = 1; ; page++) {
+    const overview = await api.call<types.ReturnOverview>(path, { query: { page, pageSize: MOST } })
+    const standing = overview.results?.find(({ eid }) => eid === organisation)
+    if (standing !== undefined || page * MOST >= (overview.totalCount ?? 0))
+      return { known: overview.return, standing }
+  }
+}
+
+function noOrganisation(returnId: string, organisation: string): Shown {
+  return {
+    title: 'Not expected',
+    status: 404,
+    content: html`<h1>Organisation ${organisation} is not expected</h1>
+      <p>It has no submission for this return either. <a href=${returnLink(returnId)}>Those that are expected</a></p>`,
+  }
+}
+
+/** The form with which the agency opens a submitted submission again. */
+export function ReopenForm({ action, token, eid }: { action: string; token: string; eid?: string }): VNode {
+  return html`<${PostForm} action=${action} eid=${eid}>
+    <input type="hidden" name="token" value=${token} />
+    <p>The organisation can then change and submit it again for seven days. It sees the reason.</p>
+    <${Field} name="reason" label="Reason" rows=${2} required maxlength="2000" />
+    <p><button type="submit">Reopen the submission</button></p>
+  <//>`
+}
+
+/** Opens a submission again, for the reason in a form. */
+export async function reopenSubmission({ api, request }: Context): Promise<void> {
+  const form = await readForm(request)
+  const path = `/submissions/${encodeURIComponent(form.get('token') ?? '')}/reopen`
+  await api.call(path, { method: 'POST', body: { reason: (form.get('reason') ?? '').trim() } })
+}
+
+async function reopen(context: Context): Promise<Outcome> {
+  const { return: returnId, organisation } = context.request.params as {
+    return: string
+    organisation: string
+  }
+  await reopenSubmission(context)
+  return { redirect: standingLink(returnId, organisation, '', { notice: 'reopened' }) }
 }

@@ -27,7 +27,6 @@ async function showRules({ api, query }: Context): Promise<Shown> {
   const all = link('/console/rules', { definition: name, q: text, file, severity, all: 'yes' })
   return {
     title: 'Rules',
-    wide: true,
     content: html`<h1>Rules</h1>
       <p>${title}, version ${version}. ${notice}</p>
       <form class="row" method="get" action="/console/rules" data-live>

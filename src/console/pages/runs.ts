@@ -10,7 +10,7 @@ import { orderFiles, titlesOf } from '../rules.ts'
 import { RunChart } from '../run-chart.ts'
 import { Table } from '../table.ts'
 import { formatTime, Time } from '../time.ts'
-import { findingsOf } from './fix.ts'
+import { findingsOf, readRuns } from './findings.ts'
 import {
   isGoing,
   pathOf,
@@ -26,17 +26,23 @@ import {
 
 export const runPages: readonly Route[] = [
   { method: 'GET', path: '/submissions/:token/check', handle: showCheck },
-  { method: 'POST', path: '/submissions/:token/runs', handle: requestRun },
+  {
+    method: 'POST',
+    path: '/submissions/:token/runs',
+    handle: requestRun,
+    again: showCheck,
+    scope: 'submissions:write',
+  },
   { method: 'GET', path: '/submissions/:token/progress', handle: followRun },
-  { method: 'POST', path: '/submissions/:token/cancel-run', handle: cancelRun },
+  {
+    method: 'POST',
+    path: '/submissions/:token/cancel-run',
+    handle: cancelRun,
+    again: showCheck,
+    scope: 'submissions:write',
+  },
   { method: 'GET', path: '/submissions/:token/compare', handle: compareRuns, personal: true },
 ]
-
-/** The stored runs, newest first. */
-export async function readRuns(context: Context): Promise<readonly Run[]> {
-  const { results } = await context.api.call<{ results: readonly Run[] }>(pathOf(context, '/validation-runs'))
-  return results
-}
 
 async function showCheck(context: Context): Promise<Shown> {
   const [workbench, runs] = await Promise.all([readWorkbench(context), readRuns(context)])
@@ -204,7 +210,6 @@ async function compareRuns(context: Context): Promise<Shown> {
   )
   return showStep(context, workbench, 'check', {
     title: 'Two checks compared',
-    wide: true,
     content: html`
       <h2>Check ${from} and the newest check</h2>
       ${chooseRun(context, runs, from)}

@@ -1,29 +1,40 @@
-import { count, formatOptional } from '../../foundation/text/format-number.ts'
+import type * as types from '../../../client/src/types.ts'
+import { formatOptional } from '../../foundation/text/format-number.ts'
 import type { Context, Outcome, Route, Shown } from '../context.ts'
-import { Select } from '../fields.ts'
+import { Field, Select } from '../fields.ts'
 import { readForm } from '../forms.ts'
 import { html, type VNode } from '../html.ts'
 import { link, readPage, submissionLink } from '../links.ts'
 import { PostForm } from '../post-form.ts'
 import { Pager, Table } from '../table.ts'
-import { Time } from '../time.ts'
-import { showReturns } from './returns.ts'
+import { Time, Until } from '../time.ts'
+import { describeStanding, showWindow } from './standing.ts'
 import { describeStatus, nameReturn, readWorkbench, type Submission, stepLink } from './workbench.ts'
-
-interface Page<Item> {
-  readonly page: number
-  readonly pageSize: number
-  readonly results: readonly Item[]
-  readonly totalCount: number
-}
 
 const PAGE_SIZE = 50
 
 export const submissionPages: readonly Route[] = [
   { method: 'GET', path: '/submissions', handle: listSubmissions },
-  { method: 'POST', path: '/submissions', handle: createSubmission },
+  {
+    method: 'POST',
+    path: '/submissions',
+    handle: createSubmission,
+    again: listSubmissions,
+    scope: 'submissions:write',
+  },
   { method: 'GET', path: '/submissions/:token', handle: openSubmission },
 ]
+
+interface Page {
+  readonly results: readonly Submission[]
+  readonly totalCount: number
+}
+
+/** A line of the list: a return, a submission, or both. */
+interface Line {
+  readonly known?: types.OwnReturn
+  readonly submission?: Submission | undefined
+}
 
 async function listSubmissions(context: Context): Promise<Shown> {
   const { api, principal, query, eid } = context
@@ -37,10 +48,12 @@ async function listSubmissions(context: Context): Promise<Shown> {
     }
   }
   const page = readPage(query)
-  const [list, returns] = await Promise.all([
-    api.call<Page<Submission>>('/submissions', { query: { page, pageSize: PAGE_SIZE } }),
-    page === 1 && showReturns(context),
+  const [{ results, totalCount }, returns] = await Promise.all([
+    api.call<Page>('/submissions', { query: { page, pageSize: PAGE_SIZE } }),
+    api.call<types.ReturnPage>('/returns', { query: { pageSize: 100 } }),
   ])
+  const expected = returns.results ?? []
+  const lines = page === 1 ? joinLines(expected, results) : results.map((submission) => ({ submission }))
   const mayWrite = principal.scopes.has('submissions:write')
   return {
     title: 'Submissions',
@@ -54,44 +67,82 @@ async function listSubmissions(context: Context): Promise<Shown> {
       }
       ${
         mayWrite &&
-        returns === false &&
+        expected.length === 0 &&
         html`<${PostForm} class="row" action="/console/submissions" eid=${eid}>
-        <label>Return<input name="returnId" required maxlength="64" value=${query.get('returnId') ?? ''} placeholder="202512" /></label>
+        <${Field} name="returnId" label="Return, such as 202512" required maxlength="64" value=${query.get('returnId') ?? ''} />
         <button type="submit">Start a submission</button>
       <//>`
       }
-      ${returns}
-      ${list.totalCount === 0 && html`<p>Organisation ${eid} has no submissions yet.</p>`}
-      ${list.results.length > 0 && showSubmissions(list, eid)}
-      <${Pager} page=${page} pages=${Math.ceil(list.totalCount / PAGE_SIZE)} to=${(number: number) => link('/console/submissions', { eid, page: number })} />`,
+      ${lines.length === 0 ? html`<p>Organisation ${eid} has no submissions yet.</p>` : showLines(lines, eid, mayWrite)}
+      <${Pager} page=${page} pages=${Math.ceil(totalCount / PAGE_SIZE)} to=${(number: number) => link('/console/submissions', { eid, page: number })} />`,
   }
 }
 
-const SUBMISSION_COLUMNS = [
+/** The returns with their submissions, by what is to be done first, and then the other submissions. */
+function joinLines(returns: readonly types.OwnReturn[], submissions: readonly Submission[]): readonly Line[] {
+  const byToken = new Map(submissions.map((each) => [each.submissionToken, each]))
+  const lines = returns.map((known) => ({ known, submission: byToken.get(known.submissionToken ?? '') }))
+  const joined = new Set(returns.map(({ submissionToken }) => submissionToken))
+  const due = ({ known }: Line) => Date.parse(known?.dueDate ?? '')
+  return [
+    ...lines.toSorted((one, other) => rank(one) - rank(other) || due(one) - due(other)),
+    ...submissions
+      .filter(({ submissionToken }) => !joined.has(submissionToken))
+      .map((submission) => ({ submission })),
+  ]
+}
+
+/** What is overdue first, then what is open by when it is due, then what is done or missed; what is not open is last. */
+function rank({ known = {}, submission }: Line): number {
+  const { window, returnStatus } = known
+  if (window === 'NotOpen') return 4
+  if (submission?.reopenedUntil !== undefined) return 0
+  if (returnStatus === 'Submitted') return 3
+  return window === 'Overdue' ? 0 : window === 'Open' ? 1 : 2
+}
+
+const COLUMNS = [
   'Return',
+  'Due',
   'State',
   { name: 'Errors', number: true },
   { name: 'Warnings', number: true },
-  'Started',
   'Checked',
+  { name: 'Start', hidden: true },
 ]
 
-function showSubmissions({ results, totalCount }: Page<Submission>, eid: string): VNode {
-  const caption = `${count(totalCount, 'submission')} of organisation ${eid}`
-  return html`<${Table} region class="cards" label="Submissions" caption=${caption} columns=${SUBMISSION_COLUMNS}>
-    ${results.map((submission) => {
-      const { submissionToken, submissionStatus, dateCreated, validationRun: run } = submission
-      const at = link(submissionLink(submissionToken), { eid })
+function showLines(lines: readonly Line[], eid: string, mayWrite: boolean): VNode {
+  return html`<${Table} region class="cards" label="Submissions" caption=${`Organisation ${eid}`} columns=${COLUMNS}>
+    ${lines.map(({ known, submission }) => {
+      const token = known?.submissionToken ?? submission?.submissionToken
+      const name = known?.name ?? nameReturn(submission ?? { returnId: known?.returnId ?? '' })
+      const run = submission?.validationRun
+      const canStart = token === undefined && (known?.window === 'Open' || known?.window === 'Overdue')
       return html`<tr>
-        <th scope="row"><a href=${at}>${nameReturn(submission)}</a></th>
-        <td>${describeStatus(submissionStatus)}</td>
-        <td class="number">${formatOptional(run?.errorCount)}</td>
-        <td class="number">${formatOptional(run?.warningCount)}</td>
-        <td class="when"><${Time} at=${dateCreated} /></td>
+        <th scope="row">${token === undefined ? name : html`<a href=${link(submissionLink(token), { eid })}>${name}</a>`}${known?.notes !== undefined && html`<br /><span class="soft">${known.notes}</span>`}</th>
+        <td class="when"><${Until} at=${known?.dueDate ?? submission?.dueDate} zone=${known?.timeZone} /> ${known !== undefined && showWindow(known, known.returnStatus === 'Submitted')}</td>
+        <td>${showState(known, submission)}</td>
+        <td class="number">${formatOptional(known?.errorCount ?? run?.errorCount)}</td>
+        <td class="number">${formatOptional(known?.warningCount ?? run?.warningCount)}</td>
         <td class="when"><${Time} at=${run?.dateCompleted} /></td>
+        <td>${
+          canStart &&
+          mayWrite &&
+          html`<${PostForm} action="/console/submissions" eid=${eid}>
+            <input type="hidden" name="returnId" value=${known?.returnId} /><button type="submit" class="quiet">Start<span class="visually-hidden"> ${name}</span></button>
+          <//>`
+        }</td>
       </tr>`
     })}
   <//>`
+}
+
+function showState(known: types.OwnReturn | undefined, submission: Submission | undefined): VNode | string {
+  if (submission?.reopenedUntil !== undefined)
+    return html`<strong class="warning">Reopened</strong> <span class="soft">until <${Until} at=${submission.reopenedUntil} zone=${known?.timeZone} /></span>`
+  return known === undefined
+    ? describeStatus(submission?.submissionStatus ?? '')
+    : describeStanding(known.returnStatus)
 }
 
 async function createSubmission({ api, request, eid }: Context): Promise<Outcome> {

@@ -11,14 +11,28 @@ import { Table } from '../table.ts'
 import { Time } from '../time.ts'
 import { readSenders } from './activity.ts'
 import { listUnexplained, readExplanations } from './explanations.ts'
-import { readReceipt, receiptLink, showReopen } from './receipt.ts'
+import { readReceipt, receiptLink } from './receipt.ts'
+import { ReopenForm, reopenSubmission } from './returns.ts'
 import { isGoing, pathOf, readWorkbench, showStep, stepLink, tokenOf, type Workbench } from './workbench.ts'
 
 export const submitPages: readonly Route[] = [
   { method: 'GET', path: '/submissions/:token/submit', handle: showSubmit },
-  { method: 'POST', path: '/submissions/:token/submit', handle: submit },
-  { method: 'GET', path: '/submissions/:token/delete', handle: confirmDelete },
-  { method: 'POST', path: '/submissions/:token/delete', handle: deleteSubmission },
+  {
+    method: 'POST',
+    path: '/submissions/:token/submit',
+    handle: submit,
+    again: showSubmit,
+    scope: 'submissions:write',
+  },
+  { method: 'POST', path: '/submissions/:token/reopen', handle: reopen, again: showSubmit, scope: 'operate' },
+  { method: 'GET', path: '/submissions/:token/delete', handle: confirmDelete, scope: 'submissions:write' },
+  {
+    method: 'POST',
+    path: '/submissions/:token/delete',
+    handle: deleteSubmission,
+    again: confirmDelete,
+    scope: 'submissions:write',
+  },
 ]
 
 const NOTICES = lookUp<string>({
@@ -70,7 +84,8 @@ async function showOpen(context: Context, workbench: Workbench): Promise<VNode> 
   const explained = known.explanations?.filter(({ state }) => state === 'Explained').length ?? 0
   if (open.length > 0)
     return html`<h2>Before you submit</h2><ul>${open.map((each) => html`<li>${each}</li>`)}</ul>`
-  return html`<h2>Ready to submit</h2>
+  return html`<h2>${workbench.reopened === undefined ? 'Ready to submit' : 'Submit again'}</h2>
+    ${showUnchanged(workbench)}
     ${showFiles(workbench, await readSenders(context))}
     ${showEmpty(submission.files)}
     ${warnings > 0 && html`<p><a href=${stepLink(context, 'fix')}>${count(warnings, 'warning')}</a> will be submitted as ${warnings === 1 ? 'it is' : 'they are'}${explained > 0 && `, with ${count(explained, 'explanation')}`}.</p>`}
@@ -83,6 +98,13 @@ async function showOpen(context: Context, workbench: Workbench): Promise<VNode> 
         <//>`
         : html`<p>Your key does not have the scope <code>submissions:write</code>, which submitting needs. The operator of this service gives it to a key.</p>`
     }`
+}
+
+/** A reopened submission whose files are as they were: nothing was corrected. */
+function showUnchanged({ submission: { files = [] }, reopened }: Workbench): VNode | false {
+  const at = reopened?.dateReopened
+  if (at === undefined || files.some(({ received = '' }) => received > at)) return false
+  return html`<p class="problem">No file has changed since the submission was reopened.</p>`
 }
 
 async function showSubmitted(context: Context, workbench: Workbench): Promise<VNode> {
@@ -99,7 +121,12 @@ async function showSubmitted(context: Context, workbench: Workbench): Promise<VN
       }</p>`
     }
     <p class="actions"><a class="button" href=${receiptLink(context)}>Receipt</a></p>
-    ${showReopen(context)}`
+    ${
+      context.principal.scopes.has('operate') &&
+      html`<details class="explain no-print"><summary>Reopen</summary>
+        <${ReopenForm} action=${submissionLink(tokenOf(context), '/reopen')} token=${tokenOf(context)} eid=${context.eid} />
+      </details>`
+    }`
 }
 
 function showEmpty(files: Parameters<typeof isEmptyReturn>[0] = []): VNode | false {
@@ -127,6 +154,11 @@ function showFiles(
 async function submit(context: Context): Promise<Outcome> {
   await context.api.call(pathOf(context, '/submit'), { method: 'POST' })
   return { redirect: stepLink(context, 'submit', { notice: 'submitted' }) }
+}
+
+async function reopen(context: Context): Promise<Outcome> {
+  await reopenSubmission(context)
+  return { redirect: stepLink(context, 'submit', { notice: 'reopened' }) }
 }
 
 async function confirmDelete(context: Context): Promise<Shown> {

@@ -6,7 +6,7 @@ import type { Context, Shown } from '../context.ts'
 import { html, type VNode } from '../html.ts'
 import { link, submissionLink } from '../links.ts'
 import { type Catalogue, readRules } from '../rules.ts'
-import { Until } from '../time.ts'
+import { Time, Until } from '../time.ts'
 
 /** A submission from `/v1/submissions/{token}`. */
 export type Submission = Having<
@@ -43,6 +43,8 @@ export interface Workbench {
   readonly mayWrite: boolean
   /** Whether the newest check covers the current files. */
   readonly isCurrent: boolean
+  /** The receipt that says why and by whom it was opened again; absent if it is submitted, or never was. */
+  readonly reopened: types.Receipt | undefined
 }
 
 export const tokenOf = ({ request }: Context): string => (request.params as { token: string }).token
@@ -63,7 +65,10 @@ export const isGoing = ({ status }: Run): boolean => status === 'Queued' || stat
 export async function readWorkbench(context: Context): Promise<Workbench> {
   const { api, principal } = context
   const submission = await api.call<Submission>(pathOf(context))
-  const rules = await readRules(api, submission.definition)
+  const [rules, reopened] = await Promise.all([
+    readRules(api, submission.definition),
+    submission.reopenedUntil === undefined ? undefined : api.call<types.Receipt>(pathOf(context, '/receipt')),
+  ])
   const { files = [], submissionStatus: status, validationRun: run } = submission
   const received = new Set<string>(files.map(({ file }) => file))
   const missing = (rules?.definition.files ?? []).filter(({ file }) => !received.has(file))
@@ -72,6 +77,7 @@ export async function readWorkbench(context: Context): Promise<Workbench> {
     submission,
     rules,
     missing,
+    reopened,
     step: chooseStep(submission, missing.length),
     isOpen,
     mayWrite: isOpen && principal.scopes.has('submissions:write'),
@@ -106,7 +112,7 @@ export const nameReturn = ({
 /** A page of the workbench: what the submission is, its steps, and the content of one of them. */
 export function showStep(
   context: Context,
-  { submission, missing, isOpen, isCurrent }: Workbench,
+  { submission, missing, isOpen, isCurrent, reopened }: Workbench,
   current: Step | undefined,
   { title, content, ...shown }: Shown,
 ): Shown {
@@ -131,7 +137,7 @@ export function showStep(
               ? 'files changed'
               : 'not finished',
     fix: errors === undefined ? 'after the check' : errors > 0 ? count(errors, 'error') : 'no errors',
-    submit: status === 'Submitted' ? 'done' : 'not yet',
+    submit: status === 'Submitted' ? 'done' : reopened === undefined ? 'not yet' : 'reopened',
   }
   return {
     ...shown,
@@ -142,10 +148,11 @@ export function showStep(
       <p class="facts">
         ${submission.returnName !== undefined && html`<span>Return ${returnId}</span>`}
         <span>Organisation ${submission.eid}</span>
-        <span>${describeStatus(status)}</span>
+        <span>${reopened === undefined ? describeStatus(status) : 'Reopened'}</span>
         ${isOpen && submission.tokenExpiry !== undefined && html`<span>Open until <${Until} at=${submission.tokenExpiry} /></span>`}
         <a href=${link(submissionLink(tokenOf(context), '/activity'), { eid })}>Activity</a>
       </p>
+      ${reopened !== undefined && html`<p class="problem">Reopened by ${reopened.reopenedBy?.name}, <${Time} at=${reopened.dateReopened} />, to be changed and submitted again until <${Until} at=${submission.reopenedUntil} />: ${reopened.reopenReason}</p>`}
       <nav aria-label="Steps">
         <ol class="steps">
           ${STEPS.map(

@@ -1,17 +1,44 @@
 /**
- * In a row of radio buttons, the keys 1, 2 and 3 choose, 0 chooses none, and a marks the choice of the row as reviewed;
- * the focus then moves to the next row. c leads to the field for another code.
+ * The queue of titles. In a row, the keys 1, 2 and 3 choose, 0 chooses none, and a marks the choice of the row as
+ * reviewed; the focus then moves to the next row. c leads to the field for another code. Each change is stored at once.
  */
-export function attachChoices(table) {
+export function attachChoices(form) {
   const fieldOf = (row, name) => row.querySelector(`input[name^="${name}-"]`)
-  table.addEventListener('change', ({ target }) => {
-    const reviewed = fieldOf(target.closest('tr'), 'reviewed')
+  const status = document.querySelector('[data-saved]')
+  status.textContent = 'at once'
+  let saving = Promise.resolve()
+
+  async function save(row) {
+    const fields = [...row.querySelectorAll('input')].filter(
+      ({ type, checked }) => type === 'text' || checked,
+    )
+    const body = new URLSearchParams(fields.map(({ name, value }) => [name, value]))
+    body.set('form-token', form.elements['form-token'].value)
+    const response = await fetch(form.action, {
+      method: 'POST',
+      body,
+      headers: { accept: 'application/json' },
+    })
+    const { detail } = response.ok ? {} : await response.json()
+    status.textContent =
+      detail === undefined ? 'at once' : `when you save, because the last choice was not: ${detail}`
+  }
+
+  form.addEventListener('change', ({ target }) => {
+    if (target.name === 'threshold') return form.requestSubmit()
+    const row = target.closest('tr')
+    const reviewed = fieldOf(row, 'reviewed')
     if (reviewed && target !== reviewed) reviewed.checked = true
+    saving = saving
+      .then(() => save(row))
+      .catch(() => {
+        status.textContent = 'when you save, because the connection failed'
+      })
   })
-  table.addEventListener('keydown', (event) => {
-    if (event.ctrlKey || event.metaKey || event.altKey || event.target.matches('input[name^="other-"]'))
-      return
+  form.addEventListener('keydown', (event) => {
     const row = event.target.closest('tr')
+    if (!row || event.ctrlKey || event.metaKey || event.altKey) return
+    if (event.target.matches('input[name^="other-"]')) return
     const other = fieldOf(row, 'other')
     if (event.key.toLowerCase() === 'c' && other) {
       event.preventDefault()
@@ -31,7 +58,7 @@ export function attachChoices(table) {
     if (!radio) return
     event.preventDefault()
     radio.checked = true
-    if (reviewed) reviewed.checked = true
+    radio.dispatchEvent(new Event('change', { bubbles: true }))
     const next = row.nextElementSibling?.querySelector('input[type="radio"]:checked, input[type="radio"]')
     ;(next ?? radio).focus()
   })

@@ -5,8 +5,8 @@ let made = 0
 for (const form of document.querySelectorAll('form[data-submit="now"]')) form.requestSubmit()
 for (const input of document.querySelectorAll('input[data-suggest]')) attachCombobox(input)
 // Loaded only by the few pages that need them.
-for (const table of document.querySelectorAll('table[data-choices]')) {
-  import('./choices.js').then(({ attachChoices }) => attachChoices(table))
+for (const form of document.querySelectorAll('form[data-save]')) {
+  import('./choices.js').then(({ attachChoices }) => attachChoices(form))
 }
 for (const form of document.querySelectorAll('form[data-upload]')) {
   import('./upload.js').then(({ attachUpload }) => attachUpload(form))
@@ -27,16 +27,8 @@ document.addEventListener('keydown', (event) => {
 for (const input of document.querySelectorAll('input[type="file"][data-fill]')) {
   input.addEventListener('change', async () => {
     const [file] = input.files
-    if (!file) return
-    const lines = (await file.text()).replace(/^\uFEFF/, '').split(/\r\n|\r|\n/)
-    input.form.elements[input.dataset.fill].value = lines.map(firstCell).join('\n')
+    if (file) input.form.elements[input.dataset.fill].value = await file.text()
   })
-}
-
-/** The first cell of a line of CSV. */
-function firstCell(line) {
-  const quoted = /^\s*"((?:[^"]|"")*)"/.exec(line)
-  return quoted ? quoted[1].replaceAll('""', '"') : line.split(/[,;\t]/, 1)[0].trim()
 }
 
 // Submits filter forms as soon as a choice changes, and filters while the user types.

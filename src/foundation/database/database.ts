@@ -43,6 +43,7 @@ export type Lock =
   | `submission:${string}`
   | `return:${string}`
   | `job:${string}`
+  | `draft:${string}`
 
 /** The locks of changes that other processes wait for: followers are notified. */
 export const FOLLOWED_LOCKS = ['schema', 'catalogue', 'keys', 'search'] as const

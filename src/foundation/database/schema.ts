@@ -418,4 +418,13 @@ const access = ({ text, clustered }: Dialect): string[] => [
     name ${text},
     expires bigint not null
   )`,
+  // Work of a person in the console that is not finished, such as the choices in a list.
+  `create table console_draft (
+    id ${text} primary key,
+    owner ${text} not null,
+    content ${text} not null,
+    changed bigint not null
+  )`,
+  'create index console_draft_by_owner on console_draft (owner, changed)',
+  'create index console_draft_by_change on console_draft (changed)',
 ]

@@ -82,15 +82,6 @@ function findLocal(local: string, zone: string): number | undefined {
     .sort((one, other) => one - other)[0]
 }
 
-/** An instant as `readZoned` reads it: `2026-11-23T15:12:00+13:00` on the clocks of a time zone, with their offset. */
-export function writeZoned(instant: number, zone: string): string {
-  const second = Math.floor(instant / 1000) * 1000
-  const local = readLocal(instant, zone)
-  const minutes = Math.abs(local - second) / 60_000
-  const [hours, rest] = [Math.floor(minutes / 60), minutes % 60].map((part) => String(part).padStart(2, '0'))
-  return `${new Date(local).toISOString().slice(0, 19)}${local < second ? '-' : '+'}${hours}:${rest}`
-}
-
 /** What clocks of the time zone show at an instant, as if it were UTC. */
 function readLocal(instant: number, zone: string): number {
   const parts = new Intl.DateTimeFormat('en-CA', {

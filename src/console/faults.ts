@@ -1,0 +1,90 @@
+import { lookUp } from '../foundation/look-up.ts'
+import { ApiProblem, type ProblemShown } from './api.ts'
+
+/** What is wrong with a form, in its own words. */
+export interface Fault {
+  readonly status: number
+  readonly message: string
+  /** The field that it is about, if it is about one. */
+  readonly field?: string | undefined
+}
+
+/** A form that cannot be accepted: its page is shown again with what was typed. */
+export class FormFault extends Error implements Fault {
+  readonly status: number
+  readonly field: string | undefined
+
+  constructor(message: string, { field, status = 400 }: Partial<Omit<Fault, 'message'>> = {}) {
+    super(message)
+    this.field = field
+    this.status = status
+  }
+}
+
+/** The names of the API, with those of the fields of forms and filters and of what they are called on a page. */
+const NAMES = lookUp<readonly [field: string, label: string]>({
+  'Filter.StudentId': ['student', 'Learner'],
+  'Filter.CourseCode': ['course', 'Course'],
+  'Filter.ErrorCode': ['code', 'Code'],
+  'Filter.ErrorType': ['type', 'Severity'],
+  'Filter.FileType': ['file', 'File'],
+  'Filter.Cause': ['cause', 'The cause'],
+  'Filter.Codes': ['code', 'The list of codes'],
+  'Filter.State': ['state', 'State'],
+  newSince: ['new', 'The earlier check'],
+  from: ['from', 'The earlier check'],
+  q: ['q', 'The search'],
+  Page: ['page', 'The page number'],
+  page: ['page', 'The page number'],
+  number: ['number', 'The number of the receipt'],
+  status: ['status', 'State'],
+  returnId: ['returnId', 'Return'],
+  reason: ['reason', 'Reason'],
+  text: ['text', 'In words'],
+})
+
+/** The name with which the API begins a sentence about a value. */
+const NAMED = /^([A-Za-z]+(?:\.[A-Za-z]+)*(?:\[\d+\](?:\.[A-Za-z]+)?)?)(?= (?:is|has|must|contains)\b)/
+
+/** A sentence of the API about a value, with the name that a page has for it. */
+function translate(detail: string): { readonly message: string; readonly field?: string | undefined } {
+  const [, name = ''] = NAMED.exec(detail) ?? []
+  const [field, label = 'A value'] = NAMES[name] ?? []
+  return { message: detail.replace(NAMED, label), field }
+}
+
+const TITLES: Readonly<Record<number, string>> = {
+  400: 'This cannot be used',
+  401: 'Your key does not allow this',
+  409: 'This is not possible now',
+  410: 'This was deleted',
+  413: 'This is too large',
+  414: 'This address is too long',
+  415: 'This file cannot be read',
+  422: 'This cannot be used',
+}
+
+/** A problem of the API for people. */
+export function explainProblem(problem: ProblemShown): ProblemShown {
+  const { status, title, detail } = problem
+  return {
+    ...problem,
+    title: TITLES[status] ?? title,
+    detail: status === 400 || status === 422 ? translate(detail).message : detail,
+  }
+}
+
+/**
+ * What a form did wrong, or came too late for; `undefined` for any other error.
+ *
+ * @param isForm whether it has fields only, and no files
+ */
+export function findFault(error: unknown, isForm: boolean): Fault | undefined {
+  if (error instanceof FormFault) return error
+  if (!(error instanceof ApiProblem)) return undefined
+  const { status, detail } = error.problem
+  if (![400, 409, 413, 415, 422].includes(status)) return undefined
+  // Of a file, the sentence is about the file; a form is smaller than what is sent for it.
+  if (status === 413 && isForm) return { status, message: 'What was entered is too long.' }
+  return { status, ...(status === 400 || status === 422 ? translate(detail) : { message: detail }) }
+}

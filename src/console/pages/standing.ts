@@ -1,0 +1,32 @@
+import type * as types from '../../../client/src/types.ts'
+import { lookUp } from '../../foundation/look-up.ts'
+import { html, type VNode } from '../html.ts'
+import { Day } from '../time.ts'
+
+type Standing = NonNullable<types.OwnReturn['returnStatus']>
+
+/** How far an organisation can be with a return, what is done last first, with the style of its part of a bar. */
+export const STANDINGS: readonly (readonly [standing: Standing, name: string, style: string])[] = [
+  ['Submitted', 'Submitted', 'done'],
+  ['Ready', 'Ready to submit', 'ready'],
+  ['HasErrors', 'Has errors', 'errors'],
+  ['Validating', 'Being checked', 'begun'],
+  ['FilesReceived', 'Files received', 'begun'],
+  ['NotStarted', 'Not started', 'none'],
+]
+
+const NAMES = lookUp(Object.fromEntries(STANDINGS.map(([standing, name]) => [standing, name])))
+
+export const describeStanding = (standing = ''): string => NAMES[standing] ?? standing
+
+/** What the dates of a return mean for somebody who has not submitted it; nothing while it is open and not yet due. */
+export function showWindow(
+  { window, openWindowDate, timeZone }: types.OwnReturn,
+  isSubmitted = false,
+): VNode | false {
+  if (window === 'NotOpen')
+    return html`<span class="soft">opens <${Day} at=${openWindowDate} zone=${timeZone} /></span>`
+  if (isSubmitted) return false
+  if (window === 'Overdue') return html`<span class="tag error">overdue</span>`
+  return window === 'Closed' && html`<span class="tag error">missed</span>`
+}

@@ -1,0 +1,139 @@
+import { expect, test } from 'vitest'
+import { SCOPES, type Scope } from '../src/api/access/principal.ts'
+import { Sessions } from '../src/console/sessions.ts'
+import { COURSES, makeLearners, startCollection } from './support/collection.ts'
+import { describeForm } from './support/console.ts'
+
+const HOUR = 3_600_000
+
+/** An agency with a return that is open, one that is overdue, and organisations that are at different steps of it. */
+async function start() {
+  const { service, createCaller, provider } = await startCollection({ CONSOLE: 'on' })
+  const agency = await createCaller('agency', [], ['operate'])
+  const at = (hours: number) => new Date(Date.now() + hours * HOUR).toISOString()
+  const describe = (id: string, opens: number, due: number, closes: number) =>
+    agency.ask('PUT', `/returns/${id}`, {
+      ...{ name: `Return of ${id}`, definition: 'collected', organisations: ['1001', '1002', '1003'] },
+      ...{ opens: at(opens), due: at(due), closes: at(closes) },
+    })
+  for (const [id, opens, due, closes] of [
+    ['202508', -99, -50, -40],
+    ['202512', -99, -10, 99],
+    ['202604', -99, 50, 99],
+    ['202608', 200, 300, 400],
+  ] as const)
+    await describe(id, opens, due, closes)
+  const other = await createCaller('other', ['1002'])
+  const send = async ({ create, put, check }: typeof provider, learners: string) => {
+    const token = await create()
+    await put(token, 'learners', learners)
+    await put(token, 'courses', COURSES)
+    await check(token)
+    return token
+  }
+  await send(provider, makeLearners({ faults: 3, notes: 2 }))
+  const submitted = await send(other, makeLearners())
+  await other.ask('POST', `/submissions/${submitted}/submit`)
+  await service.import([
+    { occupationCode: 'A1', titleEnglish: 'Nurse' },
+    { occupationCode: 'A2', titleEnglish: 'Tutor' },
+  ])
+  await service.import([{ occupationCode: 'A1', titleEnglish: 'Registered nurse' }])
+  const sessions = new Sessions(service.database)
+  const enter = async (scopes: readonly Scope[], eids: readonly string[]) => {
+    const { id } = await service.createKey({ scopes, eids })
+    const cookie = `mahi-session=${await sessions.openLink(await sessions.createLink(id))}`
+    return {
+      open: (url: string) => service.app.inject({ url, headers: { host: 'localhost', cookie } }),
+      send: (url: string, fields: Record<string, string>) =>
+        service.app.inject({ url, ...describeForm(fields, cookie) }),
+    }
+  }
+  return { submitted, enter }
+}
+
+/** The text of a page, with one space where there are several. */
+const toText = (body: string) => body.replace(/<[^>]*>/g, ' ').replace(/\s+/g, ' ')
+
+test('every link that a page shows works for the one who sees it', { timeout: 240_000 }, async () => {
+  const { enter } = await start()
+  const kinds: readonly (readonly [readonly Scope[], readonly string[], number])[] = [
+    [['occupations:read'], [], 6],
+    [['occupations:read', 'codings:confirm'], [], 7],
+    [['validation-results:read'], ['1001'], 18],
+    [['validation-results:read', 'submissions:write'], ['1001', '1002'], 18],
+    [['operate'], [], 6],
+    [['operate', 'validation-results:read'], [], 7],
+    [SCOPES, ['1001', '1002'], 30],
+  ]
+  const broken: string[] = []
+  for (const [scopes, eids, least] of kinds) {
+    const { open } = await enter(scopes, eids)
+    const seen = new Set<string>()
+    const waiting = [{ url: '/console', from: '' }]
+    for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
+      const { url, from } = next
+      const { statusCode, headers, body } = await open(url)
+      const lacks = statusCode === 401 && body.includes('lacks the scope')
+      if (![200, 302, 303].includes(statusCode) && !lacks)
+        broken.push(`${scopes.join(' ')}: ${url}, which ${from} shows: ${statusCode}`)
+      const found = [...body.matchAll(/<a [^>]*href="(\/[^"#]*)"/g)].map(([, each = '']) =>
+        each.replaceAll('&amp;', '&'),
+      )
+      for (const each of [...found, ...[headers.location ?? []].flat().map(String)]) {
+        // Of links that differ only in what they name, one is followed.
+        const { pathname, searchParams } = new URL(each, 'http://localhost')
+        const kind = `${pathname.replace(/\/[\w-]{20,}/, '/TOKEN').replace(/rules\/.+/, 'rules/R')}?${[...searchParams.keys()].sort()}`
+        if (!seen.has(kind)) waiting.push({ url: each, from: url })
+        seen.add(kind)
+      }
+    }
+    expect(seen.size, scopes.join(' ')).toBeGreaterThanOrEqual(least)
+  }
+  expect(broken).toEqual([])
+})
+
+test('an organisation sees what is to be done first; the agency sees all, reads nothing, and reopens', async () => {
+  const { enter, submitted } = await start()
+  const first = await enter(['validation-results:read', 'submissions:write'], ['1001'])
+  const list = await first.open('/console/submissions')
+  const rows = list.body.slice(list.body.indexOf('<tbody')).split('<tr').slice(1).map(toText)
+  expect(rows).toEqual([
+    expect.stringMatching(/Return of 202512 .* overdue Has errors 3 2/),
+    expect.stringMatching(/Return of 202604 .* Not started Start /),
+    expect.stringMatching(/Return of 202508 .* missed Not started/),
+    expect.stringMatching(/Return of 202608 .* opens .* Not started/),
+  ])
+  expect(list.body.match(/<table/g)).toHaveLength(1)
+
+  const agency = await enter(['operate'], [])
+  expect((await agency.open('/console')).headers.location).toBe('/console/returns')
+  const home = await agency.open('/console/returns')
+  expect(toText(home.body)).toMatch(/Return of 202512 .* overdue 1 of 3 1 Return of 202604/)
+  expect(home.body).toContain(
+    'Submitted: 1, Ready to submit: 0, Has errors: 1, Being checked: 0, Files received: 0, Not started: 1',
+  )
+  const overview = await agency.open('/console/returns/202512')
+  expect(overview.body).toMatch(/<pre[^>]*>1003<\/pre>/)
+  const path = '/console/returns/202512/1002'
+  expect((await agency.open(path)).body).not.toContain('/console/submissions/')
+  const empty = await agency.send(`${path}/reopen`, { token: submitted, reason: ' ' })
+  expect([empty.statusCode, toText(empty.body)]).toEqual([400, expect.stringContaining('Reason is missing.')])
+  const reopened = await agency.send(`${path}/reopen`, { token: submitted, reason: 'A course is missing.' })
+  expect(reopened.headers.location).toBe(`${path}?notice=reopened`)
+
+  // The organisation is told, wherever it looks.
+  const analyst = await enter(['validation-results:read', 'submissions:write'], ['1002'])
+  expect(toText((await analyst.open('/console/submissions')).body)).toMatch(
+    /Return of 202512 .* Reopened until \d/,
+  )
+  for (const step of ['files', 'submit']) {
+    const text = toText((await analyst.open(`/console/submissions/${submitted}/${step}`)).body)
+    expect(text).toMatch(/Reopened by other, .* until .*: A course is missing\./)
+    expect(text).not.toContain('Ready to submit')
+    expect(text.includes('No file has changed since the submission was reopened.')).toBe(step === 'submit')
+  }
+  // What no check covers, or is submitted again, is neither.
+  await analyst.send(`/console/submissions/${submitted}/submit`, {})
+  expect((await analyst.open('/console/submissions')).body).not.toContain('Reopened')
+})
