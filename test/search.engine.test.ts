@@ -289,6 +289,15 @@ describe('a coding', () => {
     },
   )
 
+  test('counts a name that only has a rank beside it as a name', () => {
+    const engine = searchIn([
+      { occupationCode: 'A', titleEnglish: 'Chaplain', altJobTitlesEnglish: ['Minister'] },
+      { occupationCode: 'B', titleEnglish: 'Politician', altJobTitlesEnglish: ['Minister of State'] },
+    ])
+    const certaintyOf = (title: string) => codeTitle(engine, { title }).certainty
+    expect(certaintyOf('Senior Minister')).toBeGreaterThan(certaintyOf('Minister') - 0.02)
+  })
+
   test('is nearly certain of a name that a person has confirmed, against the other names', () => {
     const documents = samples.map((record) => {
       const { occupationCode = '' } = record

@@ -116,6 +116,13 @@ export default [
     test: ENGINE,
   },
   {
+    fault: 'a name that is qualified has no advantage over part of a name',
+    file: 'src/engines/finding/search.ts',
+    text: "if (omitted.length === 0) return ''",
+    replacement: "if (omitted.length < 9) return ''",
+    test: ENGINE,
+  },
+  {
     fault: 'a title with an unknown word is as certain as one without',
     file: 'src/engines/finding/familiarity.ts',
     text: 'if (unknown.length === 0) return undefined',

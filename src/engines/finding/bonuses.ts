@@ -12,17 +12,19 @@ const CONFIRMED_BONUS = 9
 /** The probability of an occupation with a name, before its bonus, is at least this. */
 const LEAST = 1e-4
 /** Occupations whose share of the probability of the best one is smaller are not compared with the query. */
-const LEAST_REFINED = 1e-5
-/** What names that resemble the query add to a logit: the most similar title, all names, the closest confirmed name. */
+const LEAST_REFINED = 1e-4
+/** What names that resemble the query add to a logit: the most similar title, all names, the confirmed names. */
 const TITLE_SIMILARITY = 3
-const NAME_SIMILARITY = 4
+const NAME_SIMILARITY = 3.5
 const CONFIRMED_SIMILARITY = 5
 /** How much more the most similar names of an occupation count than its others. */
-const SHARPNESS = 10
-/** Names that are less similar say little, and are most of those that share a word with the query. */
-const LEAST_SIMILAR = 0.25
+const SHARPNESS = 6
 
 const TITLE = NAME_FIELDS.indexOf('title')
+
+/** One number for the similarities of names: `soften` of the sum of `sharpen` of each; for one name, its similarity. */
+const sharpen = (similarity: number) => Math.expm1(SHARPNESS * similarity)
+const soften = (sum: number) => Math.log1p(sum) / SHARPNESS
 
 /** Raises the probability of occupations whose names resemble the query. */
 export class Bonuses {
@@ -42,29 +44,28 @@ export class Bonuses {
   /** Raises the occupations with names that resemble the query, most of all titles and names that people confirmed. */
   preferSimilar(words: readonly Word[], matcher: Matcher, probability: Float64Array): void {
     const least = LEAST_REFINED * findBest(probability)
-    const isRefined = (occupation: number) => (probability[occupation] as number) > least
     const { nameKind } = this.#index
     const [titles, sums, found] = [this.#titles, this.#sums, [] as number[]]
-    matcher.compareNames(isRefined, (name, occupation, similarity) => {
-      if (similarity < LEAST_SIMILAR) return
+    matcher.compareNames(probability, least, (name, occupation, similarity) => {
       if (sums[occupation] === 0) found.push(occupation)
-      sums[occupation] = (sums[occupation] as number) + Math.expm1(SHARPNESS * similarity)
+      sums[occupation] = (sums[occupation] as number) + sharpen(similarity)
       if (readField(nameKind[name] as number) === TITLE && similarity > (titles[occupation] as number))
         titles[occupation] = similarity
     })
     const raises = new Map<number, number>()
     for (const occupation of found) {
       const title = TITLE_SIMILARITY * (titles[occupation] as number)
-      raises.set(occupation, title + (NAME_SIMILARITY * Math.log1p(sums[occupation] as number)) / SHARPNESS)
+      raises.set(occupation, title + NAME_SIMILARITY * soften(sums[occupation] as number))
       titles[occupation] = 0
       sums[occupation] = 0
     }
     if (this.#confirmed.size > 0) {
       const grams = listGrams(words.map(({ word }) => word))
       for (const occupation of this.#confirmed.occupations()) {
-        if (!isRefined(occupation)) continue
-        const raise = CONFIRMED_SIMILARITY * this.#confirmed.findSimilarity(occupation, grams)
-        raises.set(occupation, (raises.get(occupation) ?? 0) + raise)
+        if ((probability[occupation] as number) <= least) continue
+        let sum = 0
+        for (const similarity of this.#confirmed.compare(occupation, grams)) sum += sharpen(similarity)
+        raises.set(occupation, (raises.get(occupation) ?? 0) + CONFIRMED_SIMILARITY * soften(sum))
       }
     }
     for (const [occupation, raise] of raises)
@@ -73,10 +74,20 @@ export class Bonuses {
   }
 }
 
-/** Raises the occupations with the query as a name, by the quality of the match. */
-export function preferExact(probability: Float64Array, exact: ReadonlyMap<number, number>): Float64Array {
-  const bonus = (rank: number) => (rank === EXACT.confirmed ? CONFIRMED_BONUS : NAME_BONUS)
-  addBonus(probability, new Map([...exact].map(([holder, rank]) => [holder, bonus(rank)])))
+/**
+ * Raises the occupations with the query as a name, by the quality of the match.
+ *
+ * @param core those with a name that the query only qualifies, as `Senior Nurse` does
+ */
+export function preferExact(
+  probability: Float64Array,
+  exact: ReadonlyMap<number, number>,
+  core: ReadonlyMap<number, number>,
+): Float64Array {
+  const bonus = new Map(Array.from(core.keys(), (holder) => [holder, NAME_BONUS]))
+  for (const [holder, rank] of exact)
+    bonus.set(holder, rank === EXACT.confirmed ? CONFIRMED_BONUS : NAME_BONUS)
+  addBonus(probability, bonus)
   return probability
 }
 

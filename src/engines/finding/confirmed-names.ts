@@ -46,16 +46,14 @@ export class ConfirmedNames {
     return this.#names.keys()
   }
 
-  /** The greatest cosine of a confirmed name of an occupation and a query, by their n-grams, from 0 to 1. */
-  findSimilarity(occupation: number, query: ReadonlySet<number>): number {
-    let best = 0
+  /** The cosines of the confirmed names of an occupation and a query, by their n-grams, from 0 to 1. */
+  *compare(occupation: number, query: ReadonlySet<number>): Iterable<number> {
     for (const name of this.#names.get(occupation) ?? []) {
       const grams = this.#listGrams(name)
       let shared = 0
       for (const gram of grams) if (query.has(gram)) shared++
-      if (shared > 0) best = Math.max(best, shared / Math.sqrt(grams.length * query.size))
+      if (shared > 0) yield shared / Math.sqrt(grams.length * query.size)
     }
-    return best
   }
 
   #listGrams(name: number): Uint32Array {

@@ -47,7 +47,7 @@ export function findExact(
 }
 
 /** How much a word counts that has the stem of one that the query means. */
-const SAME_STEM = 0.6
+const SAME_STEM = 0.7
 
 /** What decides between names that match equally, by the number of their field. */
 const PREFERENCE = Float64Array.of(0.054, 0.003, 0.002, 0.001)
@@ -134,10 +134,11 @@ export class Matcher {
   /**
    * Calls a function with each name that shares a word with the query, or the stem of one, and their similarity.
    *
-   * @param isWanted whether the names of an occupation are compared
+   * @param likely a number for each occupation: those with `least` or less are left out
    */
   compareNames(
-    isWanted: (occupation: number) => boolean,
+    likely: Float64Array,
+    least: number,
     each: (name: number, occupation: number, similarity: number) => void,
   ): void {
     const { start, column } = this.#index.wordNames
@@ -147,7 +148,7 @@ export class Matcher {
       const weight = this.#scorer.weigh(word) * (this.#names.shares[word] as number)
       for (let at = start[word] as number; at < (start[word + 1] as number); at++) {
         const name = column[at] as number
-        if (!isWanted(owners[name] as number)) continue
+        if ((likely[owners[name] as number] as number) <= least) continue
         if (matched[name] === 0) found.push(name)
         matched[name] = (matched[name] as number) + weight
       }

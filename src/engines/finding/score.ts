@@ -9,7 +9,7 @@ import type { Vocabulary } from './vocabulary.ts'
  * The coefficients of the parts of a logit, and how much a word counts in texts that has the stem of one of the query.
  * An occupation with many names is the less likely, because training prefers it. Tuned with `bench/search/goals.ts`.
  */
-const WEIGHTS = { texts: 4.5, embedding: 0.6, names: -0.1, stem: 0.6 }
+const WEIGHTS = { texts: 4.5, embedding: 0.6, names: -0.2, stem: 0.8 }
 
 /** So many names, or fewer, are not many. */
 const FEW = 10
@@ -27,6 +27,9 @@ export const FAR = 16
  * 0.
  */
 export const RANKED = 1200
+/** They are at most so far below the best; in a catalogue of so few occupations, all within `FAR` are refined. */
+const NEAR = 3.5
+const SMALL = 200
 const BINS = 256
 /** Stems whose words are kept. */
 const MOST_STEMS = 1000
@@ -222,7 +225,7 @@ export class Scorer {
 /** Sets all logits except the best ones to minus infinity, because time and memory traffic grow with the rest. */
 function dropUnlikely(logits: Float32Array): void {
   const best = findBest(logits)
-  let least = best - FAR
+  let least = best - (logits.length > SMALL ? NEAR : FAR)
   if (logits.length > RANKED) {
     const counts = new Uint32Array(BINS + 1)
     for (let at = 0; at < logits.length; at++) {
@@ -231,7 +234,7 @@ function dropUnlikely(logits: Float32Array): void {
     }
     let [bin, kept] = [0, 0]
     while (bin < BINS && kept + (counts[bin] as number) <= RANKED) kept += counts[bin++] as number
-    least = best - (Math.max(1, bin) * FAR) / BINS
+    least = Math.max(least, best - (Math.max(1, bin) * FAR) / BINS)
   }
   for (let at = 0; at < logits.length; at++) {
     if ((logits[at] as number) < least) logits[at] = Number.NEGATIVE_INFINITY

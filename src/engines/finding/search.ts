@@ -63,6 +63,8 @@ interface Understood {
   readonly matcher: Matcher
   /** The occupations with the query as a name, and the quality of the match. */
   readonly exact: ReadonlyMap<number, number>
+  /** The same for the query without words that only qualify it; empty if it has none. */
+  readonly core: ReadonlyMap<number, number>
 }
 
 /** What a title means. */
@@ -170,8 +172,8 @@ export class OccupationSearch {
    * The probability of each occupation, if names count that equal the query; and the certainty, which is less beside
    * words that the catalogue does not have: they may mean an occupation that it does not have.
    */
-  #judge({ words, expansions, probability, exact }: Understood): Omit<Estimate, 'isName' | 'known'> {
-    const likely = preferExact(probability.slice(), exact)
+  #judge({ words, expansions, probability, exact, core }: Understood): Omit<Estimate, 'isName' | 'known'> {
+    const likely = preferExact(probability.slice(), exact, core)
     const familiar = this.#familiarity.judge(words, expansions)
     const certainty = (occupation: number) =>
       calibrate(likely[occupation] as number) * (exact.has(occupation) ? 1 : (familiar?.(occupation) ?? 1))
@@ -215,7 +217,15 @@ export class OccupationSearch {
     const matcher = new Matcher(this.index, this.#vocabulary, this.#scorer, expansions, typed, this.#names)
     this.#bonuses.preferSimilar(words, matcher, probability)
     const exact = findExact(this.index, query.slice(0, MAX_LENGTH), language)
-    return { words, expansions, probability, matcher, exact }
+    const core = findExact(this.index, this.#omitModifiers(words, expansions), language)
+    return { words, expansions, probability, matcher, exact, core }
+  }
+
+  /** The query without words that only qualify it, or nothing if it has none. */
+  #omitModifiers(words: readonly Word[], [expansion]: readonly Expansion[]): string {
+    const omitted = expansion?.words.flatMap(({ change, from }) => (change === 'omitted' ? [from] : [])) ?? []
+    if (omitted.length === 0) return ''
+    return words.flatMap(({ word }, at) => (omitted.includes(at) ? [] : [word])).join(' ')
   }
 
   /**
