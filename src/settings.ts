@@ -66,11 +66,6 @@ export const SETTINGS = {
     meaning: 'key: every caller needs an API key; public: anyone can read the catalogue',
     read: readOneOf(['key', 'public']),
   }),
-  OCCUPATIONS_LIMIT_DEFAULT: define({
-    default: '20',
-    meaning: 'records per page',
-    read: readWhole(1, MOST_RECORDS),
-  }),
   OCCUPATIONS_LIMIT_MAX: define({
     default: '100',
     meaning: 'most records per page',
@@ -87,11 +82,6 @@ export const SETTINGS = {
     meaning: 'folder for the snapshots of the catalogue; processes of one database may share it',
     read: readText,
   }),
-  RESULTS_PAGE_SIZE_DEFAULT: define({
-    default: '100',
-    meaning: 'entries per page',
-    read: readWhole(1, 10_000),
-  }),
   RESULTS_PAGE_SIZE_MAX: define({
     default: '1000',
     meaning: 'most entries per page',
@@ -105,11 +95,6 @@ export const SETTINGS = {
   RATE_LIMIT_RESULTS: define({
     default: '120/60',
     meaning: 'requests/seconds per credential and organisation for validation results, or off',
-    read: readLimit,
-  }),
-  RATE_LIMIT_CODINGS: define({
-    default: '60/60',
-    meaning: 'requests/seconds per credential for codings, or off',
     read: readLimit,
   }),
   RATE_LIMIT_ORGANISATION: define({
@@ -181,12 +166,6 @@ export const SETTINGS = {
     default: '2048',
     meaning: 'megabytes of memory that a validation run may use',
     read: readWhole(128, 1_048_576),
-  }),
-  SEARCH_INDEX_MEMORY_MB: define({
-    default: undefined,
-    meaning:
-      'megabytes of memory in which the search index is built; by default 400, or a third of MEMORY_MB if that is less',
-    read: readWhole(64, 1_048_576),
   }),
   CHECK_DISK_MB: define({
     default: '16384',
@@ -316,7 +295,8 @@ export const SETTINGS = {
   }),
 } as const
 
-const INDEX_MEMORY_MB = 400
+/** The megabytes that count where nothing limits the memory: the index of 100,000 occupations needs a third. */
+const UNLIMITED_MB = 1200
 
 type SettingName = keyof typeof SETTINGS
 /** The settings that have a default. */
@@ -385,13 +365,6 @@ export function readSettings(given: Environment): Settings {
   }
   faults.push(...findMisspelt(environment))
   const settings = values as Settings
-  for (const [name, most] of [
-    ['OCCUPATIONS_LIMIT_DEFAULT', 'OCCUPATIONS_LIMIT_MAX'],
-    ['RESULTS_PAGE_SIZE_DEFAULT', 'RESULTS_PAGE_SIZE_MAX'],
-  ] as const) {
-    if (settings[name] > settings[most])
-      faults.push(`${name} must be at most ${most} (${settings[most]}), not ${settings[name]}`)
-  }
   if (settings.METRICS_PORT > 0 && settings.METRICS_PORT === settings.PORT) {
     faults.push(`METRICS_PORT and PORT must be different, not both ${settings.PORT}`)
   }
@@ -433,11 +406,10 @@ function findMisspelt(environment: Environment): string[] {
 
 /** The memory in which the search index is built, in bytes. */
 export function indexMemoryOf({
-  SEARCH_INDEX_MEMORY_MB: own,
-  MEMORY_MB: all = readContainerLimit() ?? Number.POSITIVE_INFINITY,
-}: Pick<Settings, 'SEARCH_INDEX_MEMORY_MB' | 'MEMORY_MB'>): number {
+  MEMORY_MB: all = readContainerLimit() ?? UNLIMITED_MB,
+}: Pick<Settings, 'MEMORY_MB'>): number {
   // Beside it, the container may hold a server and a worker.
-  return (own ?? Math.min(INDEX_MEMORY_MB, Math.floor(all / 3))) * 2 ** 20
+  return Math.floor(all / 3) * 2 ** 20
 }
 
 /**

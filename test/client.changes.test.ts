@@ -6,7 +6,7 @@ import { Service } from './support/service.ts'
 const record = (occupationCode: string, titleEnglish = 'A title') => ({ occupationCode, titleEnglish })
 
 async function startClient(codes: readonly string[]) {
-  const service = await Service.start({ OCCUPATIONS_LIMIT_DEFAULT: '2', OCCUPATIONS_LIMIT_MAX: '3' })
+  const service = await Service.start({ OCCUPATIONS_LIMIT_MAX: '3' })
   await service.import(codes.map((code) => record(code)))
   const front = await Front.start(service)
   return { service, front, client: createClient({ baseUrl: front.baseUrl, apiKey: service.key }) }

@@ -171,7 +171,10 @@ test('a form with files that is not well-formed is refused, and no failure of th
 
 describe('a browser that leaves', () => {
   async function start() {
-    const console = await ConsoleService.start({ RATE_LIMIT_SUBMISSIONS: 'off', RATE_LIMIT_CODINGS: 'off' })
+    const console = await ConsoleService.start({
+      RATE_LIMIT_SUBMISSIONS: 'off',
+      RATE_LIMIT_OCCUPATIONS: 'off',
+    })
     const { port } = new URL(console.url)
     const cookie = await console.signIn()
     /** Sends the beginning of a request, and leaves once `leaves` resolves. */

@@ -155,7 +155,7 @@ const LIES: Readonly<Record<string, Lie>> = {
 
 /** A proxy before a service that can lie. */
 async function startProxy() {
-  const service = await Service.start({ OCCUPATIONS_LIMIT_DEFAULT: '2', OCCUPATIONS_LIMIT_MAX: '3' })
+  const service = await Service.start({ OCCUPATIONS_LIMIT_MAX: '3' })
   const origin = await service.app.listen({ host: '127.0.0.1', port: 0 })
   let lie: Lie = {}
   let seen: Page[] = []

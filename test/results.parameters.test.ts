@@ -4,9 +4,9 @@ import { Service } from './support/service.ts'
 const TOKEN = 'submission-0001'
 const RETURN = 'SDR-2026-1'
 
-/** Twelve findings, of which a page has four by default and ten at most. */
+/** Twelve findings, of which a page has ten at most. */
 async function start() {
-  const service = await Service.start({ RESULTS_PAGE_SIZE_DEFAULT: '4', RESULTS_PAGE_SIZE_MAX: '10' })
+  const service = await Service.start({ RESULTS_PAGE_SIZE_MAX: '10' })
   const entries = Array.from({ length: 12 }, (_, index) => ({ localId: `L${index}` }))
   await service.publish(entries, { token: TOKEN, returnId: RETURN })
   const ask = async (query: string) =>
@@ -88,7 +88,7 @@ test('names match without regard to case, and an empty value counts as not given
   expect([Object.keys(errors), content]).toEqual([['page'], { page: '0' }])
   expect(await refuse('page=1&Page=1')).toMatchObject({ errorCode: 'PR1', content: { page: '1,1' } })
   for (const query of ['page=', 'page', 'page=&pageSize=', '&&', 'pageSize'])
-    expect((await ask(query)).json()).toMatchObject({ page: 1, pageSize: 4 })
+    expect((await ask(query)).json()).toMatchObject({ page: 1, pageSize: 10 })
   expect((await refuse('page=&page=')).errors.page).toEqual(['page must be given only once.'])
 })
 

@@ -88,7 +88,7 @@ test('what cannot be built is tried once, and again when the catalogue changes',
   const { catalogue } = await readRevisions(database)
   expect(await readIndexState(database)).toMatchObject({
     current: false,
-    failure: { revision: catalogue, reason: expect.stringContaining('SEARCH_INDEX_MEMORY_MB') },
+    failure: { revision: catalogue, reason: expect.stringContaining('a third of MEMORY_MB') },
   })
   await requestMissingIndex(database)
   expect(await countJobs(database)).toBe(0)

@@ -14,9 +14,11 @@ import { CodingThreads } from './search/coding-threads.ts'
 import { LiveIndex } from './search/live-index.ts'
 import { searchOperations } from './search/operations.ts'
 
+/** Records of a page, as the interface says for Limit; fewer where an installation allows fewer. */
+const DEFAULT_LIMIT = 20
+
 export interface CatalogueSettings {
   readonly OCCUPATIONS_ACCESS: 'key' | 'public'
-  readonly OCCUPATIONS_LIMIT_DEFAULT: number
   readonly OCCUPATIONS_LIMIT_MAX: number
   readonly SNAPSHOT_FOLDER: string
 }
@@ -63,7 +65,10 @@ export function createCatalogue(
       ...occupationOperations({
         catalogue,
         anonymous,
-        limits: { default: settings.OCCUPATIONS_LIMIT_DEFAULT, max: settings.OCCUPATIONS_LIMIT_MAX },
+        limits: {
+          default: Math.min(DEFAULT_LIMIT, settings.OCCUPATIONS_LIMIT_MAX),
+          max: settings.OCCUPATIONS_LIMIT_MAX,
+        },
       }),
       ...historyOperations({
         catalogue,

@@ -19,6 +19,9 @@ import { Definitions } from './rules/definitions.ts'
 import { ruleOperations } from './rules/operations.ts'
 import { runOperations } from './runs/operations.ts'
 
+/** Entries of a page of results without pageSize. */
+const DEFAULT_PAGE_SIZE = 100
+
 export interface SubmissionSettings extends KeySettings, CheckSettings {
   readonly CHECK_FOLDER?: string | undefined
   readonly DEFINITIONS: readonly string[]
@@ -28,7 +31,6 @@ export interface SubmissionSettings extends KeySettings, CheckSettings {
   readonly UPLOAD_MIN_RATE: Rate | 'off'
   readonly RUNS_WAITING_MAX: number
   readonly ERASURE_LOG?: string | undefined
-  readonly RESULTS_PAGE_SIZE_DEFAULT: number
   readonly RESULTS_PAGE_SIZE_MAX: number
 }
 
@@ -81,7 +83,10 @@ export async function createSubmissions(
       ...resultsOperations({
         database,
         pages: serving.createCache(),
-        limits: { default: settings.RESULTS_PAGE_SIZE_DEFAULT, max: settings.RESULTS_PAGE_SIZE_MAX },
+        limits: {
+          default: Math.min(DEFAULT_PAGE_SIZE, settings.RESULTS_PAGE_SIZE_MAX),
+          max: settings.RESULTS_PAGE_SIZE_MAX,
+        },
         sealer,
         onDownload: (download) => recordDownload(database, download),
       }),

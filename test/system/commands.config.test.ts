@@ -33,11 +33,11 @@ describe('config', () => {
     }
   })
 
-  const environment = { PORT: 'eighty', LOG_LEVEL: 'loud', OCCUPATIONS_LIMIT_MAX: '5' }
+  const environment = { PORT: 'eighty', LOG_LEVEL: 'loud', OCCUPATIONS_LIMIT_MAX: '0' }
   const faults = [
     'PORT must be a whole number from 0 to 65535, not "eighty"',
+    'OCCUPATIONS_LIMIT_MAX must be a whole number from 1 to 1000, not "0"',
     'LOG_LEVEL must be fatal, error, warn, info, debug, trace or silent, not "loud"',
-    'OCCUPATIONS_LIMIT_DEFAULT must be at most OCCUPATIONS_LIMIT_MAX (5), not 20',
   ]
 
   test('lists faulty settings as well, and then names every fault', async () => {

@@ -190,7 +190,7 @@ test('a fetch of findings replaces a file as a whole, and a failed one writes no
     key: string
   }
   // A service with low limits: the fetch takes the pages that it allows.
-  const { url } = await installation.serve({ RESULTS_PAGE_SIZE_DEFAULT: '5', RESULTS_PAGE_SIZE_MAX: '10' })
+  const { url } = await installation.serve({ RESULTS_PAGE_SIZE_MAX: '10' })
   const fetch = (token: string, ...flags: string[]) =>
     installation.run(['results', 'fetch', url, token, '--eid', '1001', ...flags], {
       environment: { MAHI_API_KEY: key },

@@ -60,7 +60,6 @@ async function soak(place: Place): Promise<Run> {
       RATE_LIMIT_OCCUPATIONS: 'off',
       RATE_LIMIT_RESULTS: 'off',
       RATE_LIMIT_ORGANISATION: 'off',
-      RATE_LIMIT_CODINGS: 'off',
       RATE_LIMIT_FAILED_CREDENTIALS: 'off',
     },
   })

@@ -33,7 +33,6 @@ export interface RateLimitSettings {
   readonly RATE_LIMIT_OCCUPATIONS: RateLimit | 'off'
   readonly RATE_LIMIT_RESULTS: RateLimit | 'off'
   readonly RATE_LIMIT_SUBMISSIONS: RateLimit | 'off'
-  readonly RATE_LIMIT_CODINGS: RateLimit | 'off'
   readonly RATE_LIMIT_ORGANISATION: RateLimit | 'off'
   readonly RATE_LIMIT_FAILED_CREDENTIALS: RateLimit | 'off'
 }
@@ -43,10 +42,15 @@ export function rateLimitsOf(settings: RateLimitSettings): RateLimits {
     occupations: settings.RATE_LIMIT_OCCUPATIONS,
     'validation-results': settings.RATE_LIMIT_RESULTS,
     submissions: settings.RATE_LIMIT_SUBMISSIONS,
-    codings: settings.RATE_LIMIT_CODINGS,
+    codings: limitCodings(settings.RATE_LIMIT_OCCUPATIONS),
     organisation: settings.RATE_LIMIT_ORGANISATION,
     'failed-credentials': settings.RATE_LIMIT_FAILED_CREDENTIALS,
   }
+}
+
+/** Coding a list of titles takes ten times as much work as a page. */
+function limitCodings(limit: RateLimit | 'off'): RateLimit | 'off' {
+  return limit === 'off' ? 'off' : { ...limit, requests: Math.ceil(limit.requests / 10) }
 }
 
 interface Verdict {

@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs'
 export class IndexTooLarge extends Error {
   constructor(memoryBytes: number) {
     const megabytes = Math.round(memoryBytes / 2 ** 20)
-    super(`building it needs more than ${megabytes} MB of memory (SEARCH_INDEX_MEMORY_MB)`)
+    super(`building it needs more than ${megabytes} MB of memory (a third of MEMORY_MB)`)
   }
 }
 
