@@ -85,6 +85,12 @@ export class Distinct {
     this.#seen = room.open()
   }
 
+  /** Whether a text was added. */
+  has(text: string): boolean {
+    const size = this.#seen?.size ?? 0
+    return this.#seen !== undefined && this.#seen.intern(text) < size
+  }
+
   /** Whether no text has repeated, and there was room for all of them. */
   get isOpen(): boolean {
     return this.#seen !== undefined
@@ -113,6 +119,7 @@ export class Column {
   readonly #proven = new Set<Candidate>()
   #counts: Map<string, number> | undefined = new Map()
   #repeats = false
+  readonly #sample: string[] = []
   #distinct: Distinct | undefined
 
   constructor(name: string, room: Room) {
@@ -150,12 +157,23 @@ export class Column {
       const copy = Buffer.from(value).toString()
       if (this.example === '') this.example = copy
       counts.set(copy, 1)
+      this.#sample.push(copy)
       return
     }
     this.#counts = undefined
     if (this.#repeats) return
     this.#distinct = new Distinct(this.#room)
     for (const each of [...counts.keys(), value]) this.#distinct.add(each)
+  }
+
+  /** Some of the different values. */
+  get sample(): readonly string[] {
+    return this.#sample
+  }
+
+  /** Whether a column without repeated values has one. */
+  has(value: string): boolean {
+    return this.#counts?.has(value) ?? this.#distinct?.has(value) ?? false
   }
 
   /** Whether every record has a value. */

@@ -6,11 +6,10 @@ import type { ReadColumns } from './read-columns.ts'
 /** A field of the proposal, as in a Table Schema. */
 export interface ProposedField {
   readonly name: string
-  type: string
-  format?: string | undefined
-  decimalChar?: string | undefined
-  'mahi:spaces'?: 'keep' | undefined
-  constraints?: { required?: true; unique?: true; enum?: readonly string[] } | undefined
+  readonly type: string
+  readonly format?: string
+  readonly decimalChar?: string
+  constraints?: { required?: true; unique?: true; enum?: readonly string[] }
 }
 
 interface ProposedReference {
@@ -22,11 +21,11 @@ interface ProposedReference {
 export interface ProposedResource {
   readonly name: string
   readonly path: string
-  readonly dialect?: { readonly delimiter: string }
+  readonly dialect?: { readonly delimiter?: string; readonly headerRows?: readonly number[] }
   readonly schema: {
     readonly fields: readonly ProposedField[]
-    primaryKey?: string | readonly string[] | undefined
-    foreignKeys?: ProposedReference[] | undefined
+    primaryKey?: string
+    foreignKeys?: ProposedReference[]
   }
 }
 
@@ -38,23 +37,20 @@ export interface NamedFile extends ReadColumns {
 
 /** Describes files: what all their values have in common is proposed as a rule. */
 export function describeFiles(files: readonly NamedFile[]): ProposedResource[] {
-  const keys = files.map(({ columns, jointKey = [] }) => {
+  const resources = files.map((file): ProposedResource => {
+    const { name, path, separator = ',', columns, headerRow } = file
     const key = chooseKey(columns)
-    return key === undefined ? jointKey : [key]
-  })
-  const resources = files.map((file, index): ProposedResource => {
-    const { name, path, separator = ',', columns } = file
-    const key = keys[index] ?? []
-    const [primaryKey] = key
+    const dialect = {
+      ...(separator !== ',' && { delimiter: separator }),
+      ...(headerRow > 1 && { headerRows: [headerRow] }),
+    }
     return {
       name,
       path,
-      ...(separator !== ',' && { dialect: { delimiter: separator } }),
+      ...(Object.keys(dialect).length > 0 && { dialect }),
       schema: {
-        fields: columns.map((column) => describeColumn(column, key.includes(column))),
-        ...(primaryKey !== undefined && {
-          primaryKey: key.length === 1 ? primaryKey.name : key.map(({ name: each }) => each),
-        }),
+        fields: columns.map((column) => describeColumn(column, column === key)),
+        ...(key !== undefined && { primaryKey: key.name }),
       },
     }
   })
@@ -85,7 +81,8 @@ function findTarget(
         each.isComplete &&
         each.isUnique &&
         plainName(each.name) === plainName(column.name) &&
-        each.form.type === column.form.type,
+        each.form.type === column.form.type &&
+        column.sample.every((value) => each.has(value)),
     )
     if (target !== undefined) return { file: name, column: target }
   }

@@ -9,9 +9,8 @@ import { findDescriptor } from '../definition/load.ts'
 import { DEFAULT_LIMITS } from '../process/limits.ts'
 import { Containers } from '../unpack.ts'
 import { Room } from './column.ts'
-import { describeFiles, type NamedFile, type ProposedResource } from './describe-files.ts'
+import { describeFiles, type NamedFile } from './describe-files.ts'
 import { readColumns } from './read-columns.ts'
-import { relax } from './relax.ts'
 import { renderProposal } from './render.ts'
 
 /** The endings of files of records. Others in the folder are not looked at. */
@@ -29,8 +28,8 @@ export interface Proposal {
 }
 
 /**
- * Writes a descriptor for the files of a folder, derived from their records. The files are checked against it before
- * it is written, and what they do not fulfil is removed from it. What remains are faults that no descriptor permits.
+ * Writes a descriptor for the files of a folder, derived from their records, and checks the files against it: what is
+ * found says where a record is unlike the others.
  *
  * @throws {UserError} if the folder has a descriptor, or no files of records
  */
@@ -49,10 +48,18 @@ export async function propose(folder: string, signal?: AbortSignal): Promise<Pro
     const { files, unread } = await readFiles(folder, sources, temporary, signal)
     const name = toName(basename(resolve(folder))) || 'files'
     const resources = describeFiles(files)
-    const render = () => renderProposal(name, resources, files, unread)
-    const summary = await adjust(resources, { sources, temporary, render, signal })
+    const text = renderProposal(name, resources, files, unread)
+    await writeFile(join(temporary, DESCRIPTOR), text)
+    const inputs = resources.map((each) => {
+      return { resource: each.name, name: each.path, path: sources.get(each.path) ?? each.path }
+    })
+    const { summary, dispose } = await checkFiles(
+      { definition: temporary, files: inputs, complete: true },
+      { ...(signal && { signal }) },
+    )
+    await dispose()
     const path = join(folder, DESCRIPTOR)
-    await replaceFile(path, (append) => append(render()))
+    await replaceFile(path, (append) => append(text))
     return {
       descriptor: path,
       files: files.map((file) => ({ path: file.path, name: file.name, records: file.records })),
@@ -177,30 +184,4 @@ function toName(text: string): string {
     .replace(/\p{M}/gu, '')
     .replace(/[^a-z0-9_]+/g, '-')
     .replace(/^-|-$/g, '')
-}
-
-/** Checks the files against the proposal until nothing is found that can be removed from it. */
-async function adjust(
-  resources: readonly ProposedResource[],
-  {
-    sources,
-    temporary,
-    render,
-    signal,
-  }: { sources: Sources; temporary: string; render: () => string; signal: AbortSignal | undefined },
-): Promise<CheckSummary> {
-  const files = resources.map(({ name, path }) => ({
-    resource: name,
-    name: path,
-    path: sources.get(path) ?? path,
-  }))
-  for (;;) {
-    await writeFile(join(temporary, DESCRIPTOR), render())
-    const result = await checkFiles(
-      { definition: temporary, files, complete: true },
-      { ...(signal && { signal }) },
-    )
-    await result.dispose()
-    if (!relax(resources, result.summary.codes)) return result.summary
-  }
 }

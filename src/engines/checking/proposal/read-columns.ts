@@ -1,19 +1,27 @@
 import { takeTurn } from '../../../foundation/timed-turns.ts'
-import { CsvReader, FileSource, NdjsonReader, type RecordReader, trimName } from '../../records/index.ts'
+import {
+  CsvReader,
+  describeNoRecord,
+  detectSeparator,
+  FileSource,
+  NdjsonReader,
+  type RecordReader,
+  splitRecord,
+  trimName,
+} from '../../records/index.ts'
 import { Node } from '../definition/node.ts'
 import { readDialect } from '../definition/read-dialect.ts'
 import { MARK_PREFIX } from '../engine/columns.ts'
 import { prepareFile } from '../engine/prepare-file.ts'
-import { isNdjson } from '../engine/read-file.ts'
+import { isNdjson, readStart } from '../engine/read-file.ts'
 import { Column, type Room } from './column.ts'
-import { KeySearch, listParts } from './key.ts'
 
 /** A file, and what its columns seem to hold. */
 export interface ReadColumns {
   readonly columns: readonly Column[]
   readonly records: number
-  /** Columns that together never repeat, if none does so alone. */
-  readonly jointKey: readonly Column[] | undefined
+  /** The line of the header, below a title. */
+  readonly headerRow: number
   /** Between the values; `undefined` for NDJSON. */
   readonly separator: string | undefined
 }
@@ -45,54 +53,27 @@ export async function readColumns(
 ): Promise<ReadColumns | string> {
   const resource = { dialect: PLAIN, fields: [] }
   const prepared = await prepareFile(path, { folder, name, room: { left: bytes }, resource })
-  if (!prepared.readable) return prepared.faults[0] ?? 'The file cannot be read.'
+  if (!prepared.readable) return prepared.faults[0]?.message ?? 'The file cannot be read.'
   const isJson = isNdjson(prepared.path, path)
   const names = isJson ? await listNames(prepared.path, signal) : []
-  /** Reads it again, for keys of several columns. */
-  const findJointKey = async (
-    columns: readonly Column[],
-    records: number,
-    open: (source: FileSource) => RecordReader,
-  ) => {
-    const parts = listParts(columns, records)
-    if (parts.length < 2) return undefined
-    const source = new FileSource(prepared.path)
-    try {
-      const search = new KeySearch(parts, room)
-      await readAll(open(source), columns.length, signal, (reader) => search.add(reader))
-      return search.found?.map((part) => columns[part]).filter((column) => column !== undefined)
-    } finally {
-      source.close()
-    }
-  }
   const source = new FileSource(prepared.path)
   try {
     if (isJson) {
       if (names.length === 0) return 'The file has no records.'
-      const open = ({ read }: FileSource) => new NdjsonReader(read, toJsonColumns(names))
       const columns = names.map((each) => new Column(each, room))
-      const records = await addAll(open(source), columns, signal)
-      return {
-        columns,
-        records,
-        separator: undefined,
-        jointKey: await findJointKey(columns, records, open),
-      }
+      const records = await addAll(new NdjsonReader(source.read, toJsonColumns(names)), columns, signal)
+      return { columns, records, separator: undefined, headerRow: 1 }
     }
-    const reader = new CsvReader(source.read, { hasNul: prepared.hasNul })
-    if (!reader.next()) return 'The file has no header.'
-    if (reader.fault !== undefined) return `The header cannot be read. ${reader.fault}`
+    const { line: headerRow, separator } = findHeader(readStart(prepared.path))
+    const reader = new CsvReader(source.read, { hasNul: prepared.hasNul, separator })
+    do if (!reader.next()) return 'The file has no header.'
+    while (reader.line < headerRow)
+    if (reader.fault !== undefined) return `The header cannot be read. ${reader.fault.message}`
     const header = reader.cells.slice(0, reader.count).map(trimName)
-    const { separator } = reader
     reader.emptyLines = header.length === 1
     const columns = header.map((each) => new Column(each, room))
     const records = await addAll(reader, columns, signal)
-    const jointKey = await findJointKey(columns, records, ({ read }) => {
-      const again = new CsvReader(read, { hasNul: prepared.hasNul })
-      again.next()
-      return again
-    })
-    return { columns: columns.filter(isNamed), records, separator, jointKey }
+    return { columns: columns.filter(isNamed), records, separator: reader.separator, headerRow }
   } finally {
     source.close()
   }
@@ -104,31 +85,45 @@ function isNamed({ name }: Column, index: number, all: readonly Column[]): boole
   return name !== '' && isFirst && !name.startsWith(MARK_PREFIX)
 }
 
+/** @returns the number of records */
 async function addAll(
   reader: RecordReader,
   columns: readonly Column[],
   signal: AbortSignal | undefined,
 ): Promise<number> {
-  return await readAll(reader, columns.length, signal, ({ cells }) => {
-    for (const [index, column] of columns.entries()) column.add(cells[index] ?? '')
-  })
-}
-
-/** @returns the number of records */
-async function readAll(
-  reader: RecordReader,
-  width: number,
-  signal: AbortSignal | undefined,
-  add: (reader: RecordReader) => void,
-): Promise<number> {
+  const names = columns.map(({ name }) => name)
   let records = 0
   while (reader.next()) {
     if (++records % TURN === 0) await giveTurn(signal)
-    // A record that cannot be read says nothing about its columns.
-    if (reader.fault === undefined && reader.count === width) add(reader)
+    const { cells, count, fault } = reader
+    // A record that cannot be read says nothing about its columns, and a row of totals neither.
+    if (fault !== undefined || count !== names.length) continue
+    if (count > 1 && describeNoRecord(cells, count, names) !== undefined) continue
+    for (const [index, column] of columns.entries()) column.add(cells[index] ?? '')
   }
   return records
 }
+
+/** The most lines above a header, such as a title and the date of an export. */
+const LINES_ABOVE = 20
+
+/** The line of the header: the first one with most of the columns, if the first line has only a title. */
+function findHeader(start: string): { line: number; separator: string | undefined } {
+  const lines = start.split(/\r\n|\n|\r/, LINES_ABOVE + 1).map((text) => {
+    const separator = detectSeparator(text)
+    const filled = (splitRecord(text, separator) ?? []).filter((cell) => cell.trim() !== '').length
+    return { separator, filled }
+  })
+  const most = Math.max(...lines.map(({ filled }) => filled))
+  const first = lines.find(({ filled }) => filled > 0)?.filled ?? 0
+  const index = lines.findIndex(({ filled }) => filled > 1 && filled >= most * LEAST_FILLED)
+  return first > 1 || index < 0
+    ? { line: 1, separator: undefined }
+    : { line: index + 1, separator: lines[index]?.separator }
+}
+
+/** The part of the columns that a header names, at least. */
+const LEAST_FILLED = 0.8
 
 /** The names of all properties, in the order in which they occur. */
 async function listNames(path: string, signal: AbortSignal | undefined): Promise<string[]> {

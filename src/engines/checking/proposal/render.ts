@@ -1,5 +1,5 @@
 import { Document, isMap } from 'yaml'
-import { formatNumber } from '../../../foundation/text/format-number.ts'
+import { count } from '../../../foundation/text/format-number.ts'
 import type { NamedFile, ProposedField, ProposedResource } from './describe-files.ts'
 
 /**
@@ -33,11 +33,13 @@ export function renderProposal(
 }
 
 function describeResource({ primaryKey }: ProposedResource['schema'], file: NamedFile | undefined): string {
-  const records = `${formatNumber(file?.records ?? 0)} ${file?.records === 1 ? 'record' : 'records'}`
+  const above =
+    file?.headerRow === undefined || file.headerRow === 1
+      ? ''
+      : `The header is line ${file.headerRow}, below a title. `
+  const records = `${above}${count(file?.records ?? 0, 'record')}`
   if (primaryKey === undefined)
     return `${records}. No column was recognised as the key. Which fields identify a record?`
-  if (typeof primaryKey !== 'string')
-    return `${records}. No two have the same ${primaryKey.join(', ')}. Is that so by chance?`
   const others = (file?.columns ?? []).filter(
     ({ name, isUnique, isComplete }) => name !== primaryKey && isUnique && isComplete,
   )
@@ -60,8 +62,6 @@ function describeField(field: ProposedField, file: NamedFile | undefined): strin
   } else if (possible.some(({ decimalChar }) => decimalChar !== undefined)) {
     remarks.push(`Numbers such as ${column.example}? Then say whether the comma is decimalChar or groupChar.`)
   }
-  if (field['mahi:spaces'] !== undefined)
-    remarks.push('Some values have spaces at their ends. Remove mahi:spaces if they are faults.')
   if (constraints?.enum !== undefined) remarks.push('Are other values permitted?')
   if (constraints?.unique) remarks.push('No value repeats. Is that so by chance?')
   return remarks.length === 0 ? undefined : remarks.join(' ')
