@@ -181,7 +181,7 @@ describe('the order of causes is that in which to fix them:', () => {
   test('a missing column concerns all records', async () => {
     expect(
       await listKeys([...Array(8).fill('b,x,red,2025-01-01'), 'b,1,red,2025-01-01'], 'id,size,colour,from'),
-    ).toEqual([MISSING, 'column:things.to:header', 'value:things.size:x'])
+    ).toEqual([MISSING, 'column:things:missing:header', 'value:things.size:x'])
   })
 })
 

@@ -170,8 +170,8 @@ test('braces with a number in a message are a part of it', async () => {
     { definition: folder },
   )
   const [code] = summary.codes
-  expect(summariseMessage(code?.message ?? '')).toBe('memberId must have the form [A-Z][0-9]{4}.')
-  expect(findings[0]?.errorDescription).toBe('memberId is "M1", but must have the form [A-Z][0-9]{4}.')
+  expect(summariseMessage(code?.message ?? '')).toBe('memberId must be 1 capital letter, then 4 digits.')
+  expect(findings[0]?.errorDescription).toBe('memberId is "M1", but must be 1 capital letter, then 4 digits.')
 })
 
 test('the message of a rule may use every parameter of the run', async () => {

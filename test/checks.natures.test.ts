@@ -184,7 +184,7 @@ describe('a column says what its values are:', () => {
       'many wrong values, none of which is frequent, are one cause',
       { constraints: { pattern: '[A-Z][0-9]' } },
       [...repeat(['A1', 'B2'], 40), ...repeat(['A1.0', 'B2.0', 'C3.0', 'D4.0', 'E5.0', 'F6.0'], 3)],
-      ['n is wrong in 18 of 98 records: n must have the form [A-Z][0-9].'],
+      ['n is wrong in 18 of 98 records: n must be 1 capital letter, then 1 digit.'],
     ],
     ['one value', DATE, ['17/02/2025'], ['n: the only value is not written year-month-day.']],
   ])('%s', async (_what, field, values, expected) => {

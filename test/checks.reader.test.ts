@@ -4,7 +4,13 @@ import { parse } from 'csv-parse/sync'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { RecordTexts } from '../src/engines/checking/engine/record-text.ts'
-import { CsvReader, FileSource, MAX_CHECKED_RECORD, splitRecord } from '../src/engines/records/index.ts'
+import {
+  CsvReader,
+  FileSource,
+  MAX_CHECKED_RECORD,
+  type RecordFault,
+  splitRecord,
+} from '../src/engines/records/index.ts'
 import { countWork } from './support/counted-work.ts'
 import { cases } from './support/properties.ts'
 import { temporaryFolder } from './support/temporary.ts'
@@ -46,7 +52,7 @@ interface Read {
   readonly cells: string[]
   readonly line: number
   readonly offset: number
-  readonly fault: string | undefined
+  readonly fault: RecordFault | undefined
 }
 
 function readAll(path: string, separator: string, chunk: number): Read[] {
@@ -127,7 +133,7 @@ const TOO_LONG = 'The record is longer than 256 KiB.'
 function readText(text: string, chunk = 1 << 16, separator = ','): [number, string | string[]][] {
   const path = join(temporaryFolder(), 'file.csv')
   writeFileSync(path, text)
-  return readAll(path, separator, chunk).map(({ line, fault, cells }) => [line, fault ?? cells])
+  return readAll(path, separator, chunk).map(({ line, fault, cells }) => [line, fault?.message ?? cells])
 }
 
 test('a misplaced quote is a fault of one record, and one that is never closed hides no record', () => {

@@ -4,6 +4,7 @@ file: calendar
 fields: [monday]
 severity: Warning
 message: 'The service {service_id} runs on no day of the week.'
+many: services run on no day of the week.
 why: Its trips never appear unless calendar_dates.txt adds days.
 fix: Enter 1 for the days on which it runs.
 source: https://gtfs.org/documentation/schedule/reference/#calendartxt

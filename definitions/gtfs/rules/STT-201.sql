@@ -4,6 +4,7 @@ file: stop-times
 fields: [departure_time, arrival_time]
 severity: Error
 message: 'The departure at {departure_time} is before the arrival at {arrival_time}.'
+many: departures are before their arrivals.
 why: A vehicle cannot leave a stop before it arrives.
 fix: Correct one of the two times.
 source: https://gtfs.org/documentation/schedule/reference/#stop_timestxt

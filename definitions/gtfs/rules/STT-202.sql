@@ -4,6 +4,7 @@ file: stop-times
 fields: [arrival_time, stop_sequence]
 severity: Error
 message: 'The trip {trip_id} arrives at {arrival_time}, before it left an earlier stop at {left}.'
+many: arrivals are before the trip left an earlier stop.
 why: Times increase along a trip.
 fix: Correct the times or the order of the stops.
 source: https://gtfs.org/documentation/schedule/reference/#stop_timestxt

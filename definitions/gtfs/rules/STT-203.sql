@@ -4,6 +4,7 @@ file: stop-times
 fields: [arrival_time, departure_time]
 severity: Error
 message: 'The first or last stop of the trip {trip_id} has no complete times.'
+many: first or last stops have no complete times.
 why: Times between two timed stops can be interpolated, but not the first and the last one.
 fix: Enter the arrival and departure times.
 source: https://gtfs.org/documentation/schedule/reference/#stop_timestxt

@@ -4,6 +4,7 @@ file: trips
 fields: [trip_id]
 severity: Error
 message: 'The trip {trip_id} has {stops} stop times; it needs at least two.'
+many: trips have fewer than two stop times.
 why: A trip runs from one stop to another.
 fix: Add the stop times, or remove the trip.
 source: https://gtfs.org/documentation/schedule/reference/#stop_timestxt

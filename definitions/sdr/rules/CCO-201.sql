@@ -4,6 +4,7 @@ file: course-completions
 fields: [courseCode, courseStartDate]
 severity: Error
 message: 'No enrolment of the learner in {courseCode} starts on {courseStartDate}.'
+many: completions have no enrolment of the learner in the course that starts on their date.
 why: 'A completion in the return year belongs to an enrolment of the return. Without it, the outcome cannot be counted.'
 fix: 'Correct the completion''s student ID, course code or start date, or add the enrolment.'
 source: https://github.com/unamelo/oh-no-sdr

@@ -4,6 +4,7 @@ file: course-completions
 fields: [courseEndDate]
 severity: Error
 message: 'The completion ends the course on {courseEndDate}, before the enrolment ends on {enrolmentEnd}.'
+many: completions end the course before the enrolment ends.
 why: The outcome of a course is reported after its end.
 fix: 'Correct the end date in one of the two files, or report the withdrawal.'
 source: https://github.com/unamelo/oh-no-sdr

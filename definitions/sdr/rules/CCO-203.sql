@@ -4,6 +4,7 @@ file: course-completions
 fields: [nationalStudentNumber]
 severity: Error
 message: 'The NSN {nationalStudentNumber} differs from the one in the learner file.'
+many: completions have another NSN than the learner file.
 why: A learner has the same NSN in every file.
 fix: Correct the NSN in one of the two files.
 source: https://api-docs.prd.dxs.pub.tec.govt.nz/api/provider-based/upload-qualification-completion-data-to-the-submission

@@ -4,6 +4,7 @@ file: course-completions
 fields: [studentIdentificationCode]
 severity: Warning
 message: 'The learner is of type C (non-formal), which has no course completions.'
+many: completions are those of learners of type C (non-formal), who have none.
 why: Course completions are reported for learners of type D.
 fix: 'Remove the completion, or correct the enrolment type of the learner.'
 source: https://api-docs.prd.dxs.pub.tec.govt.nz/api/provider-based/upload-course-completion-data-to-the-submission

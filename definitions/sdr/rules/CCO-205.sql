@@ -4,6 +4,7 @@ file: course-completions
 fields: [courseCode]
 severity: Warning
 message: 'The learner is of type B, and the enrolment has source of funding {sourceOfFunding}, which is excluded.'
+many: completions are those of learners of type B whose enrolment has an excluded source of funding.
 why: 'Completions of type B learners are not reported for the sources of funding 06, 07, 08, 11 and 21.'
 fix: 'Remove the completion, or correct the enrolment type or the source of funding.'
 source: https://tecknowledgebase.powerappsportals.com/en-nz/knowledgebase/article/KA-02621

@@ -4,6 +4,7 @@ file: course-completions
 fields: [completionIndicator]
 severity: Warning
 message: 'The outcome is 4 (withdrawn), but the enrolment has no withdrawal date.'
+many: completions have outcome 4 (withdrawn), but their enrolments have no withdrawal date.
 why: The two files contradict each other.
 fix: 'Enter the withdrawal date in the enrolment, or correct the outcome.'
 source: https://learn.wisenet.co/funding-source-code-31-for-sdr/

@@ -4,6 +4,7 @@ file: course-completions
 fields: [pbrfCourseCompletionYear, courseStartDate]
 severity: Warning
 message: 'pbrfCourseCompletionYear {pbrfCourseCompletionYear} is before the course started on {courseStartDate}.'
+many: completions have a PBRF year before the course started.
 why: The two values contradict each other.
 fix: Correct the year or the start date.
 source: https://github.com/unamelo/oh-no-sdr

@@ -4,6 +4,7 @@ file: courses
 fields: [courseCode]
 severity: Warning
 message: 'The course code {courseCode} appears to contain a date.'
+many: course codes appear to contain a date.
 why: 'A course code has no dates in it: it stays the same from year to year.'
 fix: 'Use a code without a date, in every file.'
 source: https://api-docs.prd.dxs.pub.tec.govt.nz/api/provider-based/upload-course-data-to-the-submission

@@ -4,6 +4,7 @@ file: courses
 fields: [qualificationCode, learningHours]
 severity: Error
 message: 'The course has {learningHours} learning hours, but G9999 is for up to 40 hours.'
+many: courses of G9999 have more than 40 learning hours.
 why: G9999 is the code for non-formal education of up to 40 hours; longer courses use the form GFFSSX.
 fix: 'Use the code of the form GFFSSX, or correct the learning hours.'
 source: https://api-docs.prd.dxs.pub.tec.govt.nz/api/provider-based/upload-course-data-to-the-submission

@@ -4,6 +4,7 @@ file: courses
 fields: [qualificationCode, learningHours]
 severity: Error
 message: 'The course has {learningHours} learning hours, but {qualificationCode} is for more than 40 hours.'
+many: courses have at most 40 learning hours, but a qualification for more than 40.
 why: Codes of the form GFFSSX are for non-formal education of more than 40 hours; shorter courses use G9999.
 fix: 'Use G9999, or correct the learning hours.'
 source: https://api-docs.prd.dxs.pub.tec.govt.nz/api/provider-based/upload-course-data-to-the-submission

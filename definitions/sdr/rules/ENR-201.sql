@@ -4,6 +4,7 @@ file: enrolments
 fields: [courseStartDate, courseCode]
 severity: Error
 message: 'The enrolment starts on {courseStartDate}, before an earlier one in {courseCode} ended on {ended}.'
+many: enrolments start before an earlier one of the learner in the course ended.
 why: A learner cannot be enrolled twice in one course at the same time. The study load would count twice.
 fix: 'Correct the dates, or remove one of the two enrolments.'
 source: https://tecknowledgebase.powerappsportals.com/en-nz/knowledgebase/article/KA-01968

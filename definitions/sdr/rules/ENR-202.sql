@@ -4,6 +4,7 @@ file: enrolments
 fields: [courseEndDate, courseStartDate]
 severity: Warning
 message: 'The enrolment lasts from {courseStartDate} to {courseEndDate}, longer than 12 months.'
+many: enrolments last longer than 12 months.
 why: Enrolments of more than 12 months can lower the retention indicator.
 fix: Check both dates.
 source: http://www.tec.govt.nz/Resource-Centre/Software-tools/Data-Accuracy-Report-guidance/

@@ -4,6 +4,7 @@ file: enrolments
 fields: [sourceOfFunding]
 severity: Error
 message: 'Neither the learner nor the course {courseCode} has a foreign fee.'
+many: enrolments are international, but neither the learner nor the course has a foreign fee.
 why: An enrolment with source of funding 02 (international fee-paying) needs a foreign fee in the learner file or in the course register.
 fix: 'Enter the foreign fee in one of the two files, or correct the source of funding.'
 source: https://wiki.selma.co.nz/?p=1051&post_type=post

@@ -4,6 +4,7 @@ file: enrolments
 fields: [sourceOfFunding]
 severity: Error
 message: 'Both the learner and the course {courseCode} have a foreign fee.'
+many: enrolments have a foreign fee of both the learner and the course.
 why: 'The foreign fee is reported in the learner file or in the course register, never in both.'
 fix: Remove the foreign fee from one of the two files.
 source: https://intercom.help/tuplesms/en/articles/3213952-sdr-file-guidelines

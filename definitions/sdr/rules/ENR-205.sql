@@ -4,6 +4,7 @@ file: enrolments
 fields: [sourceOfFunding]
 severity: Warning
 message: 'The learner is a citizen of New Zealand, but the source of funding is 02 (international fee-paying).'
+many: enrolments of citizens of New Zealand have source of funding 02 (international fee-paying).
 why: Conflicts between citizenship and source of funding are among the commonest errors.
 fix: Correct the citizenship or the source of funding.
 source: http://www.mercury.ac.nz/services/sdr-help/

@@ -4,6 +4,7 @@ file: enrolments
 fields: [residentialStatus, sourceOfFunding]
 severity: Warning
 message: 'The learner is a permanent resident, but the source of funding is 02 (international fee-paying).'
+many: enrolments of permanent residents have source of funding 02 (international fee-paying).
 why: Conflicts between residency and source of funding are among the commonest errors.
 fix: Correct the residential status or the source of funding.
 source: http://www.mercury.ac.nz/services/sdr-help/

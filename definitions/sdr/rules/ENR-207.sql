@@ -4,6 +4,7 @@ file: enrolments
 fields: [courseWithdrawalDate, sourceOfFunding]
 severity: Warning
 message: 'The learner withdrew on {courseWithdrawalDate}, {elapsed} of {days} days into the course. Source of funding 31 is for withdrawals before 10%.'
+many: 'enrolments have source of funding 31, but the learner did not withdraw before 10% of the course.'
 why: 'Source of funding 31 is for confirmed enrolments that were withdrawn after the refund date and before 10% of the course.'
 fix: Correct the withdrawal date or the source of funding.
 source: https://learn.wisenet.co/funding-source-code-31-for-sdr/

@@ -4,6 +4,7 @@ file: enrolments
 fields: [sourceOfFunding, courseCode]
 severity: Warning
 message: 'The course {courseCode} is at level {nzqcfLevel}, but source of funding 29 is for levels 3 and 4.'
+many: enrolments have source of funding 29, but their course is not at level 3 or 4.
 why: Source of funding 29 is for Māori and Pasifika Trades Training at levels 3 and 4.
 fix: Correct the level of the course or the source of funding.
 source: https://tecknowledgebase.powerappsportals.com/en-NZ/knowledgebase/category/?id=CAT-01001

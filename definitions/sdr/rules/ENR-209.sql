@@ -4,6 +4,7 @@ file: enrolments
 fields: [qualificationCode]
 severity: Warning
 message: 'The learner is of type C (non-formal), but {qualificationCode} is no code for non-formal education.'
+many: enrolments of learners of type C (non-formal) have a code of formal education.
 why: Type C is for non-formal programmes. Tertiary education institutions report them with G9999 or a code of the form GFFSSX.
 fix: Correct the enrolment type of the learner or the qualification. Ignore this warning if your organisation is not a tertiary education institution.
 source: https://tecknowledgebase.powerappsportals.com/en-nz/knowledgebase/article/KA-02621

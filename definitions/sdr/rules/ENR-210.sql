@@ -4,6 +4,7 @@ file: enrolments
 fields: [qualificationCode]
 severity: Warning
 message: 'The learner is of type {enrolmentType} (formal), but {qualificationCode} is a code for non-formal education.'
+many: enrolments of formal learners have a code of non-formal education.
 why: Types B and D are for formal qualifications; learners in non-formal programmes are of type C.
 fix: Correct the enrolment type of the learner or the qualification.
 source: https://tecknowledgebase.powerappsportals.com/en-nz/knowledgebase/article/KA-02621

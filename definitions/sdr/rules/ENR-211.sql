@@ -4,6 +4,7 @@ file: enrolments
 fields: [courseEndDate, courseCode]
 severity: Warning
 message: 'The enrolment ended on {courseEndDate}, but the course completion file has no outcome for it.'
+many: enrolments ended, and have no outcome in the course completion file.
 why: An enrolment without a completion counts as not completed in the performance indicators.
 fix: 'Report the outcome, with the same student ID, course code and start date.'
 source: http://www.tec.govt.nz/Resource-Centre/Software-tools/Data-Accuracy-Report-guidance/

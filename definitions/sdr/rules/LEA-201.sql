@@ -4,6 +4,7 @@ file: learners
 fields: [dateOfBirth]
 severity: Error
 message: 'The learner is {age} years old on {asOf}. Ages from 5 to 100 are accepted.'
+many: learners are younger than 5 or older than 100.
 why: A date of birth that makes a learner younger than 5 or older than 100 is rejected as invalid.
 fix: Correct the date of birth.
 source: https://wiki.selma.co.nz/sdr-errors-and-how-to-fix-them

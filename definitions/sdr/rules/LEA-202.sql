@@ -4,6 +4,7 @@ file: learners
 fields: [priorActivity, firstYearOfTertiaryEducation]
 severity: Error
 message: 'The learner first enrolled in {returnYear}, but priorActivity {priorActivity} is not one of 01, 02, 03, 04, 08 and 09.'
+many: learners first enrolled in the return year, but their priorActivity is not one of 01, 02, 03, 04, 08 and 09.
 why: 'In the first year of tertiary education, the activity before it is one of 01, 02, 03, 04, 08 and 09.'
 fix: Correct the first year or the prior activity.
 source: https://wiki.selma.co.nz/sdr-errors-and-how-to-fix-them

@@ -4,6 +4,7 @@ file: learners
 fields: [firstYearOfTertiaryEducation, dateOfBirth]
 severity: Error
 message: 'firstYearOfTertiaryEducation {firstYearOfTertiaryEducation} is before the year of birth.'
+many: learners have a first year of tertiary education before their year of birth.
 why: The two values contradict each other.
 fix: Correct the year or the date of birth.
 source: https://wiki.selma.co.nz/sdr-errors-and-how-to-fix-them

@@ -4,6 +4,7 @@ file: learners
 fields: [iwi]
 severity: Error
 message: 'The iwi code {code} is no longer in use.'
+many: learners have an iwi code that is no longer in use.
 why: The codes 4000 and 6000 were retired.
 fix: Replace the code with the current one.
 source: https://wiki.selma.co.nz/dxp-sdr

@@ -4,6 +4,7 @@ file: learners
 fields: [enrolmentType]
 severity: Warning
 message: 'The enrolments of this type B learner add up to {total} EFTS.'
+many: learners of type B have enrolments of more than 0.03 EFTS in total.
 why: 'Type B is for STAR learners, and for learners in formal qualifications with at most 0.03 EFTS in total.'
 fix: 'Change the enrolment type to D, unless the learner is a STAR learner.'
 source: https://tecknowledgebase.powerappsportals.com/en-nz/knowledgebase/article/KA-02621

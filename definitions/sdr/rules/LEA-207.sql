@@ -4,6 +4,7 @@ file: learners
 fields: [enrolmentType]
 severity: Warning
 message: 'The enrolments of this type D learner add up to only {total} EFTS.'
+many: learners of type D have enrolments of at most 0.03 EFTS in total.
 why: Type D is for learners in formal qualifications with more than 0.03 EFTS in total.
 fix: 'Change the enrolment type to B, or correct the EFTS factors.'
 source: https://tecknowledgebase.powerappsportals.com/en-nz/knowledgebase/article/KA-02621

@@ -4,6 +4,7 @@ file: qualification-completions
 fields: [qualificationCode, studentIdentificationCode]
 severity: Warning
 message: 'The learner has enrolments in this return, but none in {qualificationCode}.'
+many: completions have no enrolment of the learner in the qualification.
 why: A completion without an enrolment in the qualification drops out of the performance indicators.
 fix: Correct the qualification of the completion or of the enrolments. Ignore this warning if all enrolments in the qualification are in earlier returns.
 source: http://www.tec.govt.nz/Resource-Centre/Software-tools/Data-Accuracy-Report-guidance/

@@ -4,6 +4,7 @@ file: qualification-completions
 fields: [studentIdentificationCode]
 severity: Warning
 message: The learner has no enrolment in this return.
+many: completions are those of learners without an enrolment in this return.
 why: A completion without an enrolment drops out of the performance indicators.
 fix: 'Correct the student ID, or add the enrolments. Ignore this warning if all enrolments are in earlier returns.'
 source: http://www.tec.govt.nz/Resource-Centre/Software-tools/Data-Accuracy-Report-guidance/

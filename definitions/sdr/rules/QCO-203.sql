@@ -4,6 +4,7 @@ file: qualification-completions
 fields: [yearRequirementsMet, qualificationCode]
 severity: Warning
 message: 'yearRequirementsMet {yearRequirementsMet} is before the end of the last course on {lastEnd}.'
+many: completions have yearRequirementsMet before the end of the last course.
 why: A completion earlier than the last course of the qualification drops out of the performance indicators.
 fix: 'Correct the year, or the end date of the course.'
 source: http://www.tec.govt.nz/Resource-Centre/Software-tools/Data-Accuracy-Report-guidance/

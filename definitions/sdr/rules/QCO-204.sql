@@ -4,6 +4,7 @@ file: qualification-completions
 fields: [qualificationCompletionDate, qualificationCode]
 severity: Warning
 message: 'qualificationCompletionDate {qualificationCompletionDate} is before the end of the last course on {lastEnd}.'
+many: completions have a date before the end of the last course.
 why: A completion earlier than the last course of the qualification drops out of the performance indicators.
 fix: 'Correct the completion date, or the end date of the course.'
 source: http://www.tec.govt.nz/Resource-Centre/Software-tools/Data-Accuracy-Report-guidance/

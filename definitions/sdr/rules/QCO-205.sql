@@ -4,6 +4,7 @@ file: qualification-completions
 fields: [yearRequirementsMet, qualificationCompletionDate]
 severity: Warning
 message: 'yearRequirementsMet {yearRequirementsMet} is after the completion date {qualificationCompletionDate}.'
+many: completions have yearRequirementsMet after their date.
 why: 'A qualification is completed when its requirements are met, not earlier.'
 fix: Correct the year or the date.
 source: https://api-docs.prd.dxs.pub.tec.govt.nz/api/provider-based/upload-qualification-completion-data-to-the-submission

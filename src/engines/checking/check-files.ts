@@ -6,6 +6,7 @@ import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { makeFolder } from '../../foundation/make-folder.ts'
 import type { Definition } from './definition/definition.ts'
+import type { FileFault } from './engine/file-fault.ts'
 import type { EngineInput, EngineProgress, InputFile, UnreadFile } from './engine/run.ts'
 import type { CheckSummary, Finding, SpareFile } from './engine/summary.ts'
 import { DEFAULT_LIMITS, DiskFull, isDiskFull, type Limits } from './process/limits.ts'
@@ -21,8 +22,8 @@ export type CheckedInput = {
   readonly resource: string
   /** The name in findings. Its extension determines the format: `.csv` or `.ndjson`, with or without `.gz`. */
   readonly name: string
-  /** What is known to be wrong with it before it is read, as full sentences. */
-  readonly faults?: readonly string[]
+  /** What is known to be wrong with it before it is read. */
+  readonly faults?: readonly FileFault[]
 } & ({ readonly path: string } | { readonly open: () => AsyncIterable<Uint8Array> })
 
 export interface CheckRequest {

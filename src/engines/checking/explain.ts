@@ -124,7 +124,7 @@ function describeFieldKind(kind: string, field: Field): string {
     case 'length':
       return `must have ${describeLength(limits)} ${unitOf(field, limits.maxLength ?? limits.minLength)}.`
     case 'pattern':
-      return `must have the form ${limits.pattern}.`
+      return `must ${describePattern(limits.pattern ?? '') ?? 'have the form that the definition states'}.`
     case 'range':
       return `must be ${describeRange(limits)}.`
     case 'decimals':
@@ -216,6 +216,42 @@ export function describeLength({ minLength, maxLength }: Limits): string {
 export function unitOf({ type }: Field, length: number | undefined): string {
   if (type === 'object') return length === 1 ? 'property' : 'properties'
   return `${type === 'list' || type === 'array' ? 'value' : 'character'}${length === 1 ? '' : 's'}`
+}
+
+/** A class of characters in a pattern, and how often it occurs. */
+const PART = /(\[[^\]]+\]|\\d|\\[-./]|[A-Za-z0-9 _-])(?:\{(\d+)(?:,(\d*))?\}|([+*?]))?/y
+
+const CLASSES = lookUp<string>({
+  '\\d': 'digit',
+  '[0-9]': 'digit',
+  '[A-Z]': 'capital letter',
+  '[a-z]': 'small letter',
+  '[A-Za-z]': 'letter',
+  '[a-zA-Z]': 'letter',
+  '[A-Z0-9]': 'capital letter or digit',
+  '[A-Za-z0-9]': 'letter or digit',
+  '[a-zA-Z0-9]': 'letter or digit',
+  '[0-9A-Fa-f]': 'hexadecimal digit',
+})
+
+/** What a value must be that has the form of a simple pattern, such as `be 2 digits`; `undefined` for any other. */
+export function describePattern(pattern: string): string | undefined {
+  const parts: string[] = []
+  for (let at = 0; at < pattern.length; at = PART.lastIndex) {
+    PART.lastIndex = at
+    const [match, characters = '', least = '1', most = match?.includes(',') ? '' : least, sign] =
+      PART.exec(pattern) ?? []
+    if (match === undefined) return undefined
+    const noun = CLASSES[characters]
+    if (noun === undefined && characters.startsWith('[')) return undefined
+    const what = noun ?? JSON.stringify(characters.replace('\\', ''))
+    const range = sign === '?' ? '0 or 1' : sign === '+' ? '1 or more' : sign === '*' ? '0 or more' : ''
+    const times =
+      range !== '' ? range : most === '' ? `${least} or more` : most === least ? least : `${least} to ${most}`
+    const nouns = noun === undefined || times === '1' ? what : what.replace(/letter|digit/g, '$&s')
+    parts.push(noun === undefined && times === '1' ? what : `${times} ${nouns}`)
+  }
+  return parts.length === 0 || parts.length > 6 ? undefined : `be ${parts.join(', then ')}`
 }
 
 export function describeRange({ minimum, maximum, exclusiveMinimum, exclusiveMaximum }: Limits): string {

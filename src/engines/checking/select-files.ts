@@ -6,6 +6,8 @@ import { detectSeparator, findUtf16, trimName } from '../records/index.ts'
 import type { CheckedInput } from './check-files.ts'
 import type { Definition, Resource } from './definition/definition.ts'
 import { plainName } from './engine/columns.ts'
+import type { FileFault } from './engine/file-fault.ts'
+import { nameFormat } from './engine/prepare-file.ts'
 import type { UnreadFile } from './engine/run.ts'
 import type { SpareFile } from './engine/summary.ts'
 import { isFile, isJunk } from './is-file.ts'
@@ -30,7 +32,9 @@ const AS_IS: Origin = {
   faultOf: () => undefined,
 }
 
-const ENDING = /\.(?:csv|tsv|txt|ndjson|jsonl)(?:\.gz)?$|\.(?:xlsx|xls|ods|zip)$/i
+const ENDING = /\.(?:csv|tsv|txt|ndjson|jsonl)(?:\.gz)?$|\.(?:xlsx|xlsb|xls|ods|numbers|pdf|html?|zip)$/i
+/** Of these, what a check cannot read. */
+const OTHER = /\.(?:xlsb|xls|ods|numbers|pdf|html?)$/i
 
 export interface SelectedFiles {
   readonly files: CheckedInput[]
@@ -99,6 +103,7 @@ export function selectFiles(
         ? findResource(basename(path), definition)
         : { resource: exact, match: 'path' as const }
     if (found !== undefined) candidates.push({ ...found, path, name, given })
+    else if (!given && definition.unchecked.includes(name)) return
     else if (!given) unread.push({ path, name })
     else {
       const known = definition.resources.map((each) => each.path).join(', ')
@@ -125,7 +130,10 @@ export function selectFiles(
   }
   const others: Unread[] = []
   const spare: SpareFile[] = []
-  for (const [resource, group] of Map.groupBy(candidates, (each) => each.resource)) {
+  for (const [resource, all] of Map.groupBy(candidates, (each) => each.resource)) {
+    const readable = all.filter(({ name }) => !OTHER.test(name))
+    const group = readable.length > 0 ? readable : all
+    for (const each of all) if (!group.includes(each)) unread.push(each)
     const best = chosen.get(resource) ?? chooseBest(group)
     chosen.set(resource, best)
     for (const each of group) {
@@ -169,19 +177,29 @@ export function selectFiles(
   }))
   const notRead: UnreadFile[] = []
   for (const { name, path, resource } of guesses) {
-    const [fault] = describeFault(faultOf(path))
-    if (fault !== undefined) notes.push(`${name} was not read. ${fault}`)
+    const [fault = describeOther(path)] = describeFault(faultOf(path))
+    if (fault !== undefined) notes.push(`${name} was not read. ${fault.message}`)
     if (fault === undefined || resource !== undefined) notRead.push({ name, resource: resource?.name })
   }
   return { files, complete, unread: notRead, spare, notes }
 }
 
-function describeFault(fault: string | undefined): string[] {
-  return fault === undefined ? [] : [`The file ${fault}.`]
+function describeFault(fault: string | undefined): FileFault[] {
+  return fault === undefined ? [] : [{ message: `The file ${fault}.` }]
 }
 
-function describeLost(name: string, read: string): string {
-  return `${name} has the columns of ${read}, and was not read. Put its records into ${read}, or remove it from the folder.`
+/** Of a file that is no table, whatever its name. */
+function describeOther(path: string): FileFault | undefined {
+  const format = nameFormat(readBytes(path, 4096))
+  return format === undefined
+    ? undefined
+    : { message: `It is ${format}, not CSV. Export it as CSV in UTF-8.` }
+}
+
+function describeLost(name: string, read: string): FileFault {
+  return {
+    message: `${name} has the columns of ${read}, and was not read. Put its records into ${read}, or remove it from the folder.`,
+  }
 }
 
 /** Says what is in a folder, an archive or a workbook without a file of the definition, and what to do. */
@@ -317,11 +335,15 @@ const TEXT = /\.(?:csv|tsv|txt)$/i
 const LEAST_ALIKE = 0.8
 
 function readStart(path: string): string {
+  const start = readBytes(path, LOOKED_AT)
+  return new TextDecoder(findUtf16(start)).decode(start)
+}
+
+function readBytes(path: string, most: number): Buffer {
   const file = openSync(path, 'r')
   try {
-    const bytes = Buffer.alloc(LOOKED_AT)
-    const start = bytes.subarray(0, readSync(file, bytes))
-    return new TextDecoder(findUtf16(start)).decode(start)
+    const bytes = Buffer.alloc(most)
+    return bytes.subarray(0, readSync(file, bytes))
   } finally {
     closeSync(file)
   }

@@ -1,3 +1,5 @@
+import type { RecordFault } from './record-fault.ts'
+
 /** The longest record, in bytes; a longer one is a fault. */
 export const MAX_CHECKED_RECORD = 256 * 1024
 
@@ -19,8 +21,8 @@ export interface RecordReader {
   readonly offset: number
   /** The line on which the record starts, from 1. */
   readonly line: number
-  /** Why the record cannot be read, as a full sentence. */
-  readonly fault: string | undefined
+  /** Why the record cannot be read. */
+  readonly fault: RecordFault | undefined
   /** The record as it is in the file; the start of an overlong one. */
   readonly text: string
 }
@@ -62,9 +64,9 @@ export abstract class ByteWindow {
     this.buffer = Buffer.allocUnsafeSlow(longest + chunk + 64)
   }
 
-  /** The fault of a record that is too long, as a full sentence. */
-  get tooLong(): string {
-    return `The record is longer than ${this.longest / 1024} KiB.`
+  /** The fault of a record that is too long. */
+  get tooLong(): RecordFault {
+    return { code: 'too-long', message: `The record is longer than ${this.longest / 1024} KiB.` }
   }
 
   /** False if more bytes are needed to know whether the file begins with a byte order mark. */

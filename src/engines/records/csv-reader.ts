@@ -1,5 +1,6 @@
 import { isAscii, isUtf8 } from 'node:buffer'
 import { ByteWindow, type RecordReader, type Source, type WindowOptions } from './byte-window.ts'
+import { NOT_UTF8, NUL, type RecordFault, STRAY_QUOTE, TEXT_AFTER_QUOTE } from './record-fault.ts'
 import { detectSeparator } from './separator.ts'
 
 export interface CsvOptions extends WindowOptions {
@@ -18,8 +19,6 @@ export interface CsvOptions extends WindowOptions {
 const QUOTE = 34
 const LF = 10
 const CR = 13
-
-const NOT_UTF8 = 'The record is not valid UTF-8.'
 
 /** The bytes of the first line that decide about the separator. */
 const LOOKED_AT = 64 * 1024
@@ -60,7 +59,7 @@ export class CsvReader extends ByteWindow implements RecordReader {
   count = 0
   offset = 0
   line = 0
-  fault: string | undefined
+  fault: RecordFault | undefined
   /** Whether an empty line is a record: of a file with one column, it is an empty value. */
   emptyLines = false
 
@@ -217,7 +216,7 @@ export class CsvReader extends ByteWindow implements RecordReader {
   #decode(start: number, stop: number): void {
     const bytes = this.buffer.subarray(start, stop)
     if (this.#hasNul && bytes.includes(0)) {
-      this.fault ??= 'The record contains the character NUL (U+0000).'
+      this.fault ??= NUL
     }
     if (isAscii(bytes)) return
     if (!isUtf8(bytes)) {
@@ -276,7 +275,7 @@ export class CsvReader extends ByteWindow implements RecordReader {
         if (code === CR && at + 1 >= this.filled && !this.ended) return false
         if (!atEnd && !this.#isSeparator(at)) {
           if (at + this.#separator.length > this.filled && !complete) return false
-          return this.#refuse(start, lineEnd, 'A closing quote is followed by other text.')
+          return this.#refuse(start, lineEnd, TEXT_AFTER_QUOTE)
         }
       }
       let end = at
@@ -290,8 +289,7 @@ export class CsvReader extends ByteWindow implements RecordReader {
       const isLast = end >= this.filled || text.charCodeAt(end) === LF
       const stop = isLast && end > at && text.charCodeAt(end - 1) === CR ? end - 1 : end
       const rest = text.slice(at, stop)
-      if (rest.includes('"'))
-        return this.#refuse(start, lineEnd, 'A value without quotes around it contains a quote.')
+      if (rest.includes('"')) return this.#refuse(start, lineEnd, STRAY_QUOTE)
       cells[count++] = value + rest
       if (isLast) {
         this.count = count
@@ -314,7 +312,7 @@ export class CsvReader extends ByteWindow implements RecordReader {
   }
 
   /** Reports the first line of a record as a fault; the following lines are read again. */
-  #refuse(start: number, lineEnd: number, fault: string): true {
+  #refuse(start: number, lineEnd: number, fault: RecordFault): true {
     const stop = this.#text.charCodeAt(lineEnd - 1) === CR ? lineEnd - 1 : lineEnd
     this.#place(start, stop)
     this.fault = fault
@@ -450,8 +448,9 @@ export class CsvReader extends ByteWindow implements RecordReader {
   }
 }
 
-function describeOpen(line: number): string {
-  return `A quote that opens in this record, on line ${line}, is not closed.`
+function describeOpen(line: number): RecordFault {
+  const message = `A quote that opens in this record, on line ${line}, is not closed.`
+  return { code: 'open-quote', message }
 }
 
 const NOT_ASCII = /[\x80-\xff]/

@@ -2,6 +2,7 @@ import { isUtf8 } from 'node:buffer'
 import type { RecordReader, Source, WindowOptions } from './byte-window.ts'
 import { parseObject, toCell } from './json-value.ts'
 import { LineReader } from './line-reader.ts'
+import { NOT_UTF8, NUL, type RecordFault } from './record-fault.ts'
 
 /** The cells for the values of an NDJSON file: one for each field, in schema order. */
 export interface JsonColumns {
@@ -14,7 +15,7 @@ export interface JsonColumns {
 export class NdjsonReader implements RecordReader {
   readonly cells: string[] = []
   readonly count: number
-  fault: string | undefined
+  fault: RecordFault | undefined
   /** Unknown names in the file, with the line of their first occurrence. */
   readonly unknown = new Map<string, number>()
 
@@ -52,11 +53,11 @@ export class NdjsonReader implements RecordReader {
     return false
   }
 
-  #read(bytes: Buffer | undefined): string | undefined {
+  #read(bytes: Buffer | undefined): RecordFault | undefined {
     if (bytes === undefined) return this.#lines.tooLong
-    if (!isUtf8(bytes)) return 'The record is not valid UTF-8.'
+    if (!isUtf8(bytes)) return NOT_UTF8
     const { record, fault } = parseObject(bytes.toString('utf8'))
-    if (record === undefined) return `The line ${fault}.`
+    if (record === undefined) return { code: 'json', message: `The line ${fault}.` }
     for (let index = 0; index < this.count; index++) this.cells[index] = ''
     for (const [name, value] of Object.entries(record)) {
       const position = this.#positions.get(name)
@@ -65,7 +66,7 @@ export class NdjsonReader implements RecordReader {
         continue
       }
       const cell = toCell(value, this.#delimiters[position] ?? ',')
-      if (cell.includes('\0')) return 'The record contains the character NUL (U+0000).'
+      if (cell.includes('\0')) return NUL
       this.cells[position] = cell
     }
     return undefined

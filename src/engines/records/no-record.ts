@@ -1,25 +1,18 @@
 import { quote } from '../../foundation/text/quote.ts'
-
-/** Rows of a table that are no records, with what several of them do, and how to fix them. */
-export const NO_RECORDS: ReadonlyMap<string, { readonly some: string; readonly fix: string }> = new Map([
-  ['The record is empty.', { some: 'records are empty.', fix: 'Delete the empty rows.' }],
-  ['The row repeats the header.', { some: 'rows repeat the header.', fix: 'Delete the row.' }],
-  [
-    'The row has totals, and is no record.',
-    { some: 'rows have totals, and are no records.', fix: 'Delete the row.' },
-  ],
-])
-const [EMPTY, HEADER, TOTALS] = [...NO_RECORDS.keys()]
+import { EMPTY, REPEATED_HEADER, type RecordFault, TOTALS } from './record-fault.ts'
 
 /** Why a row is no record; `undefined` if it is one. */
 export function describeNoRecord(
   cells: readonly string[],
   count: number,
   header: readonly string[],
-): string | undefined {
+): RecordFault | undefined {
   const [first = ''] = cells
   if (isBlank(first)) return isEmpty(cells, count) ? EMPTY : undefined
-  if (first === header[0]) return count === header.length && isSame(cells, header) ? HEADER : undefined
+  // A second file that was joined to the first one may begin with a byte order mark.
+  const name = first.startsWith('\ufeff') ? first.slice(1) : first
+  if (name === header[0])
+    return count === header.length && isSame(cells, header) ? REPEATED_HEADER : undefined
   // Spreadsheets have them below their records.
   if (first.length <= LONGEST_TOTAL && TOTAL.test(first.trim()))
     return isHalfEmpty(cells, count) ? TOTALS : undefined
@@ -30,7 +23,7 @@ const TOTAL = /^(?:grand |sub-?)?totals?\s*:?$/i
 const LONGEST_TOTAL = 16
 
 function isSame(cells: readonly string[], header: readonly string[]): boolean {
-  return header.every((name, at) => cells[at] === name)
+  return header.every((name, at) => at === 0 || cells[at] === name)
 }
 
 function isHalfEmpty(cells: readonly string[], count: number): boolean {
@@ -54,7 +47,7 @@ export function isSpreadsheetError(text: string): boolean {
 /** Why a row that can be read is probably none that was meant, as a full sentence; `undefined` if nothing is odd. */
 export function describeDoubt(cells: readonly string[], header: readonly string[]): string | undefined {
   const none = header.length > 1 ? describeNoRecord(cells, cells.length, header) : undefined
-  if (none !== undefined) return none
+  if (none !== undefined) return none.message
   const at = cells.findIndex((cell) => isSpreadsheetError(cell.trim()))
   if (at === -1) return undefined
   return `The column ${quote(header[at] ?? '')} has ${cells[at]?.trim()}, an error of a spreadsheet.`

@@ -3,6 +3,7 @@ import type { Fault } from '../../foundation/faults/user-error.ts'
 import { quote } from '../../foundation/text/quote.ts'
 import { CsvReader } from './csv-reader.ts'
 import { MAX_RECORD_BYTES } from './read-bytes.ts'
+import { advise } from './record-fault.ts'
 import type { SourceRecord } from './source-record.ts'
 import { describeCell, type HeaderColumn, readHeader, readRow, type TableOptions } from './table.ts'
 import { readAsArriving } from './turns.ts'
@@ -50,24 +51,6 @@ export async function* readCsv(
         : `The file ends before line ${row}, which must name the columns (headerRow)`
     refuse({ file, message })
   }
-}
-
-/** What to do about the faults that have one usual cause, by how their sentences end. */
-const ADVICE = [
-  [' is not valid UTF-8.', 'Save the file as UTF-8, which Excel calls "CSV UTF-8"'],
-  [' KiB.', 'A closing quote may be missing'],
-  [' contains a quote.', 'Quote the whole value, and double the quotes within'],
-] as const
-
-/**
- * A fault of the reader as the message of a command, which has no full stop.
- *
- * @param isPlaced whether the fault names its column, which is then the subject of the message
- */
-export function advise(fault: string, isPlaced = false): string {
-  const advice = ADVICE.find(([end]) => fault.endsWith(end))?.[1]
-  const message = advice === undefined ? fault.slice(0, -1) : `${fault} ${advice}`
-  return isPlaced ? message.replace(/^The record /, '') : message
 }
 
 /** Rejects files that are not CSV by their first line. */

@@ -11,6 +11,8 @@ export interface Definition {
   readonly resources: readonly Resource[]
   /** What the definition describes and Mahi does not check, as full sentences. */
   readonly notes: readonly string[]
+  /** The paths of such files. */
+  readonly unchecked: readonly string[]
 }
 
 export type Severity = 'Error' | 'Warning'
@@ -33,6 +35,8 @@ export interface Check {
   readonly fields: readonly string[]
   /** The template of the message; without one, the kind of check has default wording. */
   readonly message: string | undefined
+  /** The end of a sentence about several records, such as `enrolments end before they start.` */
+  readonly many: string | undefined
   readonly why: string | undefined
   readonly fix: string | undefined
   readonly source: string | undefined
@@ -130,6 +134,8 @@ export interface Field {
   readonly column: string
   readonly title: string
   readonly description: string | undefined
+  /** Other names that people give the column. */
+  readonly synonyms: readonly string[]
   readonly type: FieldType
   readonly format: string
   readonly delimiter: string

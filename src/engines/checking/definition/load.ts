@@ -88,9 +88,13 @@ function readPackage(
   const known = all.map((node) => node.get('name').value)
   if (new Set(known).size < known.length) root.get('resources').fault('has two resources of the same name')
   const obstacles: string[] = []
+  const unchecked: string[] = []
   const resources = all.filter((node) => {
     const obstacle = findObstacle(node)
-    if (obstacle !== undefined) obstacles.push(obstacle)
+    if (obstacle !== undefined) {
+      obstacles.push(obstacle)
+      unchecked.push(...[node.get('path').value].flat().map(String))
+    }
     return obstacle === undefined
   })
   notes.push(...obstacles)
@@ -134,6 +138,7 @@ function readPackage(
       pattern: pattern === undefined ? undefined : compilePattern(pattern),
     },
     notes,
+    unchecked,
     resources: resources.map((node, index) =>
       readResource(node, {
         names: names[index] as ResourceNames,

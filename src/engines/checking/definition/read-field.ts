@@ -26,6 +26,7 @@ const PROPERTIES = [
   'mahi:emptyWhen',
   'mahi:spaces',
   'mahi:column',
+  'mahi:synonyms',
   'mahi:checks',
 ]
 
@@ -115,6 +116,7 @@ export function readField(node: Node, position: number, context: FieldContext): 
     column: context.columns[position] ?? name,
     title: node.get('title').description() ?? name,
     description: node.get('description').description(),
+    synonyms: node.get('mahi:synonyms').texts(),
     type,
     format: readFormat(node.get('format'), type),
     delimiter: readCharacters(node.get('delimiter')) ?? ',',

@@ -1,4 +1,11 @@
-import { type RecordReader, SEPARATORS, splitRecord } from '../../records/index.ts'
+import {
+  OTHER_SEPARATORS,
+  QUOTED,
+  type RecordFault,
+  type RecordReader,
+  SEPARATORS,
+  splitRecord,
+} from '../../records/index.ts'
 import type { Resource } from '../definition/definition.ts'
 import { compileValues } from './values.ts'
 
@@ -9,31 +16,9 @@ const MOST_TEXT = 2 ** 16
 /** A record that cannot be read as a whole, as it is probably meant. */
 export interface BrokenRecord {
   readonly cells: readonly string[]
-  /** Its form, if that is the fault: a key of `OTHER_FORMS`. */
-  readonly form: string | undefined
+  /** Its form, if that is the fault. */
+  readonly form: RecordFault | undefined
 }
-
-/** The forms of records that are not those of their file, with what several of them do, and how to fix them. */
-export const OTHER_FORMS: ReadonlyMap<string, { readonly some: string; readonly fix: string }> = new Map([
-  [
-    'The record is one value, because it is quoted as a whole.',
-    {
-      some: 'records are one value each, because they are quoted as a whole.',
-      fix: 'Export the file again, or remove the quotes around the record.',
-    },
-  ],
-  ...['commas', 'semicolons', 'tabs', 'vertical bars'].map(
-    (name) =>
-      [
-        `The record is separated by ${name}, but the header is not.`,
-        {
-          some: `records are separated by ${name}, but the header is not.`,
-          fix: `Export the file again, or replace the ${name} with the separator of the header.`,
-        },
-      ] as const,
-  ),
-])
-const [QUOTED, ...SEPARATED] = [...OTHER_FORMS.keys()]
 
 /**
  * Reads the cells that a record probably has: as its file is separated, as a file may be, or by spaces, and without
@@ -50,7 +35,7 @@ export function readBroken(reader: RecordReader, separator: string, width: numbe
     ...(isQuoted ? [{ cells: split(only, separator), form: QUOTED }] : []),
     ...SEPARATORS.map((each, index) => ({
       cells: split(isQuoted ? only : text, each),
-      form: SEPARATED[index],
+      form: OTHER_SEPARATORS[index],
     })),
     // Parts of a row may be pasted from elsewhere; words are as many as columns by chance, too.
     ...[ANY_SEPARATOR, ' '].map((each) => ({ cells: split(isQuoted ? only : text, each), form: undefined })),

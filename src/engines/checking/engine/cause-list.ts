@@ -1,13 +1,26 @@
 import { hash } from 'node:crypto'
-import { increment } from '../../../foundation/increment.ts'
+import { getOrMake } from '../../../foundation/get-or-make.ts'
 import type { Check, Severity } from '../definition/definition.ts'
 import { Interner, PairTable } from './interner.ts'
+import { toPlainForm } from './plain-form.ts'
 import type { SeenFinding } from './seen-finding.ts'
 import { cut, shorten, toShown } from './shown-text.ts'
 import type { Cause, CauseKind } from './summary.ts'
 
 /** The most characters of a key. */
 const MOST_KEY = 300
+
+/** What a cause has of one check. */
+export interface CheckShare {
+  findings: number
+  /** The message of the first finding. */
+  readonly message: string
+  /** Whether another finding has another message. */
+  isVaried: boolean
+}
+
+/** Writes the sentence of a cause: true of all of its records. */
+type Describe = (findings: number, records: number, checks: ReadonlyMap<Check, CheckShare>) => string
 
 export interface Building {
   readonly key: string
@@ -18,12 +31,12 @@ export interface Building {
   example: Cause['example']
   /** Whether the example is a record to correct. */
   isInPlace: boolean
-  readonly describe: (findings: number, records: number) => string
+  readonly describe: Describe
   readonly fix: string | undefined
   readonly value: string | undefined
   readonly fieldName: string | undefined
   severity: Severity
-  readonly codes: Map<Check, number>
+  readonly checks: Map<Check, CheckShare>
   findings: number
   records: number
   learners: number
@@ -73,7 +86,7 @@ export class CauseList {
       value: more.value,
       fieldName: more.isSeveral ? undefined : (more.field ?? finding.field),
       severity: 'Warning',
-      codes: new Map(),
+      checks: new Map(),
       findings: 0,
       records: 0,
       learners: 0,
@@ -87,7 +100,11 @@ export class CauseList {
   /** Adds a finding to its cause. */
   add(cause: Building, finding: SeenFinding): void {
     cause.findings++
-    increment(cause.codes, finding.check)
+    const share = getOrMake(cause.checks, finding.check, () => {
+      return { findings: 0, message: finding.message, isVaried: false }
+    })
+    share.findings++
+    share.isVaried ||= share.message !== finding.message
     if (finding.check.severity === 'Error') cause.severity = 'Error'
     if (cause.lastFile !== finding.name || cause.lastRecord !== finding.record) {
       cause.records += finding.record === 0 ? 0 : 1
@@ -96,7 +113,7 @@ export class CauseList {
     }
     if (finding.studentId !== '') {
       const before = this.#studentsOfCauses.size
-      this.#studentsOfCauses.intern(cause.number, this.#students.intern(finding.studentId))
+      this.#studentsOfCauses.intern(cause.number, this.#students.intern(toPlainForm(finding.studentId)))
       if (this.#studentsOfCauses.size > before) cause.learners++
     }
   }
@@ -124,7 +141,7 @@ export class CauseList {
   #addUncounted(countOf: (check: Check) => number): void {
     const largest = new Map<Check, { cause: Building; count: number; total: number }>()
     for (const cause of this.#causes.values()) {
-      for (const [check, count] of cause.codes) {
+      for (const [check, { findings: count }] of cause.checks) {
         const known = largest.get(check)
         const total = (known?.total ?? 0) + count
         if (known === undefined || count > known.count) largest.set(check, { cause, count, total })
@@ -155,6 +172,13 @@ export function toExample({
   }
 }
 
+/** The checks of a cause, the clearest first: that of most records. */
+export function sortChecks(checks: ReadonlyMap<Check, CheckShare>): [Check, CheckShare][] {
+  return [...checks].sort(
+    ([one, first], [other, second]) => second.findings - first.findings || (one.code < other.code ? -1 : 1),
+  )
+}
+
 function toCause(cause: Building): Cause {
   const { key, kind, severity, example, findings, records, learners, fix, value, fieldName } = cause
   return {
@@ -164,11 +188,11 @@ function toCause(cause: Building): Cause {
     file: example.file,
     ...(fieldName !== undefined && { field: fieldName }),
     ...(value !== undefined && { value: shorten(value) }),
-    codes: [...cause.codes.keys()].map(({ code }) => code).sort(),
+    codes: sortChecks(cause.checks).map(([{ code }]) => code),
     findings,
     records,
     learners,
-    sentence: cause.describe(findings, records),
+    sentence: cause.describe(findings, records, cause.checks),
     ...(fix !== undefined && { fix }),
     example,
   }

@@ -1,15 +1,14 @@
 import { getOrMake } from '../../../foundation/get-or-make.ts'
 import { increment } from '../../../foundation/increment.ts'
 import { lookUp } from '../../../foundation/look-up.ts'
-import { formatNumber } from '../../../foundation/text/format-number.ts'
-import { NO_RECORDS } from '../../records/index.ts'
+import { count, formatNumber } from '../../../foundation/text/format-number.ts'
+import { kindOf, type RecordFault } from '../../records/index.ts'
 import type { Check, Definition, Field, Resource } from '../definition/definition.ts'
 import { describeCheck, summariseMessage } from '../explain.ts'
 import { AlikeColumns, SILENT_KINDS } from './alike-columns.ts'
-import { OTHER_FORMS } from './broken-record.ts'
-import { type Building, CauseList, toExample } from './cause-list.ts'
-import { adviseOnHeader } from './columns.ts'
+import { type Building, CauseList, type CheckShare, sortChecks, toExample } from './cause-list.ts'
 import { DisplacedRecords, describeDisplaced } from './displaced-records.ts'
+import type { FileFault } from './file-fault.ts'
 import { KeyEvidence, type KeySearch, type Misspelling, readKey } from './key-evidence.ts'
 import { FieldNatures } from './natures.ts'
 import type { SeenFinding } from './seen-finding.ts'
@@ -26,6 +25,8 @@ export interface CauseContext {
   readonly valuesOf: (resource: Resource, field: number) => number
   /** Values of some records of a file, spread over all of it. */
   readonly sampleOf: (resource: Resource) => readonly (readonly string[])[]
+  /** What is said of several faults of a header. */
+  readonly describeGroup: (resource: Resource, group: string) => string | undefined
   /** Finds keys of a file by their forms. */
   readonly findKeys: (resource: Resource, searches: readonly KeySearch[]) => void
 }
@@ -72,7 +73,9 @@ export class Causes {
     this.#shared = new SharedValues(this.#sampleOf)
     this.#keys = new KeyEvidence(context.definition, context.recordsOf)
     this.#alike = new AlikeColumns((field) => this.#naturesOf(field))
-    this.#displaced = new DisplacedRecords(context.recordsOf)
+    this.#displaced = new DisplacedRecords(context.recordsOf, (resource, field) =>
+      context.valuesOf(resource, resource.fields.indexOf(field)),
+    )
     this.#list = new CauseList((finding) => this.#describe(finding).fix)
   }
 
@@ -146,27 +149,21 @@ export class Causes {
   #find(finding: SeenFinding): Building {
     const { resource, check, message, field: named, record } = finding
     if (check === resource.fileCheck) {
-      // A second sentence, or an option, says what to do with this file.
-      const isAdvised =
-        message.includes('--file ') || (/[.?]$/.test(message) && /\. \S/.test(message.slice(0, -1)))
-      const fix = message.endsWith(' is missing.') ? 'Add the file.' : EXPORT_AGAIN
-      return this.#list.make('file', `file:${resource.name}`, finding, () => message, { isAdvised, fix })
+      return this.#list.make('file', `file:${resource.name}`, finding, () => message, adviceOf(finding))
     }
     if (check === resource.headerCheck) {
-      const key = `column:${resource.name}.${named ?? message}:header`
+      const { group } = (finding.fault ?? {}) as FileFault
+      const key = `column:${resource.name}${group === undefined ? `.${named ?? message}` : `:${group}`}:header`
       const concerned = this.#context.recordsOf(resource.name)
-      return this.#list.make('column', key, finding, () => message, {
-        fix: adviseOnHeader(message),
-        concerned,
-      })
+      const describe = (findings: number) =>
+        findings === 1 ? message : (this.#context.describeGroup(resource, group ?? '') ?? message)
+      return this.#list.make('column', key, finding, describe, { ...adviceOf(finding), concerned })
     }
     if (check === resource.recordCheck) {
-      const fault = message.replace(/\d+(?:,\d{3})*/g, '#')
-      const none = NO_RECORDS.get(message) ?? OTHER_FORMS.get(message)
-      const some = none?.some ?? `records, such as the first: ${message}`
+      const { code = '' } = (finding.fault ?? {}) as Partial<RecordFault>
+      const { some, fix } = kindOf({ code, message })
       const describe = (findings: number) => (findings === 1 ? message : `${formatNumber(findings)} ${some}`)
-      const more = { fix: none?.fix }
-      return this.#list.make('record', `record:${resource.name}:${fault}`, finding, describe, more)
+      return this.#list.make('record', `record:${resource.name}:${code}`, finding, describe, { fix })
     }
     if (this.#displaced.has(finding)) {
       const describe = (_: number, records: number) => describeDisplaced(records)
@@ -294,7 +291,9 @@ export class Causes {
 
   #makeEmpty(finding: SeenFinding, { name, path }: Resource): Building {
     const describe = () => `${path} has no records, but other files need them.`
-    return this.#list.make('file', `file:${name}:empty`, { ...finding, field: undefined }, describe, {
+    // The file to export again is this one, not the one that misses its records.
+    const shown = { ...finding, name: path, line: 1, field: undefined }
+    return this.#list.make('file', `file:${name}:empty`, shown, describe, {
       fix: `Export ${path} again with its records.`,
     })
   }
@@ -316,14 +315,16 @@ export class Causes {
   }
 
   #findRule(finding: SeenFinding): Building {
-    const { resource, check, message } = finding
+    const { resource, check } = finding
     const shared = this.#shared.find(finding)
     if (shared === undefined) {
       const code = this.#shared.leaderOf(check)
-      return this.#list.make('rule', `rule:${code}`, finding, () => message)
+      const describe: Building['describe'] = (_findings, _records, checks) => describeRules(resource, checks)
+      return this.#list.make('rule', `rule:${code}`, finding, describe)
     }
     const { field, value } = shared
-    const describe = () => `In records with ${field} ${shorten(value)}: ${message}`
+    const describe: Building['describe'] = (_findings, _records, checks) =>
+      `In records with ${field} ${shorten(value)}: ${describeRules(resource, checks)}`
     return this.#list.make('rule', `rule:${resource.name}.${field}:${value}`, finding, describe, {
       value,
       field,
@@ -360,8 +361,27 @@ export class Causes {
   }
 }
 
-/** What to do with a file that is there and cannot be read. */
-const EXPORT_AGAIN = 'Export the file again as CSV in UTF-8, with the names of its columns in the first line.'
+/** What to do about a fault of a file or its header; its message may say it. */
+function adviceOf({ fault = { message: '' } }: SeenFinding): { fix?: string; isAdvised: boolean } {
+  const { fix } = fault as FileFault
+  return { ...(fix !== undefined && { fix }), isAdvised: fix === undefined }
+}
+
+/** The rules of a cause that its sentence says, the clearest first. */
+const SAID_RULES = 3
+
+/** What rules say, as sentences that are true of all of their records. */
+function describeRules(resource: Resource, checks: ReadonlyMap<Check, CheckShare>): string {
+  const sorted = sortChecks(checks)
+  const said = sorted.slice(0, SAID_RULES).map(([check, share]) => {
+    if (!share.isVaried) return share.message
+    return check.many === undefined
+      ? `${count(share.findings, 'record')}: ${summariseMessage(describeCheck(resource, check).message)}`
+      : `${formatNumber(share.findings)} ${check.many}`
+  })
+  const rest = sorted.length - said.length
+  return [...said, ...(rest > 0 ? [`${count(rest, 'more rule')} found the same records.`] : [])].join(' ')
+}
 
 /** The kinds of checks whose values say nothing about what is wrong. */
 const PLAIN_PHRASES = lookUp<string>({

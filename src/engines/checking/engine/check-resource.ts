@@ -1,6 +1,5 @@
 import { count as countOf } from '../../../foundation/text/format-number.ts'
-import type { RecordReader } from '../../records/index.ts'
-import { describeNoRecord, NO_RECORDS } from '../../records/index.ts'
+import { describeNoRecord, kindOf, type RecordFault, type RecordReader } from '../../records/index.ts'
 import type { Check, Condition, Field, Resource } from '../definition/definition.ts'
 import type { Parameters } from '../parameters.ts'
 import { compileBroken, readBroken, readBrokenJson } from './broken-record.ts'
@@ -30,7 +29,7 @@ export class RecordIndex {
   readonly #linesFrom: NumberList = new NumberList()
   #shift = 1
   /** The fault of a record that cannot be read. */
-  readonly faults = new Map<number, string>()
+  readonly faults = new Map<number, RecordFault>()
   /** All rows below the header, also those that are no records. */
   count = 0
   /** Rows that are no records, such as empty ones. */
@@ -118,7 +117,7 @@ export function checkResource(run: ResourceRun): RecordIndex {
     const fault = reader.fault ?? describeCells(reader, file.columns, isTable)
     unknown.clear()
     if (fault !== undefined) {
-      const broken = NO_RECORDS.has(fault) ? undefined : readRecord()
+      const broken = kindOf(fault).isNone ? undefined : readRecord()
       if (index.faults.size < MOST_FAULT_TEXTS) index.faults.set(record, broken?.form ?? fault)
       if (recordFault !== -1) found.add(recordFault, record)
       if (broken === undefined) {
@@ -157,11 +156,12 @@ function describeCells(
   { cells, count }: RecordReader,
   { header, width }: Columns,
   isTable: boolean,
-): string | undefined {
+): RecordFault | undefined {
   // A record of NDJSON without known names has others; that of a file with one column is its value.
   const none = isTable && width > 1 ? describeNoRecord(cells, count, header) : undefined
   if (none !== undefined || count === width) return none
-  return `The record has ${countOf(count, 'value')}, but the header has ${countOf(width, 'column')}.`
+  const message = `The record has ${countOf(count, 'value')}, but the header has ${countOf(width, 'column')}.`
+  return { code: 'width', message }
 }
 
 /** A check across fields, with the fields that it reads. */

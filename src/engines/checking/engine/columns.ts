@@ -1,7 +1,9 @@
 import { formatNumber } from '../../../foundation/text/format-number.ts'
+import { describeUnseen } from '../../../foundation/text/quote.ts'
 import { didYouMean, findSimilar, suggest } from '../../../foundation/text/suggest.ts'
 import { trimName } from '../../records/index.ts'
 import type { Resource } from '../definition/definition.ts'
+import type { FileFault } from './file-fault.ts'
 import { shorten } from './shown-text.ts'
 
 /** The positions of a schema's fields in a file. */
@@ -12,8 +14,9 @@ export interface Columns {
   readonly header: readonly string[]
   /** How many cells each record must have. */
   readonly width: number
-  /** The faults of the header, as full sentences. */
-  readonly faults: readonly { readonly message: string; readonly field?: string }[]
+  readonly faults: readonly FileFault[]
+  /** What is said of several faults of a group, as a full sentence. */
+  readonly groups: ReadonlyMap<string, string>
   /** What was guessed, as full sentences. */
   readonly notes: readonly string[]
   /** Fields whose required column is missing. */
@@ -44,12 +47,16 @@ export function mapColumns(resource: Resource, header: readonly string[], isExac
       if (!known.has(cell)) unknown.push(cell)
     }
   }
-  const faults: { message: string; field?: string }[] = []
+  const faults: FileFault[] = []
+  const groups = new Map<string, string>()
   const notes: string[] = []
   for (const { name, cell } of isExact ? [] : findRespelt(resource.fields, unknown, first)) {
     first.set(name, first.get(cell) ?? -1)
     unknown.splice(unknown.indexOf(cell), 1)
-    notes.push(`The column ${shorten(cell)} was read as ${name}.`)
+    const unseen = describeUnseen(cell)
+    notes.push(
+      `The column ${shorten(cell.replace(/\p{Cf}/gu, ''))}${unseen === '' ? '' : `, with ${unseen},`} was read as ${name}.`,
+    )
   }
   const positions = resource.fields.map(({ name }) => first.get(name) ?? -1)
   const missing = new Set<number>()
@@ -59,33 +66,60 @@ export function mapColumns(resource: Resource, header: readonly string[], isExac
   for (const [index, { mayBeAbsent }] of resource.fields.entries())
     if (positions[index] === -1 && !mayBeAbsent) missing.add(index)
   if (!resource.missingColumns) {
+    const renamed: { name: string; cell: string }[] = []
+    const absent: string[] = []
     for (const index of missing) {
-      const name = resource.fields[index]?.name ?? ''
+      const field = resource.fields[index]
+      const name = field?.name ?? ''
       const isOnly = missing.size === 1 && comparable.length === 1 && !resource.unknownColumns
-      const meant = isOnly
-        ? comparable[0]
-        : (findSimilar(name, comparable) ?? findMeant(resource.fields, index, missing, comparable))
-      if (meant !== undefined) misnamed.add(meant)
-      const hint = meant === undefined ? '' : didYouMean(shorten(meant))
-      faults.push({ field: name, message: `The column ${name} is missing${hint}.` })
+      const synonym = field === undefined ? undefined : findSynonym(field, comparable)
+      const meant =
+        synonym ??
+        (isOnly
+          ? comparable[0]
+          : (findSimilar(name, comparable) ?? findMeant(resource.fields, index, missing, comparable)))
+      if (meant === undefined) absent.push(name)
+      else {
+        misnamed.add(meant)
+        renamed.push({ name, cell: meant })
+      }
+      const rest =
+        synonym === undefined
+          ? `is missing${meant === undefined ? '' : didYouMean(shorten(meant))}`
+          : `has the name ${shorten(synonym)}`
+      faults.push({
+        field: name,
+        message: `The column ${name} ${rest}.`,
+        fix: meant === undefined ? ADD : synonym === undefined ? RENAME : 'Rename the column.',
+        group: meant === undefined ? 'missing' : 'renamed',
+      })
     }
+    const pairs = renamed.map(({ name, cell }) => `${shorten(cell)} is probably ${name}`)
+    groups.set('renamed', `${countColumns(renamed)} have other names: ${listFirst(pairs, (each) => each)}.`)
+    groups.set('missing', `${countColumns(absent)} are missing: ${listFirst(absent, shorten)}.`)
   }
   const found = positions.filter((position) => position !== -1)
   if (resource.orderedColumns && found.some((position, index) => position < (found[index - 1] ?? 0))) {
     const names = resource.fields.map(({ name }) => name)
-    faults.push({ message: `The columns must be in the order ${listFirst(names, shorten)}.` })
+    const message = `The columns must be in the order ${listFirst(names, shorten)}.`
+    faults.push({ message, fix: 'Put the columns in this order.' })
   }
-  if (unnamed.length === 1) faults.push({ message: `Column ${unnamed[0]} has no name.` })
-  else if (unnamed.length > 1)
-    faults.push({ message: `${countColumns(unnamed)} have no name: ${listFirst(unnamed, (each) => each)}.` })
+  if (unnamed.length > 0) {
+    const message =
+      unnamed.length === 1
+        ? `Column ${unnamed[0]} has no name.`
+        : `${countColumns(unnamed)} have no name: ${listFirst(unnamed, (each) => each)}.`
+    faults.push({ message, fix: 'Delete what has no name, or name it as the definition does.' })
+  }
   const [again] = repeated
   if (again !== undefined && repeated.length === 1) {
     const { name, column } = again
     const message = `The column ${shorten(name)} is repeated: column ${column} has this name too.`
-    faults.push({ field: name, message })
+    faults.push({ field: name, message, fix: KEEP_ONE })
   } else if (again !== undefined) {
     const places = listFirst(repeated, ({ name, column }) => `${shorten(name)} (column ${column})`)
-    faults.push({ message: `${countColumns(repeated)} repeat the name of an earlier one: ${places}.` })
+    const message = `${countColumns(repeated)} repeat the name of an earlier one: ${places}.`
+    faults.push({ message, fix: KEEP_ONE })
   }
   const others = unknown.filter((name) => !misnamed.has(name))
   if (!resource.unknownColumns && others.length > 0) {
@@ -95,10 +129,17 @@ export function mapColumns(resource: Resource, header: readonly string[], isExac
       others.length === 1
         ? `The column ${shorten(only)} is unknown${suggest(only, free)}.`
         : `${countColumns(others)} are unknown: ${listFirst(others, (name) => shorten(name) + suggest(name, free))}.`
-    faults.push({ message })
+    faults.push({
+      message,
+      fix: 'Delete what the definition does not have, or name it as the definition does.',
+    })
   }
-  return { positions, header, width: cells.length, faults, notes, missing }
+  return { positions, header, width: cells.length, faults, groups, notes, missing }
 }
+
+const ADD = 'Add the column, or export the file with it.'
+const RENAME = 'Rename the column if it is this one; otherwise add the missing one.'
+const KEEP_ONE = 'Keep one column of each name, and delete or rename the others.'
 
 /** The names of a header, those of fields as the fields have them: `LEARNER_ID` is `learnerId`. */
 export function nameColumns(
@@ -130,6 +171,16 @@ function findRespelt(
   })
 }
 
+/** The only unknown column that has a name by which the definition says that others know the field. */
+export function findSynonym(
+  { synonyms }: Resource['fields'][number],
+  unknown: readonly string[],
+): string | undefined {
+  const plain = synonyms.map(plainName)
+  const found = unknown.filter((cell) => plain.includes(plainName(cell)))
+  return found.length === 1 ? found[0] : undefined
+}
+
 /** The only unknown column that has the title of a missing field, or a part of its name and of no other one's. */
 function findMeant(
   fields: Resource['fields'],
@@ -147,20 +198,9 @@ function findMeant(
   return meant.length === 1 ? meant[0] : undefined
 }
 
-/** What to do about a fault of the header, by the message of `mapColumns`. */
-export function adviseOnHeader(message: string): string {
-  if (message.startsWith('The columns must be in the order')) return 'Put the columns in this order.'
-  if (message.includes(' is missing (did you mean '))
-    return 'Rename the column if it is this one; otherwise add the missing one.'
-  if (message.includes(' is missing')) return 'Add the column, or export the file with it.'
-  if (message.includes(' no name')) return 'Delete what has no name, or name it as the definition does.'
-  if (message.includes(' repeat')) return 'Keep one column of each name, and delete or rename the others.'
-  return 'Delete what the definition does not have, or name it as the definition does.'
-}
-
-/** A name without its case and without what separates its words. */
+/** A name without its case, what separates its words, and what nobody sees. */
 export function plainName(name: string): string {
-  return name.toLowerCase().replace(/[\s_-]+/g, '')
+  return name.toLowerCase().replace(/[\s_\p{Cf}-]+/gu, '')
 }
 
 /** A header can have 262,144 columns, but one finding names few of them. */

@@ -1,5 +1,6 @@
+import { increment } from '../../../foundation/increment.ts'
 import { formatNumber } from '../../../foundation/text/format-number.ts'
-import type { Field } from '../definition/definition.ts'
+import type { Field, Resource } from '../definition/definition.ts'
 import { NumberSet } from './interner.ts'
 import type { SeenFinding } from './seen-finding.ts'
 
@@ -8,8 +9,12 @@ const LEAST_WRONG = 4
 /** The part of a file's records beyond which its columns are wrong, and not these records. */
 const MOST_OF_FILE = 0.1
 
+/** The records of a file whose wrong columns are remembered. */
+const REMEMBERED = 10_000
+
 interface Displaced {
   readonly records: NumberSet
+  readonly columns: Map<number, ReadonlySet<Field>>
   count: number
 }
 
@@ -19,14 +24,23 @@ interface Displaced {
  */
 export class DisplacedRecords {
   readonly #recordsOf: (resource: string) => number
+  readonly #valuesOf: (resource: Resource, field: Field) => number
   readonly #files = new Map<string, Displaced>()
+  readonly #counts = new Map<Field, number>()
   #name = ''
   #record = -1
   #wrong = new Set<Field>()
 
-  /** @param recordsOf the number of records of a file */
-  constructor(recordsOf: (resource: string) => number) {
+  /**
+   * @param recordsOf the number of records of a file
+   * @param valuesOf the number of values of a field
+   */
+  constructor(
+    recordsOf: (resource: string) => number,
+    valuesOf: (resource: Resource, field: Field) => number,
+  ) {
     this.#recordsOf = recordsOf
+    this.#valuesOf = valuesOf
   }
 
   /** Adds a value that fails a check, and to which nothing typical happened. Findings come in the order of the records. */
@@ -37,16 +51,26 @@ export class DisplacedRecords {
       this.#wrong = new Set()
     }
     if (this.#wrong.has(field)) return
+    increment(this.#counts, field)
     if (this.#wrong.add(field).size !== LEAST_WRONG) return
-    const file = this.#files.get(name) ?? { records: new NumberSet(), count: 0 }
+    const file = this.#files.get(name) ?? { records: new NumberSet(), columns: new Map(), count: 0 }
     this.#files.set(name, file)
     file.records.add(record)
+    if (file.columns.size < REMEMBERED) file.columns.set(record, this.#wrong)
     file.count++
   }
 
   has({ resource, name, record }: SeenFinding): boolean {
     const file = this.#files.get(name)
-    return file?.records.has(record) === true && file.count <= this.#recordsOf(resource.name) * MOST_OF_FILE
+    if (file?.records.has(record) !== true) return false
+    if (file.count > this.#recordsOf(resource.name) * MOST_OF_FILE) return false
+    // Where the other records have no right values either, the columns are wrong.
+    const columns = [...(file.columns.get(record) ?? [])]
+    return columns.length === 0 || columns.some((field) => this.#hasRight(resource, field))
+  }
+
+  #hasRight(resource: Resource, field: Field): boolean {
+    return (this.#counts.get(field) ?? 0) * 2 <= this.#valuesOf(resource, field)
   }
 }
 

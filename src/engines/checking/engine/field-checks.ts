@@ -56,8 +56,8 @@ export function compileField(
       const last = value.charCodeAt(length - 1)
       if (first <= 32 || last <= 32 || first >= 160 || last >= 160) {
         value = value.trim()
-        // A value of only spaces is empty.
-        if (value.length !== length && value !== '' && spaces !== -1) report(spaces)
+        // A value of only spaces is empty, which is the finding where there must be one.
+        if (value.length !== length && spaces !== -1 && (value !== '' || required === -1)) report(spaces)
       }
     }
     if (value === '' ? !emptyIsValue : hasMissing && missing.has(value)) {

@@ -1,29 +1,62 @@
-import { detectSeparator, splitRecord } from '../../records/index.ts'
+import { lookUp } from '../../../foundation/look-up.ts'
+import { count } from '../../../foundation/text/format-number.ts'
+import { quote } from '../../../foundation/text/quote.ts'
+import { detectSeparator, SEPARATORS, splitRecord } from '../../records/index.ts'
 import type { Resource } from '../definition/definition.ts'
 import { mapColumns } from './columns.ts'
 import { isUnusual } from './dialect.ts'
+import { EXPORT_AGAIN, type FileFault } from './file-fault.ts'
 
 /** The most lines above a header, such as a title and the date of an export. */
 const LINES_ABOVE = 20
 
-/** Says that the first line of a CSV file has no column of its definition, and where the header is. */
-export function describeNoColumns(text: string, resource: Resource): string {
-  const expected = resource.fields.slice(0, 3).map(({ name }) => name)
-  const line = findHeader(text, resource)
-  const advice =
-    line === undefined ? '' : ` Line ${line} has them: delete the ${line === 2 ? 'line' : 'lines'} above it.`
-  return `The first line has none of the expected columns, such as ${expected.join(', ')}.${advice}`
+const SEPARATOR_NAMES = lookUp<string>({
+  ',': 'commas',
+  ';': 'semicolons',
+  '\t': 'tabs',
+  '|': 'vertical bars',
+})
+
+function nameSeparator(separator: string): string {
+  return SEPARATOR_NAMES[separator] ?? quote(separator)
 }
 
-/** The line below the first one that is the header: most of its cells are columns of the definition. */
-function findHeader(text: string, resource: Resource): number | undefined {
-  const lines = text.split(/\r?\n/, LINES_ABOVE + 1)
-  const index = lines.findIndex((line) => {
-    const cells = splitLine(line, resource)
-    const found = countColumns(cells, resource)
-    return found > 0 && found * 2 > cells.length
-  })
-  return index < 1 ? undefined : index + 1
+/**
+ * Says why the first line of a CSV file is not its header, if it has few columns of its definition: it is separated
+ * or quoted in another way, or the header is below it.
+ *
+ * @param found the columns of the definition that it has
+ */
+export function describeHeader(text: string, resource: Resource, found: number): FileFault | undefined {
+  const lines = text.split(/\r\n|\n|\r/, LINES_ABOVE + 1)
+  const [first = ''] = lines
+  const { delimiter } = resource.dialect
+  const isHeader = (cells: readonly string[]) => {
+    const known = countColumns(cells, resource)
+    return known > found * 2 && known * 2 > cells.length
+  }
+  const [whole = '', ...others] = splitRecord(first, '\0') ?? []
+  if (others.length === 0 && whole !== first && isHeader(splitLine(whole, resource)))
+    return {
+      message:
+        'Each line is one value, because it is in quotes as a whole. Export the file again without quotes around whole lines.',
+    }
+  const other = SEPARATORS.find((each) => each !== delimiter && isHeader(splitRecord(first, each) ?? []))
+  if (delimiter !== undefined && other !== undefined)
+    return {
+      message: `The file is separated by ${nameSeparator(other)}, but the definition says ${nameSeparator(delimiter)}. Export the file again with ${nameSeparator(delimiter)}, or correct the delimiter in the definition.`,
+    }
+  const line = 1 + lines.findIndex((each, at) => at > 0 && isHeader(splitLine(each, resource)))
+  const expected = resource.fields.slice(0, 3).map(({ name }) => name)
+  const start =
+    found === 0
+      ? `The first line has none of the expected columns, such as ${expected.join(', ')}.`
+      : `The first line has ${found === 1 ? 'the name' : 'the names'} of only ${count(found, 'column')}.`
+  if (line > 0)
+    return {
+      message: `${start} Line ${line} has ${found === 0 ? 'them' : 'more'}: delete the ${line === 2 ? 'line' : 'lines'} above it.`,
+    }
+  return found === 0 ? { message: start, fix: EXPORT_AGAIN } : undefined
 }
 
 /**
@@ -41,8 +74,9 @@ export function judgeFirstLine(
   const text = start.toString('utf8').replace(/^\ufeff?(?:\r?\n)*/, '')
   const [line = ''] = text.split(/\r\n|\n|\r/, 1)
   const { own, other } = compareColumns((each) => splitLine(line, each), resource, all)
-  if (other !== undefined) return describeOther(own, resource, other)
-  return own === 0 ? describeNoColumns(text, resource) : undefined
+  if (other !== undefined) return describeOther(own, resource, other).message
+  if (own > 0) return undefined
+  return describeHeader(text, resource, own)?.message
 }
 
 /** Says that a header is that of another file: it has twice as many of its columns, and lacks some of its own. */
@@ -50,7 +84,7 @@ export function describeOtherHeader(
   header: readonly string[],
   resource: Resource,
   all: readonly Resource[],
-): string | undefined {
+): FileFault | undefined {
   const { own, other } = compareColumns(() => header, resource, all)
   const isOther = other !== undefined && own < resource.fields.length && own * 2 < other.found
   return isOther ? describeOther(own, resource, other) : undefined
@@ -81,8 +115,9 @@ function compareColumns(
   return { own, other }
 }
 
-function describeOther(own: number, resource: Resource, { found, name, path }: Other): string {
-  return `The first line has ${own === 0 ? 'no column' : `${own} of the columns`} of ${resource.name}, and ${found} of ${name}. Is this the file ${name}? If so, rename it to ${path}.`
+function describeOther(own: number, resource: Resource, { found, name, path }: Other): FileFault {
+  const message = `The first line has ${own === 0 ? 'no column' : `${own} of the columns`} of ${resource.name}, and ${found} of ${name}. Is this the file ${name}? If so, rename it to ${path}.`
+  return { message }
 }
 
 function splitLine(line: string, { fields, dialect }: Resource): readonly string[] {

@@ -3,25 +3,26 @@ import { createReadStream } from 'node:fs'
 import { basename } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import type { Resource } from '../definition/definition.ts'
+import type { FileFault } from './file-fault.ts'
 
-/** Compares the bytes of a file with what its descriptor says about them; returns full sentences. */
+/** Compares the bytes of a file with what its descriptor says about them; advises in each message. */
 export async function findByteFaults(
   { path, bytes, hash }: Resource,
   file: { readonly path: string; readonly name: string; readonly bytes: number; readonly sha256: string },
-): Promise<string[]> {
+): Promise<FileFault[]> {
   // A file in another form of the same name, such as with gzip, has other bytes.
   if (basename(path) !== basename(file.name)) return []
-  const faults: string[] = []
+  const faults: FileFault[] = []
   if (bytes !== undefined && bytes !== file.bytes)
-    faults.push(
-      `The file has ${file.bytes} bytes, but the definition says that it has ${bytes}. ${advise('bytes')}`,
-    )
+    faults.push({
+      message: `The file has ${file.bytes} bytes, but the definition says that it has ${bytes}. ${advise('bytes')}`,
+    })
   if (hash === undefined) return faults
   const digest = hash.algorithm === 'sha256' ? file.sha256 : await digestFile(file.path, hash.algorithm)
   if (digest !== hash.digest)
-    faults.push(
-      `The ${hash.algorithm} digest of the file is ${digest}, but the definition says ${hash.digest}. ${advise('hash')}`,
-    )
+    faults.push({
+      message: `The ${hash.algorithm} digest of the file is ${digest}, but the definition says ${hash.digest}. ${advise('hash')}`,
+    })
   return faults
 }
 

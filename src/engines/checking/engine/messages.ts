@@ -6,6 +6,7 @@ import { compilePattern } from '../definition/pattern.ts'
 import {
   describeKind,
   describeLength,
+  describePattern,
   describePermitted,
   describeRange,
   describeType,
@@ -103,7 +104,7 @@ function compileFieldMessage(kind: string, field: Field, parameters: Parameters)
     case 'empty':
       return (value) => `is ${quote(value)}, but must be empty in this record.`
     case 'spaces':
-      return (value) => `is ${quote(value)}, with spaces at ${describeEnds(value)}.`
+      return (value) => `is ${quote(value)}, ${describeSpaces(value)}.`
     case 'type': {
       const natures = new FieldNatures(field)
       return (value) => {
@@ -119,9 +120,11 @@ function compileFieldMessage(kind: string, field: Field, parameters: Parameters)
       }
     }
     case 'pattern': {
-      const form = compilePattern(field.limits.pattern ?? '')
+      const { pattern = '' } = field.limits
+      const form = compilePattern(pattern)
+      const expected = describePattern(pattern) ?? `have the form ${pattern}`
       return (value) =>
-        `is ${quote(value)}, but must have the form ${field.limits.pattern}.${hintZeros(value, (each) => form.test(each))}`
+        `is ${quote(value)}, but must ${expected}.${hintZeros(value, (each) => form.test(each))}`
     }
     case 'range':
       return (value) => `is ${quote(value)}, but must be ${describeRange(field.limits)}.`
@@ -152,9 +155,12 @@ function compileFieldMessage(kind: string, field: Field, parameters: Parameters)
   }
 }
 
-function describeEnds(value: string): string {
+function describeSpaces(value: string): string {
+  if (value.trim() === '') return 'which has only spaces'
+  if (value.startsWith('\ufeff'))
+    return 'with a byte order mark at its start, as if two files had been joined'
   const [start, end] = [value !== value.trimStart(), value !== value.trimEnd()]
-  return start && end ? 'both ends' : start ? 'its start' : 'its end'
+  return `with spaces at ${start && end ? 'both ends' : start ? 'its start' : 'its end'}`
 }
 
 function hintZeros(value: string, fits: (value: string) => boolean): string {

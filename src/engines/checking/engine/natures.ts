@@ -179,6 +179,16 @@ const TIME: Nature = {
   one: 'has a time behind the date',
   fix: 'Leave out the time.',
 }
+const ZONE: Nature = {
+  name: 'time-zone',
+  many: 'have a time zone without a colon',
+  one: 'has a time zone without a colon',
+  fix: 'Write time zones with a colon, such as +00:00.',
+}
+
+/** What programs and people write for true and false. */
+const TRUTH = /^(?:t|f|y|n|j|yes|no|ja|nein|on|off|true|false|0|1|x)$/i
+
 const NO_DATE: Nature = {
   name: 'no-date',
   many: 'are zeros, which programs write for no date',
@@ -277,7 +287,11 @@ export class FieldNatures {
         ? this.#findOfNumber(text, passes)
         : type === 'date'
           ? this.#findOfDate(text)
-          : this.#findOfCode(kind, text, passes)) ??
+          : type === 'boolean' && TRUTH.test(text)
+            ? this.#describeTruth()
+            : /[+-]\d{4}$/.test(text) && passes(text.replace(/\d\d$/, ':$&'))
+              ? ZONE
+              : this.#findOfCode(kind, text, passes)) ??
       (NO_VALUE_WORD.test(text) ? (required ? NO_VALUE : OPTIONAL_NO_VALUE) : undefined)
     )
   }
@@ -372,6 +386,16 @@ export class FieldNatures {
     if (permitted.some(({ value }) => value !== text && value.toUpperCase() === upper)) return CASE
     if (text !== upper && passes(upper)) return permitted.length > 0 ? CASE : CAPITALS
     return /^\d(\.\d+)?E\+\d{2}$/i.test(text) ? EXPONENT : undefined
+  }
+
+  #describeTruth(): Nature {
+    const { trueValues, falseValues } = this.#field
+    return {
+      name: 'truth-values',
+      many: 'are other words for true and false',
+      one: 'is another word for true or false',
+      fix: `Write ${trueValues[0]} for true, and ${falseValues[0]} for false.`,
+    }
   }
 
   #describeMark(mark: string): Nature {

@@ -8,6 +8,7 @@ import { EncodingLook, findUtf16, findUtf32, openDecoder, Utf32Decoder } from '.
 import type { Resource } from '../definition/definition.ts'
 import { nameFamily, ownEncoding } from '../definition/read-encoding.ts'
 import { DialectDecoder, isUnusual } from './dialect.ts'
+import { EXPORT_AGAIN, type FileFault } from './file-fault.ts'
 
 /** A file in plain UTF-8 that can be read at any offset. */
 export interface PreparedFile {
@@ -18,8 +19,8 @@ export interface PreparedFile {
   /** `UTF-8`, another one that was detected, or the one that the definition states. */
   readonly encoding: string
   readonly hasNul: boolean
-  /** Faults of the file as a whole, as full sentences. */
-  readonly faults: readonly string[]
+  /** Faults of the file as a whole. */
+  readonly faults: readonly FileFault[]
   /** What was guessed about it, as full sentences. */
   readonly notes: readonly string[]
   /** Whether its records can be read. */
@@ -63,16 +64,19 @@ export async function prepareFile(
   const look = inspect(path)
   const copy = join(folder, name)
   const common = { bytes: look.bytes, sha256: look.sha256 }
-  const unreadable = (fault: string): PreparedFile => {
+  const unreadable = (fault: FileFault): PreparedFile => {
     return { ...common, path, encoding: 'UTF-8', hasNul: false, faults: [fault], notes: [], readable: false }
   }
-  if (look.bytes === 0) return unreadable('The file is empty: it has no header.')
+  if (look.bytes === 0)
+    return unreadable({ message: 'The file is empty: it has no header.', fix: EXPORT_AGAIN })
   if (look.start[0] === 0x1f && look.start[1] === 0x8b) {
     try {
       await writeCopy(path, createGunzip(), copy, room)
     } catch (error) {
       if (error instanceof NoRoom || (error as NodeJS.ErrnoException).syscall !== undefined) throw error
-      return unreadable('The file is gzip, but it is damaged or incomplete. Pack it again.')
+      return unreadable({
+        message: 'The file is gzip, but it is damaged or incomplete. Pack it again.',
+      })
     }
     const inner = await prepareFile(copy, { ...options, name: `${name}-plain` })
     return { ...inner, ...common }
@@ -91,7 +95,8 @@ export async function prepareFile(
     return { ...decoded, path: ended, notes: [...decoded.notes, CR_NOTE] }
   }
   const other = nameFormat(look.start)
-  if (other !== undefined) return unreadable(`The file is ${other}, not text. Export it as CSV in UTF-8.`)
+  if (other !== undefined)
+    return unreadable({ message: `The file is ${other}, not CSV. Export it as CSV in UTF-8.` })
   const utf32 = findUtf32(look.start)
   if (utf32 !== undefined)
     return await decode('UTF-32', new Utf32Decoder(utf32), { notes: describeDetected('UTF-32', stated) })
@@ -104,8 +109,8 @@ export async function prepareFile(
     const watched = new WatchedDecoder(openDecoder(encoding))
     const prepared = await decode(encoding, watched, {})
     if (watched.line === undefined) return prepared
-    const fault = `Line ${watched.line} has bytes that are no characters in ${encoding}, the encoding in the definition. Save the file in this encoding, or correct the definition.`
-    return { ...prepared, faults: [fault] }
+    const message = `Line ${watched.line} has bytes that are no characters in ${encoding}, the encoding in the definition. Save the file in this encoding, or correct the definition.`
+    return { ...prepared, faults: [{ message }] }
   }
   if (encoding !== 'UTF-8')
     return await decode(
@@ -115,7 +120,9 @@ export async function prepareFile(
         ? { notes: describeDetected(encoding, stated) }
         : {
             faults: [
-              `The file is not in ${stated}, the encoding in the definition: it was read as ${encoding}. Save it as UTF-8, or correct the definition.`,
+              {
+                message: `The file is not in ${stated}, the encoding in the definition: it was read as ${encoding}. Save it as UTF-8, or correct the definition.`,
+              },
             ],
           },
     )
@@ -194,20 +201,25 @@ function inspect(path: string): Look {
   }
 }
 
-/** Names the format of a file that is certainly not text. */
-function nameFormat(start: Buffer): string | undefined {
+/** Names the format of a file that is certainly no table of text, by its first bytes. */
+export function nameFormat(start: Buffer): string | undefined {
   const signature = start.subarray(0, 8).toString('latin1')
   if (signature.startsWith('PK\x03\x04')) {
     const text = start.toString('latin1')
     if (text.includes('xl/') || text.includes('[Content_Types].xml')) return 'an Excel workbook (XLSX)'
+    if (/Index\/|\.iwa/.test(text)) return 'a Numbers spreadsheet'
     return text.includes('opendocument.spreadsheet') ? 'a spreadsheet (ODS)' : 'a ZIP archive'
   }
   if (signature.startsWith('PK\x05\x06')) return 'an empty ZIP archive'
-  if (signature.startsWith('\xd0\xcf\x11\xe0')) return 'an Excel workbook (XLS)'
+  if (signature.startsWith('\xd0\xcf\x11\xe0'))
+    return 'an Excel workbook in the older format XLS, or with a password'
   if (signature.startsWith('%PDF')) return 'a PDF document'
   if (signature.startsWith('PAR1')) return 'a Parquet file'
   if (signature.startsWith('SQLite f')) return 'a SQLite database'
-  return undefined
+  const text = start.toString('latin1').replace(/^\xef\xbb\xbf/, '')
+  if (/^\s*<(?:!doctype html|html|head|meta|body|table|div|style)\b/i.test(text)) return 'an HTML page'
+  if (/^\s*<\?xml\b/i.test(text)) return 'an XML document'
+  return /^\s*\[\s*[{[]/.test(text) ? 'a JSON list' : undefined
 }
 
 async function convert(

@@ -2,7 +2,8 @@ import { closeSync, openSync, readSync } from 'node:fs'
 import { CsvReader, FileSource, NdjsonReader, type RecordReader } from '../../records/index.ts'
 import type { Resource } from '../definition/definition.ts'
 import { type Columns, mapColumns } from './columns.ts'
-import { describeNoColumns } from './first-line.ts'
+import { EXPORT_AGAIN, type FileFault } from './file-fault.ts'
+import { describeHeader } from './first-line.ts'
 import type { PreparedFile } from './prepare-file.ts'
 
 /** A file whose header has been read. */
@@ -15,7 +16,7 @@ export interface OpenFile {
   /** The offset of the header, for findings about the whole file; NDJSON has none. */
   readonly headerOffset: number | undefined
   /** Why there are no readable records. */
-  readonly fault: string | undefined
+  readonly fault: FileFault | undefined
   /** Faults that are known only after the last record. */
   readonly lateFaults: () => Columns['faults']
 }
@@ -80,20 +81,35 @@ function openCsv(path: string, hasNul: boolean, resource: Resource, chunk?: numb
     headerOffset: hasHeader ? reader.offset : undefined,
     lateFaults: () => [],
   } as const
-  const none: Columns = { positions: [], header: [], width: 0, faults: [], notes: [], missing: new Set() }
-  if (!hasHeader) return { ...common, columns: none, fault: 'The file has no header.' }
+  const none: Columns = {
+    positions: [],
+    header: [],
+    width: 0,
+    faults: [],
+    groups: new Map(),
+    notes: [],
+    missing: new Set(),
+  }
+  if (!hasHeader)
+    return { ...common, columns: none, fault: { message: 'The file has no header.', fix: EXPORT_AGAIN } }
   if (reader.fault !== undefined)
-    return { ...common, columns: none, fault: `The header cannot be read. ${reader.fault}` }
+    return {
+      ...common,
+      columns: none,
+      fault: { message: `The header cannot be read. ${reader.fault.message}`, fix: EXPORT_AGAIN },
+    }
   const columns = mapColumns(resource, reader.cells.slice(0, reader.count))
-  if (columns.positions.every((position) => position === -1)) {
-    const fault = describeNoColumns(readStart(path), resource)
-    return { ...common, columns: none, fault }
+  const found = columns.positions.filter((position) => position !== -1).length
+  if (found * 2 < columns.missing.size + found || found === 0) {
+    const fault = describeHeader(readStart(path), resource, found)
+    if (fault !== undefined) return { ...common, columns: none, fault }
   }
   reader.emptyLines = columns.width === 1
   return { ...common, columns, fault: undefined }
 }
 
-function readStart(path: string): string {
+/** The first lines of a file in UTF-8. */
+export function readStart(path: string): string {
   const file = openSync(path, 'r')
   try {
     const buffer = Buffer.alloc(64 * 1024)

@@ -7,6 +7,7 @@ import { type Parameters, resolveParameters } from '../parameters.ts'
 import { assertQueries } from './assert-queries.ts'
 import { Causes } from './causes.ts'
 import { checkResource, type RecordIndex } from './check-resource.ts'
+import type { FileFault } from './file-fault.ts'
 import { describeOtherHeader } from './first-line.ts'
 import { Found } from './found.ts'
 import { findByteFaults } from './identity.ts'
@@ -35,8 +36,8 @@ export interface InputFile {
   readonly path: string
   /** File name in findings, such as `enrolments.csv`; its extension determines the format. */
   readonly name: string
-  /** What is known to be wrong with it before it is read, as full sentences. */
-  readonly faults?: readonly string[]
+  /** What is known to be wrong with it before it is read. */
+  readonly faults?: readonly FileFault[]
 }
 
 /** A file that was there, but is not in the definition. */
@@ -163,6 +164,8 @@ class Run {
         const checked = this.#checked.get(resource)
         return checked === undefined ? [] : readSample(checked, SAMPLED)
       },
+      describeGroup: (resource, group) =>
+        this.#checked.get(resource)?.records?.file.columns.groups.get(group),
       findKeys: (resource, searches) => this.#findKeys(resource, searches),
     })
     this.#positions = new Map(resources.map((each) => [each, compilePositions(each, selection)]))
@@ -214,7 +217,7 @@ class Run {
         })
       } catch (error) {
         if (!(error instanceof NoRoom)) throw explainReadError(error, input.path)
-        const fault = 'Unpacking or converting the file needs more disk space than is allowed.'
+        const fault = { message: 'Unpacking or converting the file needs more disk space than is allowed.' }
         this.#unreadable(resource, input, fault, { bytes: 0, sha256: undefined, encoding: undefined })
       }
     }
@@ -240,33 +243,28 @@ class Run {
       const message = `${misnamed.name} looks like ${path}: rename it, or use --file ${nameFile(name, misnamed.name)}.`
       this.#addFileFindings(resource, path, fileCheck, [{ message }])
     } else if (this.#input.complete && !isOptional(resource, this.#parameters)) {
-      this.#addFileFindings(resource, path, fileCheck, [{ message: missing }])
+      this.#addFileFindings(resource, path, fileCheck, [{ message: missing, fix: 'Add the file.' }])
     }
   }
 
-  #addFileFindings(
-    resource: Resource,
-    name: string,
-    check: Check,
-    messages: readonly { message: string; field?: string }[],
-  ): void {
+  #addFileFindings(resource: Resource, name: string, check: Check, faults: readonly FileFault[]): void {
     const position = this.#position(resource, check)
     const known = this.#checked.get(resource)
-    const fileMessages = new Map(known?.fileMessages ?? [])
-    fileMessages.set(check, [...(fileMessages.get(check) ?? []), ...messages])
+    const fileFaults = new Map(known?.fileFaults ?? [])
+    fileFaults.set(check, [...(fileFaults.get(check) ?? []), ...faults])
     const found = this.#foundIn(resource)
-    if (position !== -1) for (const _ of messages) found.add(position, 0)
-    this.#checked.set(resource, { resource, found, name, fileMessages, records: known?.records })
+    if (position !== -1) for (const _ of faults) found.add(position, 0)
+    this.#checked.set(resource, { resource, found, name, fileFaults, records: known?.records })
   }
 
   #unreadable(
     resource: Resource,
     { name }: InputFile,
-    fault: string,
+    fault: FileFault,
     facts: Pick<FileSummary, 'bytes' | 'sha256' | 'encoding'>,
   ): void {
     this.#absent.set(resource.name, `The file ${name} cannot be read.`)
-    this.#addFileFindings(resource, name, resource.fileCheck, [{ message: fault }])
+    this.#addFileFindings(resource, name, resource.fileCheck, [fault])
     this.#files.set(resource, {
       resource: resource.name,
       fileType: resource.fileType,
@@ -286,7 +284,7 @@ class Run {
       const { bytes, sha256, encoding } = prepared
       const facts = { bytes, sha256, encoding }
       if (!prepared.readable) {
-        this.#unreadable(resource, input, prepared.faults[0] ?? '', facts)
+        this.#unreadable(resource, input, prepared.faults[0] ?? { message: '' }, facts)
         continue
       }
       const file = openFile(prepared, input.name, resource, this.#input.chunk)
@@ -303,12 +301,7 @@ class Run {
       files.set(resource, file)
       this.#missingFields.set(resource.name, file.columns.missing)
       if (prepared.faults.length > 0)
-        this.#addFileFindings(
-          resource,
-          input.name,
-          resource.fileCheck,
-          prepared.faults.map((message) => ({ message })),
-        )
+        this.#addFileFindings(resource, input.name, resource.fileCheck, prepared.faults)
       this.#addFileFindings(resource, input.name, resource.headerCheck, file.columns.faults)
     }
     this.#skipRecordChecks()
@@ -535,7 +528,7 @@ class Run {
         if (count === 0) return []
         const described = describeCheck(resource, check)
         // What is wrong with a whole file is said once, so that its own words are the summary.
-        const [own, ...others] = this.#checked.get(resource)?.fileMessages.get(check) ?? []
+        const [own, ...others] = this.#checked.get(resource)?.fileFaults.get(check) ?? []
         const message = own === undefined || others.length > 0 ? described.message : own.message
         return [{ ...described, message, count, ...writer.written(check) }]
       })

@@ -1,4 +1,6 @@
+import type { RecordFault } from '../../records/index.ts'
 import type { Check, Resource } from '../definition/definition.ts'
+import type { FileFault } from './file-fault.ts'
 
 /** A finding, with the record that it is about. */
 export interface SeenFinding {
@@ -11,6 +13,8 @@ export interface SeenFinding {
   readonly line: number
   readonly field: string | undefined
   readonly message: string
+  /** What is wrong, if the file, its header or the whole record is. */
+  readonly fault?: FileFault | RecordFault | undefined
   readonly studentId: string
   /** The value of a field as the file has it. */
   readonly cell: (field: number) => string

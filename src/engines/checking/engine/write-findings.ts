@@ -1,11 +1,12 @@
 import { hash } from 'node:crypto'
 import { closeSync, openSync, readSync, renameSync, rmSync, writeSync } from 'node:fs'
 import { getOrMake } from '../../../foundation/get-or-make.ts'
-import { parseRecord, splitRecord, toCell } from '../../records/index.ts'
+import { parseRecord, type RecordFault, splitRecord, toCell } from '../../records/index.ts'
 import type { Check, Resource } from '../definition/definition.ts'
 import type { Parameters } from '../parameters.ts'
 import type { Causes } from './causes.ts'
 import type { RecordIndex } from './check-resource.ts'
+import type { FileFault } from './file-fault.ts'
 import { FindingShares } from './finding-shares.ts'
 import type { Found } from './found.ts'
 import { Interner, PairTable } from './interner.ts'
@@ -23,8 +24,8 @@ export interface CheckedFile {
   readonly found: Found
   /** Name of the file, as findings show it. */
   readonly name: string
-  /** Messages of the findings of the whole file, in order, by check. */
-  readonly fileMessages: ReadonlyMap<Check, readonly { message: string; field?: string }[]>
+  /** The findings of the whole file, in order, by check. */
+  readonly fileFaults: ReadonlyMap<Check, readonly FileFault[]>
   /** Absent if no record could be read. */
   readonly records:
     | { readonly path: string; readonly file: OpenFile; readonly index: RecordIndex }
@@ -37,6 +38,9 @@ export interface WrittenCode {
   students: number
   firstLine: number | undefined
 }
+
+/** Of more such records than are remembered. */
+const UNREADABLE: RecordFault = { code: 'unreadable', message: 'The record cannot be read.' }
 
 const NOTHING: WrittenCode = { stored: 0, students: 0, firstLine: undefined }
 
@@ -104,7 +108,7 @@ export class FindingsWriter {
   #writeAll(checked: CheckedFile, texts: RecordTexts | undefined, causes: Causes): void {
     const { resource, found, records } = checked
     const messages: (MessageWriter | undefined)[] = []
-    const fileMessages = new Map([...checked.fileMessages].map(([check, list]) => [check, list.values()]))
+    const fileFaults = new Map([...checked.fileFaults].map(([check, list]) => [check, list.values()]))
     const view = new RecordView(checked, texts)
     const cell = (field: number) => view.cell(field)
     for (const { record, check: position, extras } of found.sorted()) {
@@ -112,21 +116,24 @@ export class FindingsWriter {
       if (check === undefined) continue
       view.move(record)
       let field = check.fields[0]
+      let fault: FileFault | RecordFault | undefined
       let message: string
-      const ofFile = fileMessages.get(check)
+      const ofFile = fileFaults.get(check)
       if (ofFile !== undefined) {
         const { value: next } = ofFile.next()
+        fault = next
         message = next?.message ?? ''
         field = next?.field
       } else if (check === resource.recordCheck) {
-        message = records?.index.faults.get(record) ?? 'The record cannot be read.'
+        fault = records?.index.faults.get(record) ?? UNREADABLE
+        message = fault.message
       } else {
         messages[position] ??= compileMessage(check, resource, this.#parameters)
         message = (messages[position] as MessageWriter)(cell, extras)
       }
       const { line, studentId } = view
       const { name } = checked
-      const seen = { resource, name, check, record, line, field, message, studentId, cell }
+      const seen = { resource, name, check, record, line, field, message, fault, studentId, cell }
       const cause = causes.assign(seen)
       if (this.#shares.hasRoom(check.code)) this.#append(seen, view, cause)
     }

@@ -154,6 +154,7 @@ export function repairValue(
   { spaces: trims, decimalComma, dates, codes }: ColumnRepair,
 ): { readonly value: string; readonly why: string } | undefined {
   const trimmed = field.keepSpaces ? cell : cell.trim()
+  if (trimmed === '' && cell !== '' && reportsSpaces) return { value: '', why: 'It had only spaces.' }
   if (trimmed === '' || field.missingValues.includes(trimmed)) return undefined
   if (trimmed !== cell && !trims) return undefined
   const spaces = trimmed === cell ? [] : ['It had spaces around it.']

@@ -29,7 +29,7 @@ export function compileNoRecords(
       required.some((position) => isBlank(values[position - 1] ?? '')))
   return (cells, count) => {
     // The only cell of a row is a value.
-    const why = width > 1 ? describeNoRecord(cells, count, header) : undefined
+    const why = width > 1 ? describeNoRecord(cells, count, header)?.message : undefined
     if (why === undefined) return undefined
     const own = cells.slice(0, count)
     const isCertain = own.every(isBlank) || (own[0] === header[0] ? width >= LEAST_NAMES : isSum(own))

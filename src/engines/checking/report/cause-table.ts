@@ -9,14 +9,16 @@ export const MOST_SENTENCE = 160
 
 /** The lines that a terminal shows of causes: a table of the first ones, and the number of the others. */
 export function tabulateCauses(causes: readonly ShownCause[]): string[] {
+  // Not every definition has learners.
+  const hasLearners = causes.some(({ learners = 0 }) => learners > 0)
   const rows = causes.slice(0, SHOWN_CAUSES).map((cause) => {
     const { severity = '', findings = 0, learners = 0 } = cause
     const affected = learners === 0 ? '' : formatNumber(learners)
     const sentence = cut(describeCause(cause), MOST_SENTENCE)
-    return [severity, placeOf(cause), formatNumber(findings), affected, sentence]
+    return [severity, placeOf(cause), formatNumber(findings), ...(hasLearners ? [affected] : []), sentence]
   })
   if (rows.length === 0) return []
-  const head = ['severity', 'first', 'findings', 'learners', 'what to fix']
+  const head = ['severity', 'first', 'findings', ...(hasLearners ? ['learners'] : []), 'what to fix']
   return [...alignRows([head, ...rows]), ...describeRest(causes, SHOWN_CAUSES)]
 }
 

@@ -42,13 +42,14 @@ async function writeHead(
 export const writeAllCodes: ReportWriter = async ({ summary, changes }, append) => {
   await writeHead({ summary, changes }, append)
   const codes = [...summary.codes].sort((one, other) => other.count - one.count)
+  const hasLearners = codes.some(({ students }) => students > 0)
   const rows = codes.map((code) => {
     return [
       code.severity,
       code.code + (code.replaces === undefined ? '' : ` (${code.replaces})`),
       formatNumber(code.count),
       describeShare(code, summary),
-      code.students === 0 ? '' : formatNumber(code.students),
+      ...(hasLearners ? [code.students === 0 ? '' : formatNumber(code.students)] : []),
       ...(changes === undefined ? [] : [formatNumber(changes.get(code.code)?.fresh ?? 0)]),
       [summariseMessage(code.message), ...(code.fix === undefined ? [] : [code.fix])].join(' '),
     ]
@@ -59,7 +60,7 @@ export const writeAllCodes: ReportWriter = async ({ summary, changes }, append) 
       'code',
       'findings',
       'records',
-      'learners',
+      ...(hasLearners ? ['learners'] : []),
       ...(changes === undefined ? [] : ['new']),
       'what to do',
     ]
