@@ -172,7 +172,7 @@ function findRespelt(
 }
 
 /** The only unknown column that has a name by which the definition says that others know the field. */
-export function findSynonym(
+function findSynonym(
   { synonyms }: Resource['fields'][number],
   unknown: readonly string[],
 ): string | undefined {

@@ -27,12 +27,19 @@ export function renameColumns({ fields }: Resource, header: readonly string[]): 
   const free = names.filter((name) => !cells.includes(name))
   const candidates = cells.flatMap((cell, column) => {
     if (cell === '' || known.has(cell)) return []
-    const field = findField(cell, free, names)
+    const field = findField(cell, free, names) ?? findSynonym(cell, fields, free)
     return field === undefined ? [] : [{ column, before: cell, ...field }]
   })
   return candidates.filter(
     ({ after, column }) => !candidates.some((other) => other.after === after && other.column !== column),
   )
+}
+
+function findSynonym(cell: string, fields: Resource['fields'], free: readonly string[]) {
+  const meant = fields.filter(({ synonyms }) => synonyms.some((each) => normalise(each) === normalise(cell)))
+  const [field] = meant
+  if (field === undefined || meant.length > 1 || !free.includes(field.name)) return undefined
+  return { after: field.name, why: 'The definition knows the column by this other name.' }
 }
 
 function findField(
