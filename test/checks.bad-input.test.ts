@@ -64,7 +64,7 @@ test.each<[string, string | Buffer]>([
     'PK\x03\x04....[Content_Types].xml',
   ],
   [
-    'The file is an Excel workbook (XLS), not CSV. Export it as CSV in UTF-8.',
+    'The file is an Excel workbook in the older format XLS, or with a password, not CSV. Export it as CSV in UTF-8.',
     Buffer.from('\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1', 'latin1'),
   ],
   ['The file is gzip, but it is damaged or incomplete. Pack it again.', gzipSync(good).subarray(0, 20)],

@@ -115,9 +115,9 @@ describe('values are described by what happened to them:', () => {
       'only spaces, where a value may be absent and where it must not be',
       'k,s,n,must\nA,x,1,y\nB,\u00a0,\t,y\nC,x,1,  \n',
       [
+        'must is empty in 1 of 3 records. Enter the value.',
         'n has spaces at its ends in 1 of 3 records. Remove the spaces.',
         's has spaces at its ends in 1 of 3 records. Remove the spaces.',
-        'must is empty in 1 of 3 records. Enter the value.',
       ],
       {
         fields: [

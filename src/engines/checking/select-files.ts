@@ -133,9 +133,10 @@ export function selectFiles(
   for (const [resource, all] of Map.groupBy(candidates, (each) => each.resource)) {
     const readable = all.filter(({ name }) => !OTHER.test(name))
     const group = readable.length > 0 ? readable : all
-    for (const each of all) if (!group.includes(each)) unread.push(each)
     const best = chosen.get(resource) ?? chooseBest(group)
     chosen.set(resource, best)
+    for (const { name } of all.filter((each) => !group.includes(each)))
+      spare.push({ name, resource: resource.name, read: best.name })
     for (const each of group) {
       if (each === best) continue
       if (each.path === best.path) faults.push({ file: show(each.path), message: 'is named twice' })
