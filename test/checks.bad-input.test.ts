@@ -270,6 +270,27 @@ test('a rule that fails on a record is not run; the others are', async () => {
   ])
 })
 
+test.each([
+  ['4611686018427387904', '4611686018427388000'],
+  ['-1', '-1'],
+  ['9e999', 'Infinity'],
+  ["'x'", 'x'],
+  ['1.5', '1.5'],
+  ['(select count(*) + 1 from members)', '4'],
+])('a rule that returns the row %s has no finding, and is listed as not run', async (row, shown) => {
+  const definition = writeDefinition(LIBRARY, {
+    'rules/MEM-205.sql': rule('MEM-205', `select row from members union all select ${row} as row`),
+    'rules/MEM-206.sql': rule('MEM-206', 'select row from members where row = 1 union all select null'),
+  })
+  const text = 'memberId,born,kind\nM1,,\nM2,,\nM3,,\n'
+  const { findings, summary } = await check({ 'members.csv': text }, { definition })
+  expect(places(findings)).toEqual(['MEM-206 members.csv:2'])
+  expect(summary.notRun).toContainEqual({
+    code: 'MEM-205',
+    reason: `The rule returned row ${shown}, which its file does not have.`,
+  })
+})
+
 test('rules that need more disk than is allowed are not run; everything else is', async () => {
   const lines = Array.from({ length: 20_000 }, (_, index) => `L${index},M1,2025-01-01,2025-03-01,`)
   const { summary } = await check(

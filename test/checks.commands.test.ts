@@ -35,6 +35,20 @@ test('a terminal shows the causes, and the verdict as the last line', async () =
   expect(lines.at(-3)).toBe('Every code: --all. Every record: --format html --output report.html.')
 })
 
+test('nothing of a file or a definition moves the cursor of a terminal', async () => {
+  const evil = '\u001b]0;owned\u0007\u001b[31m\u009b31m\u202egnp\u2066\b\u007f'
+  const files = {
+    [`x${evil.replaceAll('\u0007', '')}.csv`]: 'a\n1\n',
+    'members.csv': `memberId,born,kind,${evil}\nM1,${evil},${evil},x\n${evil},,01,x\n`,
+    'book-loans.ndjson': `${JSON.stringify({ loanId: evil, memberId: evil, [evil]: 1 })}\n{"loanId":"${evil}\n`,
+  }
+  for (const options of [[], ['--all']]) {
+    const { stdout, stderr } = await checkFolder(files, ...options)
+    expect(stdout).toContain('members.csv')
+    expect(`${stdout}${stderr}`).not.toMatch(/[\p{Cc}\p{Cf}](?<!\n)/u)
+  }
+})
+
 test('warnings alone exit 0, unless they are to fail', async () => {
   expect((await checkFolder(WARNING)).code).toBe(0)
   const { code, stdout } = await checkFolder(WARNING, '--fail-on', 'warning', '--all')

@@ -115,6 +115,34 @@ test.each([
   expect(testRules(definition).faults).not.toEqual([])
 })
 
+test.each(['', 'relates: {members: [memberId]}\n'])(
+  'a rule that finds more without a record relates it',
+  (relates) => {
+    const text = `/*
+code: LOA-201
+file: book-loans
+fields: [memberId]
+${relates}message: Nobody is {memberId}.
+why: A test.
+fix: Correct it.
+examples:
+  - records: {members: [{memberId: M1}], book-loans: [{memberId: M1}]}
+    finds: []
+  - records: {book-loans: [{memberId: M2}]}
+    finds: [1]
+*/
+select row from book_loans where not (exists (select 1 from members where members.memberId is book_loans.memberId))`
+    const { faults } = testRules(loadDefinition(writeDefinition(LIBRARY, { 'rules/LOA-201.sql': text })))
+    expect(faults.map(({ message }) => message)).toEqual(
+      relates === ''
+        ? [
+            'finds more without a record of members: relates must say by which fields their records are related',
+          ]
+        : [],
+    )
+  },
+)
+
 test('two rules that find the same records in every example are reported', () => {
   const twin = LONG_LOAN.replace('LOA-201', 'LOA-202')
   const rules = { 'rules/LOA-201.sql': LONG_LOAN, 'rules/LOA-202.sql': twin }

@@ -28,6 +28,8 @@ async function checkRows(
   return { ...result, changed: rows.flatMap((_, index) => (isChanged(index + 1) ? [index + 2] : [])) }
 }
 
+const PAIR =
+  'enrolments.learner = results.learner and enrolments.course = results.course and enrolments.start = results.start'
 const codes = (findings: readonly { errorCode: string }[]) =>
   [...new Set(findings.map((each) => each.errorCode))].sort()
 const dayFirst = (date = '') => date.replace(/^(\d+)-(\d+)-(\d+)$/, '$3/$2/$1')
@@ -38,6 +40,20 @@ test('records without faults have no finding, and every check runs', async () =>
 })
 
 describe('an unknown value', () => {
+  test.each([
+    'not (exists (select 1 from enrolments where PAIR))',
+    '(select enrolments.row from enrolments where PAIR) is null',
+    'coalesce((select 1 from enrolments where PAIR), 0) = 0',
+  ])('is no absent record for a rule written as %s', async (where) => {
+    const school = makeSchool()
+    for (const row of school.enrolments) if (row.learner === school.results[0]?.learner) row.start = 'soon'
+    const definition = writeSchool({
+      'RES-201': `select row from results where ${where.replace('PAIR', PAIR)}`,
+    })
+    const { findings } = await checkTexts(renderSchool(school), { definition })
+    expect(codes(findings)).toEqual(['ENR-03-type'])
+  })
+
   test('of a related record is not taken for an absent record, and what did not run is listed', async () => {
     const { findings, summary } = await checkAfter(({ enrolments }) => {
       for (const row of enrolments) row.start = dayFirst(row.start)

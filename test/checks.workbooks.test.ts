@@ -308,3 +308,23 @@ test('findings name the sheet also when the files are marked, and the copies are
   expect(marked.stdout).toBe(plain.stdout)
   expect(readFileSync(join(mahi.folder, 'marked/table.csv'), 'utf8')).toContain('TAB-02-type')
 })
+
+test.each<[string, Buffer]>([
+  ['500 sheets', makeXlsx(Object.fromEntries(Array.from({ length: 501 }, (_, at) => [`s${at}`, [['a']]])))],
+  [
+    '65536 formats of numbers',
+    makeXlsx({ t: Array.from({ length: 65_537 }, (_, at) => [{ number: 1, format: `0.${at}` }]) }),
+  ],
+  ['1048576 characters in an element', makeXlsx({ t: [[{ xml: `<c ${'a="1" '.repeat(200_000)}/>` }]] })],
+  [
+    '20000000 places up to the last cells of its rows',
+    makeXlsx({ t: [Array(16_384).fill('a'), ...Array(1_300).fill(['b'])] }),
+  ],
+])('a workbook with more than %s is refused with this limit', async (limit, book) => {
+  const path = join(temporaryFolder(), 't.xlsx')
+  writeFileSync(path, book)
+  const read = async () => {
+    for (const sheet of await readWorkbook(path)) for (const _ of sheet.rows());
+  }
+  await expect(read()).rejects.toThrow(`has more than ${limit}, the most for a spreadsheet: save it as CSV`)
+})

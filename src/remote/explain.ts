@@ -3,11 +3,10 @@ import type { Client } from '../../client/src/index.ts'
 import type { Explanation, ExplanationList, Receipt } from '../../client/src/types.ts'
 import type { Scope } from '../api/access/principal.ts'
 import { action, jsonOption, report } from '../foundation/command-line/command.ts'
-import { say, writeOut } from '../foundation/command-line/terminal.ts'
+import { print, say, writeOut } from '../foundation/command-line/terminal.ts'
 import { UserError } from '../foundation/faults/user-error.ts'
 import { EMPTY_RETURN, isEmptyReturn } from '../foundation/text/empty-return.ts'
 import { count, formatNumber } from '../foundation/text/format-number.ts'
-import { escapeControls } from '../foundation/text/quote.ts'
 import { EXPLANATION_REASONS } from '../submissions/explanations/explanation.ts'
 import { askService, openClient } from './service.ts'
 
@@ -61,7 +60,7 @@ export function addExplanationCommands(submissions: Command, apiKey: string | un
         if (reason === 'Other' && !text?.trim())
           throw new UserError('The reason Other needs --text, which says why the findings are right.')
         const stored = await change(flags, (client) => client.explain(token, explained, { reason, text }))
-        await report(flags, stored, escapeControls(describe(stored)))
+        await report(flags, stored, describe(stored))
       }),
     )
   add('withdraw', 'withdraw an explanation')
@@ -69,7 +68,7 @@ export function addExplanationCommands(submissions: Command, apiKey: string | un
     .action(
       action(async (token: string, explained: string, flags: Flags) => {
         const left = await change(flags, (client) => client.withdrawExplanation(token, explained))
-        if (!flags.json) say(`Withdrawn: ${escapeControls(explained)}.`)
+        if (!flags.json) say(`Withdrawn: ${explained}.`)
         await showList(left, flags)
       }),
     )
@@ -134,5 +133,5 @@ async function showReceipt(receipt: Receipt): Promise<void> {
 
 /** Texts of a service and of other people are on one line each. */
 async function writeLine(text: string): Promise<void> {
-  await writeOut(`${escapeControls(text)}\n`)
+  await print(`${text}\n`)
 }

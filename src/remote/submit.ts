@@ -6,7 +6,7 @@ import type { SubmissionFile, ValidationRun } from '../../client/src/types.ts'
 import { type CheckedInput, describeSpare } from '../engines/checking/index.ts'
 import { createBoundedFetch } from '../foundation/bounded-fetch.ts'
 import { action, jsonOption, report } from '../foundation/command-line/command.ts'
-import { say, writeOut } from '../foundation/command-line/terminal.ts'
+import { print, say, writeOut } from '../foundation/command-line/terminal.ts'
 import { UserError } from '../foundation/faults/user-error.ts'
 import { dropEnd } from '../foundation/text/drop-end.ts'
 import { count, formatNumber } from '../foundation/text/format-number.ts'
@@ -216,7 +216,7 @@ async function reportRun(
     await writeOut(`${JSON.stringify(found)}\n`)
     return
   }
-  for (const line of tabulateFindings(summary, causes)) await writeOut(`${line}\n`)
+  for (const line of tabulateFindings(summary, causes)) await print(`${line}\n`)
   for (const line of lines) say(line)
   const counts = `${count(run.errorCount ?? 0, 'error')} and ${count(run.warningCount ?? 0, 'warning')}`
   say(`Submission ${place.token}, run ${run.runId}: ${counts}.`)

@@ -5,10 +5,11 @@ type Row = Record<string, string>
 /** The records of each file of a school; they may be changed. */
 export type School = Record<'learners' | 'courses' | 'enrolments' | 'results', Row[]>
 
-const rule = (code: string, file: string, field: string, message: string, query: string) => `/*
+const rule = (code: string, file: string, field: string, message: string, query: string, relates = '') => `/*
 code: ${code}
 file: ${file}
 fields: [${field}]
+relates: {${relates}}
 message: '${message}'
 why: A test.
 fix: Correct it.
@@ -24,6 +25,7 @@ const RULES = {
     'There is no enrolment of {learner} in {course}.',
     `select row from results where not exists (select 1 from enrolments
 where enrolments.learner = results.learner and enrolments.course = results.course and enrolments.start = results.start)`,
+    'enrolments: [learner, course, start]',
   ),
   'rules/ENR-201.sql': rule(
     'ENR-201',
@@ -32,6 +34,7 @@ where enrolments.learner = results.learner and enrolments.course = results.cours
     'The enrolment of {learner} in {course} has no result.',
     `select row from enrolments where ended = 'Y' and not exists (select 1 from results
 where enrolments.learner = results.learner and enrolments.course = results.course and enrolments.start = results.start)`,
+    'results: [learner, course, start]',
   ),
   'rules/ENR-202.sql': rule(
     'ENR-202',
@@ -91,8 +94,13 @@ const TABLES = {
 }
 
 /** A definition of four files that need each other: by references, and by rules about records that are not there. */
-export function writeSchool(): string {
-  return define(TABLES, {}, RULES)
+/** @param queries of rules by their codes, in place of their own */
+export function writeSchool(queries: Readonly<Record<string, string>> = {}): string {
+  const rules = Object.entries(RULES).map(([path, text]) => {
+    const query = queries[path.slice('rules/'.length, -'.sql'.length)]
+    return [path, query === undefined ? text : text.replace(/\*\/\n[\s\S]*/, `*/\n${query}`)]
+  })
+  return define(TABLES, {}, Object.fromEntries(rules))
 }
 
 /** Records without faults: learners that are enrolled in courses, each of which pays or is paid for. */

@@ -1,10 +1,10 @@
-import { execFileSync } from 'node:child_process'
+import { execFileSync, spawn } from 'node:child_process'
 import { chmodSync, existsSync, readdirSync, readFileSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { CheckFailed, checkFiles } from '../../src/engines/checking/check-files.ts'
 import { checkApart, places } from '../support/checking.ts'
-import { Installation, until } from '../support/command.ts'
+import { Installation, MAHI, until } from '../support/command.ts'
 import { LIBRARY, LONG_LOAN, writeDefinition } from '../support/definition.ts'
 import { requireProgram } from '../support/require-program.ts'
 import { hasSmallDisk, SmallDisk } from '../support/small-disk.ts'
@@ -102,6 +102,31 @@ test('a check whose process is killed fails with a reason, and leaves nothing be
   process.kill(pid, 'SIGKILL')
   await ended
   expect(readdirSync(temporary)).toEqual([])
+})
+
+test('a check ends with its parent, also in the middle of a rule, and leaves nothing behind', async () => {
+  const temporary = temporaryFolder()
+  const folder = writeFiles({ 'book-loans.csv': LOANS })
+  const parent = spawn(process.execPath, [MAHI, 'check', folder, '--definition', withEndless()], {
+    env: { ...process.env, TMPDIR: temporary },
+    stdio: 'ignore',
+  })
+  const list = () =>
+    execFileSync('ps', ['-eo', 'pid=,ppid=,args='], { encoding: 'utf8' })
+      .split('\n')
+      .filter((line) => line.includes('checking/process/child'))
+      .map((line) => line.trim().split(/\s+/).map(Number))
+  const pid = await until(() => list().find(([, ppid]) => ppid === parent.pid)?.[0])
+  // The tables of the rules are complete once the rules run.
+  await until(() =>
+    readdirSync(temporary, { recursive: true }).some((name) => String(name).endsWith('rules.db'))
+      ? true
+      : undefined,
+  )
+  parent.kill('SIGKILL')
+  await until(() => (list().some(([each]) => each === pid) ? undefined : true))
+  const left = readdirSync(temporary, { recursive: true, encoding: 'utf8' })
+  expect(left.filter((name) => name.includes('work'))).toEqual([])
 })
 
 test('an aborted check ends at once with the reason of the signal, and its process is gone', async () => {

@@ -2,6 +2,7 @@
 code: STT-202
 file: stop-times
 fields: [arrival_time, stop_sequence]
+relates: {stop-times: [trip_id]}
 severity: Error
 message: 'The trip {trip_id} arrives at {arrival_time}, before it left an earlier stop at {left}.'
 many: arrivals are before the trip left an earlier stop.

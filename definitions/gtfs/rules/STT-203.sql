@@ -2,6 +2,7 @@
 code: STT-203
 file: stop-times
 fields: [arrival_time, departure_time]
+relates: {stop-times: [trip_id]}
 severity: Error
 message: 'The first or last stop of the trip {trip_id} has no complete times.'
 many: first or last stops have no complete times.

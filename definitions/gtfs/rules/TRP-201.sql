@@ -2,6 +2,7 @@
 code: TRP-201
 file: trips
 fields: [trip_id]
+relates: {stop-times: [trip_id]}
 severity: Error
 message: 'The trip {trip_id} has {stops} stop times; it needs at least two.'
 many: trips have fewer than two stop times.

@@ -2,6 +2,7 @@
 code: CCO-201
 file: course-completions
 fields: [courseCode, courseStartDate]
+relates: {enrolments: [studentIdentificationCode, courseCode, courseStartDate]}
 severity: Error
 message: 'No enrolment of the learner in {courseCode} starts on {courseStartDate}.'
 many: completions have no enrolment of the learner in the course that starts on their date.

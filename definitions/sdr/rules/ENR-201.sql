@@ -2,6 +2,7 @@
 code: ENR-201
 file: enrolments
 fields: [courseStartDate, courseCode]
+relates: {enrolments: [studentIdentificationCode, courseCode]}
 severity: Error
 message: 'The enrolment starts on {courseStartDate}, before an earlier one in {courseCode} ended on {ended}.'
 many: enrolments start before an earlier one of the learner in the course ended.

@@ -2,6 +2,7 @@
 code: ENR-211
 file: enrolments
 fields: [courseEndDate, courseCode]
+relates: {course-completions: [studentIdentificationCode, courseCode, courseStartDate]}
 severity: Warning
 message: 'The enrolment ended on {courseEndDate}, but the course completion file has no outcome for it.'
 many: enrolments ended, and have no outcome in the course completion file.

@@ -2,6 +2,7 @@
 code: LEA-206
 file: learners
 fields: [enrolmentType]
+relates: {enrolments: [studentIdentificationCode]}
 severity: Warning
 message: 'The enrolments of this type B learner add up to {total} EFTS.'
 many: learners of type B have enrolments of more than 0.03 EFTS in total.

@@ -2,6 +2,7 @@
 code: LEA-207
 file: learners
 fields: [enrolmentType]
+relates: {enrolments: [studentIdentificationCode]}
 severity: Warning
 message: 'The enrolments of this type D learner add up to only {total} EFTS.'
 many: learners of type D have enrolments of at most 0.03 EFTS in total.

@@ -2,6 +2,7 @@
 code: QCO-201
 file: qualification-completions
 fields: [qualificationCode, studentIdentificationCode]
+relates: {enrolments: [studentIdentificationCode, qualificationCode]}
 severity: Warning
 message: 'The learner has enrolments in this return, but none in {qualificationCode}.'
 many: completions have no enrolment of the learner in the qualification.

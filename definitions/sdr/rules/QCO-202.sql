@@ -2,6 +2,7 @@
 code: QCO-202
 file: qualification-completions
 fields: [studentIdentificationCode]
+relates: {enrolments: [studentIdentificationCode]}
 severity: Warning
 message: The learner has no enrolment in this return.
 many: completions are those of learners without an enrolment in this return.

@@ -2,6 +2,7 @@
 code: QCO-203
 file: qualification-completions
 fields: [yearRequirementsMet, qualificationCode]
+relates: {enrolments: [studentIdentificationCode, qualificationCode]}
 severity: Warning
 message: 'yearRequirementsMet {yearRequirementsMet} is before the end of the last course on {lastEnd}.'
 many: completions have yearRequirementsMet before the end of the last course.

@@ -2,6 +2,7 @@
 code: QCO-204
 file: qualification-completions
 fields: [qualificationCompletionDate, qualificationCode]
+relates: {enrolments: [studentIdentificationCode, qualificationCode]}
 severity: Warning
 message: 'qualificationCompletionDate {qualificationCompletionDate} is before the end of the last course on {lastEnd}.'
 many: completions have a date before the end of the last course.

@@ -3,7 +3,7 @@ import { basename, dirname } from 'node:path'
 import { type Command, Option } from 'commander'
 import { jsonOption } from '../../foundation/command-line/command.ts'
 import { assertOutput } from '../../foundation/command-line/output-file.ts'
-import { OutputFailed, reportFailure, say, writeOut } from '../../foundation/command-line/terminal.ts'
+import { OutputFailed, print, reportFailure, say, writeOut } from '../../foundation/command-line/terminal.ts'
 import { explainReadError } from '../../foundation/faults/read-error.ts'
 import { UserError } from '../../foundation/faults/user-error.ts'
 import type { CheckRequest, CheckSummary } from './check-files.ts'
@@ -89,7 +89,7 @@ async function runCheck(paths: readonly string[], flags: CheckFlags): Promise<nu
   if (flags.sample !== undefined) return await writeSample(flags.sample, flags.all === true)
   if (flags.explain !== undefined) {
     const { explainCheck } = await import('./explain-check.ts')
-    await writeOut(explainCheck(await readDefinition(flags, paths), flags.explain, flags.json === true))
+    await print(explainCheck(await readDefinition(flags, paths), flags.explain, flags.json === true))
     return 0
   }
   if (paths.length === 0 && flags.file === undefined) {
@@ -221,7 +221,7 @@ async function writeReport(
   if (json) {
     await writeOut(`${JSON.stringify({ ...summary, ...more })}\n`)
   } else if (output === undefined) {
-    await write(input, writeOut)
+    await write(input, format === 'table' ? print : writeOut)
   }
   if (json || (format === 'table' && output === undefined)) return
   say(`${describeVerdict(summary)} ${output === undefined ? '' : `The report is in ${output}.`}`.trim())
@@ -238,6 +238,6 @@ async function writeSample(folder: string, all: boolean): Promise<number> {
   const names = await copySample(all ? FAULTY_SAMPLE : EXPORTED_SAMPLE, folder)
   const faults = all ? 'with faults of every kind' : 'as a spreadsheet program left them'
   say(`Wrote ${names.join(', ')} to ${folder}. They are fictitious, ${faults}. Check them:`)
-  await writeOut(`mahi check ${folder}\n`)
+  await print(`mahi check ${folder}\n`)
   return 0
 }

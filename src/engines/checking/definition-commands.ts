@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import { action, jsonOption } from '../../foundation/command-line/command.ts'
-import { say, writeOut } from '../../foundation/command-line/terminal.ts'
+import { print, say, writeOut } from '../../foundation/command-line/terminal.ts'
 import { UserError } from '../../foundation/faults/user-error.ts'
 import { count } from '../../foundation/text/format-number.ts'
 
@@ -24,9 +24,7 @@ export function addDefinitionCommands(program: Command): void {
         })
         if (flags.json) return await writeOut(`${JSON.stringify({ definitions: list })}\n`)
         for (const { name, version, title, files, checks } of list) {
-          await writeOut(
-            `${name.padEnd(12)} ${version.padEnd(12)} ${files} files, ${checks} checks: ${title}\n`,
-          )
+          await print(`${name.padEnd(12)} ${version.padEnd(12)} ${files} files, ${checks} checks: ${title}\n`)
         }
       }),
     )
@@ -51,7 +49,7 @@ export function addDefinitionCommands(program: Command): void {
         }
         if (definition.notice !== undefined) say(definition.notice)
         for (const { code, severity, message } of checks) {
-          await writeOut(`${code.padEnd(20)} ${severity.padEnd(8)} ${message}\n`)
+          await print(`${code.padEnd(20)} ${severity.padEnd(8)} ${message}\n`)
         }
       }),
     )
@@ -103,7 +101,7 @@ export function addDefinitionCommands(program: Command): void {
         say(
           `Wrote a proposal for ${count(files.length, 'file')}. ${describeVerdict(summary)} Read it, then check:`,
         )
-        await writeOut(`mahi check ${folder}\n`)
+        await print(`mahi check ${folder}\n`)
       }),
     )
 }

@@ -1,3 +1,4 @@
+import { showLine } from '../../foundation/command-line/terminal.ts'
 import { formatNumber } from '../../foundation/text/format-number.ts'
 import type { EngineProgress } from './check-files.ts'
 
@@ -6,11 +7,11 @@ export class CheckProgress {
   readonly #visible = process.stderr.isTTY === true
 
   readonly show = (progress: EngineProgress): void => {
-    if (this.#visible) process.stderr.write(`\r\u001b[K${describe(progress)}`)
+    if (this.#visible) showLine(describe(progress))
   }
 
   stop(): void {
-    if (this.#visible) process.stderr.write('\r\u001b[K')
+    if (this.#visible) showLine('')
   }
 }
 

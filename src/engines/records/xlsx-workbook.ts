@@ -9,6 +9,13 @@ const MAX_UNPACKED_BYTES = 200 * 1024 * 1024
 const MAX_CELLS = 5_000_000
 /** The most characters of a sheet: every cell can have the same long text. */
 const MAX_CHARACTERS = 2 ** 29
+/** The most places of all rows: a row with one cell in the last column has 16,384. */
+const MAX_PLACES = 20_000_000
+/** What a normal workbook never has, but a small file can. */
+const MAX_SHEETS = 500
+const MAX_FORMATS = 65_536
+/** The longest element, in characters: it can have any number of attributes. A text has at most 32,767. */
+const MAX_ELEMENT = 2 ** 20
 /** The size of a sheet. */
 const MAX_ROWS = 1_048_576
 const MAX_COLUMNS = 16_384
@@ -81,6 +88,7 @@ class Workbook {
   readonly #entries: ReadonlyMap<string, ZipEntry>
   #room = MAX_UNPACKED_BYTES
   #cells = 0
+  #places = 0
   readonly #texts: string[] = []
   readonly #formats: NumberFormat[] = []
   #is1904 = false
@@ -102,6 +110,7 @@ class Workbook {
         if (name !== 'sheet') return
         const id = Object.entries(attributes).find(([each]) => each.endsWith(':id'))?.[1]
         found.push({ name: attributes.name ?? '', id: id ?? '' })
+        if (found.length > MAX_SHEETS) throw tooMany(MAX_SHEETS, 'sheets')
       },
     })
     for (const each of relations.ofType('styles')) this.#readFormats(each)
@@ -136,12 +145,14 @@ class Workbook {
     this.#read(path, {
       open: (name, { numFmtId, formatCode }) => {
         const id = Number(numFmtId)
-        if (name === 'numFmt') codes.set(id, formatCode ?? '')
+        if (name === 'numFmt' && codes.set(id, formatCode ?? '').size > MAX_FORMATS)
+          throw tooMany(MAX_FORMATS, 'formats of numbers')
         if (name === 'cellXfs') isOfCells = true
         if (name !== 'xf' || !isOfCells) return
         const format = read.get(id) ?? readFormat(id, codes.get(id))
         read.set(id, format)
         this.#formats.push(format)
+        if (this.#formats.length > MAX_FORMATS) throw tooMany(MAX_FORMATS, 'formats of cells')
       },
       close: (name) => {
         if (name === 'cellXfs') isOfCells = false
@@ -162,7 +173,15 @@ class Workbook {
   }
 
   *#rowsOf(part: Buffer): Generator<SheetRow, void> {
-    const rows = new RowCollector((type, value) => this.#toText(type, value), this.#formats, this.#is1904)
+    let width = 0
+    const addPlaces = (cells: number) => {
+      // A shorter row is written as long as the header.
+      width ||= cells
+      this.#places += Math.max(width, cells)
+      if (this.#places > MAX_PLACES) throw tooMany(MAX_PLACES, 'places up to the last cells of its rows')
+    }
+    const toText = (type: string, value: string) => this.#toText(type, value)
+    const rows = new RowCollector({ toText, addPlaces, formats: this.#formats, is1904: this.#is1904 })
     const pieces = this.#readPieces(part, {
       open: (name, attributes) => {
         if (name === 'c' && ++this.#cells > MAX_CELLS) throw tooMany(MAX_CELLS, 'cells')
@@ -204,7 +223,7 @@ class Workbook {
   }
 
   /** Reads XML in pieces, between which what the handlers have collected can be used. */
-  *#readPieces(part: Buffer, { open, text, close }: Handlers): Generator<void, void> {
+  *#readPieces(part: Buffer, { open, text: addText, close }: Handlers): Generator<void, void> {
     const parser = new this.#parser({
       position: false,
       maxEntityExpansions: 0,
@@ -212,16 +231,21 @@ class Workbook {
     })
     parser.on('opentag', ({ name, attributes }: SaxTag) => open(plainName(name), attributes))
     parser.on('closetag', ({ name }: SaxTag) => close?.(plainName(name)))
-    if (text !== undefined) {
-      parser.on('text', text)
-      parser.on('cdata', text)
+    if (addText !== undefined) {
+      parser.on('text', addText)
+      parser.on('cdata', addText)
     }
     parser.on('error', (error) => {
       throw error
     })
     const decoder = new TextDecoder(findUtf16(part) ?? 'utf-8', { fatal: true })
+    let unclosed = 0
     for (let at = 0; at < part.length; at += PIECE) {
-      parser.write(decoder.decode(part.subarray(at, at + PIECE), { stream: true }))
+      const text = decoder.decode(part.subarray(at, at + PIECE), { stream: true })
+      const end = text.lastIndexOf('>')
+      unclosed = end < 0 ? unclosed + text.length : text.length - end
+      if (unclosed > MAX_ELEMENT) throw tooMany(MAX_ELEMENT, 'characters in an element')
+      parser.write(text)
       yield
     }
     parser.close()
@@ -281,9 +305,18 @@ function unescapeText(text: string): string {
 /** Gives the text of a cell of this type. */
 type ToText = (type: string, value: string) => string
 
+interface RowOptions {
+  readonly toText: ToText
+  /** Counts the cells of a row up to its last one. */
+  readonly addPlaces: (cells: number) => void
+  readonly formats: readonly NumberFormat[]
+  readonly is1904: boolean
+}
+
 /** Collects the rows of a sheet. References are optional: without one, a cell is beside the one before it. */
 class RowCollector {
   readonly #toText: ToText
+  readonly #addPlaces: (cells: number) => void
   readonly #formats: readonly NumberFormat[]
   readonly #is1904: boolean
   readonly #inline = new TextCollector()
@@ -299,8 +332,9 @@ class RowCollector {
   /** What the text belongs to: a value, or a formula. */
   #within: 'v' | 'f' | undefined
 
-  constructor(toText: ToText, formats: readonly NumberFormat[], is1904: boolean) {
+  constructor({ toText, addPlaces, formats, is1904 }: RowOptions) {
     this.#toText = toText
+    this.#addPlaces = addPlaces
     this.#formats = formats
     this.#is1904 = is1904
   }
@@ -366,7 +400,7 @@ class RowCollector {
   }
 
   #addRow(): void {
-    this.#characters += this.#cells.length
+    if (this.#cells.length > 0) this.#addPlaces(this.#cells.length)
     if (this.#cells.length > 0) this.#rows.push({ number: this.#number, cells: this.#cells })
     this.#cells = []
   }

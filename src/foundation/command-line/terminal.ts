@@ -24,20 +24,36 @@ export class OutputFailed extends UserError {
 process.stdout.on('error', () => undefined)
 process.stderr.on('error', () => undefined)
 
+/** Lines as a terminal may show them: what data contain cannot move its cursor, nor change the direction of text. */
+function toPrintable(text: string): string {
+  return text.split('\n').map(escapeControls).join('\n')
+}
+
 /**
- * Writes data to standard output, and waits until there is room for more.
+ * Writes data to standard output, and waits until there is room for more. A terminal gets what it may show.
  *
  * @throws {OutputFailed}
  */
 export function writeOut(text: string): Promise<void> {
   return new Promise((resolve, reject) => {
-    process.stdout.write(text, (error) => (error ? reject(new OutputFailed(error)) : resolve()))
+    const shown = process.stdout.isTTY ? toPrintable(text) : text
+    process.stdout.write(shown, (error) => (error ? reject(new OutputFailed(error)) : resolve()))
   })
+}
+
+/** Writes lines for a person to standard output, also in a pipe without control characters. */
+export async function print(text: string): Promise<void> {
+  await writeOut(toPrintable(text))
 }
 
 /** Writes messages to standard error, without control characters. */
 export function say(text: string): void {
-  process.stderr.write(`${text.split('\n').map(escapeControls).join('\n')}\n`)
+  process.stderr.write(`${toPrintable(text)}\n`)
+}
+
+/** Replaces the current line of a terminal. */
+export function showLine(text: string): void {
+  process.stderr.write(`\r\u001b[K${toPrintable(text)}`)
 }
 
 /**

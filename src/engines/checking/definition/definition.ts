@@ -251,7 +251,16 @@ export interface SqlRule {
   /** File name, for messages. */
   readonly file: string
   readonly sql: string
+  /** The files without whose records it may find more. */
+  readonly relates: readonly Relation[]
   readonly examples: readonly RuleExample[]
+}
+
+/** By which fields a rule relates the records of its file to those of a file, maybe the same one. */
+export interface Relation {
+  readonly resource: string
+  /** Equal fields. If the first one is unknown, two others must agree. */
+  readonly pairs: readonly { readonly own: number; readonly other: number }[]
 }
 
 export interface RuleExample {

@@ -1,7 +1,7 @@
 import { LineCounter, parseDocument } from 'yaml'
 import type { Fault } from '../../../foundation/faults/user-error.ts'
 import { CHECK_PROPERTIES, listPlaceholders, PARAMETERS, readCheck } from './check-info.ts'
-import type { RuleExample, SqlRule } from './definition.ts'
+import type { Relation, RuleExample, SqlRule } from './definition.ts'
 import { Node } from './node.ts'
 import { stripSql } from './strip-sql.ts'
 
@@ -34,7 +34,7 @@ export function readRule(
     node.fault('has no front matter')
     return undefined
   }
-  node.knows(['file', 'fields', 'examples', ...CHECK_PROPERTIES], { strict: true })
+  node.knows(['file', 'fields', 'relates', 'examples', ...CHECK_PROPERTIES], { strict: true })
 
   const resource = node.get('file').requiredText()
   const names = fieldsOf(resource)
@@ -59,11 +59,36 @@ export function readRule(
     .trim()
     .replace(/;\s*$/, '')
   checkQuery(sql, listPlaceholders(check.message ?? ''), names ?? [], new Node(sql, file, faults))
+  const relates = readRelations(node.get('relates'), names ?? [], fieldsOf)
   const examples = node
     .get('examples')
     .list()
     .map((item, index) => readExample(item, index, resource, fieldsOf))
-  return { resource, rule: { check, file, sql, examples } }
+  return { resource, rule: { check, file, sql, relates, examples } }
+}
+
+/** The fields by which a rule relates the records of its file to those of others: `{enrolments: [courseCode, {learner: id}]}`. */
+function readRelations(
+  node: Node,
+  names: readonly string[],
+  fieldsOf: (resource: string) => readonly string[] | undefined,
+): Relation[] {
+  return node.names().map((resource) => {
+    const others = fieldsOf(resource)
+    if (others === undefined) node.get(resource).fault('is not the name of a resource')
+    const pairs = node
+      .get(resource)
+      .list()
+      .flatMap((item) => {
+        const own = typeof item.value === 'string' ? item.value : (item.names()[0] ?? '')
+        const other = typeof item.value === 'string' ? own : (item.get(own).text() ?? '')
+        const pair = { own: names.indexOf(own), other: (others ?? []).indexOf(other) }
+        if (pair.own >= 0 && pair.other >= 0) return [pair]
+        item.fault(`must name a field of both files, or {field: field of ${resource}}`)
+        return []
+      })
+    return { resource, pairs }
+  })
 }
 
 /** The property `examples` with the lines that belong to it. */

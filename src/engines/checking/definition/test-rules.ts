@@ -65,6 +65,7 @@ class RuleTest {
       )
         fault(`${example.name}: finds ${format(found)}, but the example expects ${format(example.finds)}`)
     }
+    this.#testRelations(rule, query, fault)
     for (const mutant of mutateComparisons(rule.sql)) {
       // A change that is not valid SQL, such as in a window frame, is not a comparison.
       const changed = this.#prepare(mutant.sql, () => undefined)
@@ -79,6 +80,25 @@ class RuleTest {
       })
       if (!detected) fault(`no example detects a change of ${mutant.change}`)
     }
+  }
+
+  /** A record that is found because another one is absent must be related to it: that one may be unknown. */
+  #testRelations({ relates, examples }: SqlRule, query: Query, fault: (message: string) => unknown): void {
+    const missing = new Set<string>()
+    for (const example of examples) {
+      const found = this.#find(query, example)
+      for (const [resource, records] of Object.entries(example.records)) {
+        if (missing.has(resource) || relates.some((each) => each.resource === resource)) continue
+        const isBlamed = records.some((_, index) =>
+          this.#find(query, example, { resource, row: index + 1 }).some((row) => !found.includes(row)),
+        )
+        if (isBlamed) missing.add(resource)
+      }
+    }
+    for (const name of missing)
+      fault(
+        `finds more without a record of ${name}: relates must say by which fields their records are related`,
+      )
   }
 
   /** Two rules with the same findings in all examples are duplicates, or lack an example. */
@@ -110,8 +130,8 @@ class RuleTest {
     }
   }
 
-  #find(query: Query, example: RuleExample): number[] {
-    this.#load(example)
+  #find(query: Query, example: RuleExample, without?: { resource: string; row: number }): number[] {
+    this.#load(example, without)
     const parameters = resolveParameters(this.#definition, example)
     const rows = new Set<number>()
     for (const row of query.statement.iterate(bindings(parameters)) as Iterable<unknown[]>) {
@@ -122,15 +142,16 @@ class RuleTest {
 
   #loaded: RuleExample | undefined
 
-  #load(example: RuleExample): void {
-    if (this.#loaded === example) return
-    this.#loaded = example
+  #load(example: RuleExample, without?: { resource: string; row: number }): void {
+    if (this.#loaded === example && without === undefined) return
+    this.#loaded = without === undefined ? example : undefined
     for (const { name, table, fields } of this.#definition.resources) {
       this.#database.exec(`delete from "${table}"`)
       const names = fields.map((field) => field.column.toLowerCase())
       const stored = fields.filter((_, index) => names.indexOf(names[index] ?? '') === index)
       const insert = this.#database.prepare(`insert into "${table}" values (?${', ?'.repeat(stored.length)})`)
       for (const [index, record] of (example.records[name] ?? []).entries()) {
+        if (name === without?.resource && index + 1 === without.row) continue
         const values = stored.map((field) => {
           const given = record[field.name] ?? ''
           const text = typeof given === 'string' ? given : given.join(field.delimiter)

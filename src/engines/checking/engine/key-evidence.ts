@@ -1,11 +1,9 @@
 import { increment } from '../../../foundation/increment.ts'
 import type { Check, Definition, ForeignKey, Resource } from '../definition/definition.ts'
-import { stripSql } from '../definition/strip-sql.ts'
 import { toForm } from './keys.ts'
 import { toPlainForm } from './plain-form.ts'
 import { listFields } from './record-checks.ts'
 import type { SeenFinding } from './seen-finding.ts'
-import { listPairs, NEEDS_ALL } from './sql-unknown.ts'
 import { listUses } from './sql-uses.ts'
 
 /** A search for the keys of a file that differ only in form from those that others have. */
@@ -133,19 +131,9 @@ export class KeyEvidence {
     for (const rule of resource.rules) {
       const uses = listUses(definition, rule)
       this.#needs.set(rule.check, uses.find((use) => use.resource === resource)?.fields ?? [])
-      const bare = stripSql(rule.sql).toLowerCase()
-      if (!NEEDS_ALL.test(bare)) continue
-      for (const use of uses) {
-        if (use.resource === resource) continue
-        const pairs = listPairs(definition, bare, { rule, own: resource, uses }, use)
-        add(
-          rule.check,
-          use.resource,
-          pairs.map(({ own, other }) => ({
-            own: resource.fields.findIndex(({ column }) => column === own),
-            other,
-          })),
-        )
+      for (const { resource: name, pairs } of rule.relates) {
+        const other = definition.resources.find((each) => each.name === name)
+        if (other !== undefined && other !== resource) add(rule.check, other, pairs)
       }
     }
     for (const each of resource.recordChecks) {

@@ -4,8 +4,9 @@ import type { Definition, Resource, SqlRule } from '../definition/definition.ts'
 import { stripSql } from '../definition/strip-sql.ts'
 import type { Parameters } from '../parameters.ts'
 import type { Extras } from './found.ts'
-import { bindings, NO_PARAMETERS, prepareQuery, startsLikeQuery } from './query.ts'
+import { bindings, NO_PARAMETERS, prepareQuery, QueryRefused, startsLikeQuery } from './query.ts'
 import type { Values } from './record-checks.ts'
+import { shorten } from './shown-text.ts'
 import { type RuleUses, UnknownRows } from './sql-unknown.ts'
 import { listUses } from './sql-uses.ts'
 import { PAGE, SqliteFile, TableWriter } from './sqlite-file.ts'
@@ -17,10 +18,11 @@ export class SqlStore {
   readonly #path: string
   readonly #mostBytes: number
   readonly #columns = new Map<string, number[]>()
-  readonly #definition: Definition
   readonly #rules: readonly RuleUses[]
   readonly #unknown: UnknownRows
   readonly #undecided: UndecidedCounts
+  /** The number of the last record of each file. */
+  readonly #records = new Map<Resource, number>()
   readonly #indexes: readonly string[]
   readonly #roots: ReadonlyMap<string, number>
   readonly #file: SqliteFile
@@ -33,7 +35,6 @@ export class SqlStore {
     mostBytes: number,
     undecided: UndecidedCounts,
   ) {
-    this.#definition = definition
     this.#undecided = undecided
     this.#path = path
     this.#mostBytes = Math.max(16 * PAGE, mostBytes)
@@ -152,6 +153,7 @@ export class SqlStore {
         const bits = toBits(unknown)
         for (let index = 0; index < bits.length; index++) writer.addNumber(bits[index] as number, false)
         writer.endRow(record)
+        this.#records.set(resource, record)
       },
       end: () => writer.end(),
     }
@@ -214,13 +216,9 @@ export class SqlStore {
     const database = this.#reader
     const uses = this.#rules.find((each) => each.rule === rule)
     if (database === undefined || uses === undefined) throw new Error('the store is not finished')
-    const found = this.#unknown.hide(database, uses, () => find(database, rule, parameters))
-    for (const { resource, field, records } of this.#unknown.explain(
-      database,
-      this.#definition,
-      uses,
-      found,
-    )) {
+    const records = this.#records.get(uses.own) ?? 0
+    const found = this.#unknown.hide(database, uses, () => find(database, rule, parameters, records))
+    for (const { resource, field, records } of this.#unknown.explain(database, uses, found)) {
       const hidden = records.filter((record) => found.delete(record))
       if (hidden.length > 0) this.#undecided.add(rule.check, resource.name, field, hidden.length)
     }
@@ -257,18 +255,28 @@ function readExtras(row: readonly unknown[], columns: readonly string[], names: 
   )
 }
 
-/** The records that a rule finds, with what its message says of each. */
+/**
+ * The records that a rule finds, with what its message says of each.
+ *
+ * @throws {QueryRefused} if it returns a row that its file does not have
+ */
 function find(
   database: Database.Database,
   rule: SqlRule,
   parameters: Parameters,
+  records: number,
 ): Map<number, Extras | undefined> {
   const { statement, columns } = prepareQuery(database, rule)
   const names = columns.slice(1).filter((name) => rule.check.message?.includes(`{${name}}`))
   const found = new Map<number, Extras | undefined>()
   for (const row of statement.iterate(bindings(parameters)) as Iterable<unknown[]>) {
     const record = row[0]
-    if (typeof record !== 'number' || found.has(record)) continue
+    // An outer join has no record where none matches.
+    if (record === null || found.has(record as number)) continue
+    if (typeof record !== 'number' || !(Number.isInteger(record) && record >= 1 && record <= records))
+      throw new QueryRefused(
+        `The rule returned row ${shorten(String(record))}, which its file does not have.`,
+      )
     found.set(record, names.length === 0 ? undefined : readExtras(row, columns, names))
   }
   return found

@@ -1,21 +1,10 @@
 import type Database from 'better-sqlite3'
-import type { Definition, Resource, SqlRule } from '../definition/definition.ts'
-import { stripSql } from '../definition/strip-sql.ts'
-import { listAliases, listUses, type Use } from './sql-uses.ts'
+import type { Relation, Resource, SqlRule } from '../definition/definition.ts'
+import type { Use } from './sql-uses.ts'
 import type { Unknown } from './unknown.ts'
 
 /** SQLite stores small integers in few bytes, and JavaScript has 31 positive bits. */
 const BITS = 31
-
-/** A rule that says something about records that are not there, or about all of them, as a whole. */
-export const NEEDS_ALL =
-  /\bnot\s+exists\b|\bnot\s+in\s*\(\s*(?:select|with)\b|\bexcept\b|\b(?:left|full|right)\s+(?:outer\s+)?join\b|\bover\s*[(\w]|\bgroup\s+by\b|\b(?:count|sum|avg|min|max|total|group_concat|string_agg|json_group_array)\s*\(/
-
-/** A field of the rule's own file, and the field of another one that must equal it. */
-export interface Pair {
-  readonly own: string
-  readonly other: number
-}
 
 /** What a rule reads. */
 export interface RuleUses {
@@ -112,28 +101,21 @@ export class UnknownRows {
   }
 
   /** Finds the records, among those that a rule found, that one which it did not see may explain. */
-  explain(
-    database: Database.Database,
-    definition: Definition,
-    rule: RuleUses,
-    found: ReadonlyMap<number, unknown>,
-  ): Hidden[] {
+  explain(database: Database.Database, rule: RuleUses, found: ReadonlyMap<number, unknown>): Hidden[] {
     const affected = this.#affected(rule)
     if (found.size === 0 || affected.length === 0) return []
-    const bare = stripSql(rule.rule.sql).toLowerCase()
-    if (!NEEDS_ALL.test(bare)) return []
+    const related = affected.flatMap(({ use, bits }) => {
+      const relation = rule.rule.relates.find(({ resource }) => resource === use.resource.name)
+      return relation === undefined ? [] : [{ use, bits, pairs: relation.pairs }]
+    })
+    if (related.length === 0) return []
     writeTemporary(database, ['create temp table "found?" (row integer primary key)'])
     try {
       database.pragma('query_only = off')
       const insert = database.prepare('insert into temp."found?" values (?)')
       for (const row of found.keys()) insert.run(row)
       database.pragma('query_only = on')
-      return affected.flatMap(({ use, bits }) => {
-        const pairs = listPairs(definition, bare, rule, use)
-        // A table that only the rule's own records come from.
-        if (use.resource === rule.own && pairs.length === 0) return []
-        return this.#explainBy(database, rule.own, use, bits, pairs)
-      })
+      return related.flatMap(({ use, bits, pairs }) => this.#explainBy(database, rule.own, use, bits, pairs))
     } finally {
       writeTemporary(database, ['drop table temp."found?"'])
     }
@@ -144,7 +126,7 @@ export class UnknownRows {
     own: Resource,
     { resource }: Use,
     bits: Int32Array,
-    pairs: readonly Pair[],
+    pairs: Relation['pairs'],
   ): Hidden[] {
     const keyBits = this.#bitsOf(
       resource,
@@ -176,7 +158,8 @@ export class UnknownRows {
       if (pairs.length === 0 || (known.length > 0 && known[0] !== pairs[0] && known.length < 2)) return []
       // Only a record that cannot be read as a whole has values although they are unknown.
       const equal = (known.length === 0 ? pairs : known).map(
-        ({ own: name, other }) => `other."${resource.fields[other]?.column}" = own."${name}"`,
+        ({ own: mine, other }) =>
+          `other."${resource.fields[other]?.column}" = own."${own.fields[mine]?.column}"`,
       )
       const same = columns.map((_, index) => `(${masked[index]}) = ${pattern[index]}`)
       const others = resource === own ? ['other.row <> own.row'] : []
@@ -225,44 +208,4 @@ function writeTemporary(database: Database.Database, statements: readonly string
   database.pragma('query_only = off')
   for (const sql of statements) database.exec(sql)
   database.pragma('query_only = on')
-}
-
-/**
- * The equal fields by which a rule relates the records of its own file to those of another: as its text says, or else
- * those of the same name. Within one file, the records that it groups.
- */
-export function listPairs(definition: Definition, bare: string, { own, uses }: RuleUses, use: Use): Pair[] {
-  const tables = uses.map(({ resource }) => resource.table.toLowerCase())
-  const aliases = listAliases(bare, tables)
-  const pairs: Pair[] = []
-  const addPair = (ownName: string, otherName: string) => {
-    const mine = own.fields.find(({ column }) => column.toLowerCase() === ownName)
-    const other = use.resource.fields.findIndex(({ column }) => column.toLowerCase() === otherName)
-    if (mine !== undefined && other !== -1 && !pairs.some((each) => each.other === other))
-      pairs.push({ own: mine.column, other })
-  }
-  const lists =
-    use.resource === own ? /\b(?:partition|group)\s+by\s+([\w.,\s]+)/g : /\busing\s*\(([\w,\s]+)\)/g
-  for (const [, names = ''] of bare.matchAll(lists)) {
-    for (const name of names.replace(/\b(?:order|having|groups|rows|range)\b[\s\S]*/, '').split(',')) {
-      const plain = name.trim().split('.').at(-1) ?? ''
-      addPair(plain, plain)
-    }
-  }
-  for (const [, one = '', first = '', two = '', second = ''] of bare.matchAll(
-    /\b(\w+)\.(\w+)\s*=\s*(\w+)\.(\w+)/g,
-  )) {
-    const [left, right] = [aliases.get(one), aliases.get(two)]
-    if (left === own.table.toLowerCase() && right === use.resource.table.toLowerCase()) addPair(first, second)
-    else if (right === own.table.toLowerCase() && left === use.resource.table.toLowerCase())
-      addPair(second, first)
-  }
-  if (pairs.length > 0 || use.resource === own) return pairs
-  const ownUse = listUses(definition, { sql: bare }).find(({ resource }) => resource === own)
-  const names = (ownUse?.fields ?? []).map((field) => own.fields[field]?.column.toLowerCase() ?? '')
-  for (const field of use.fields) {
-    const name = use.resource.fields[field]?.column.toLowerCase() ?? ''
-    if (names.includes(name)) addPair(name, name)
-  }
-  return pairs
 }

@@ -33,7 +33,7 @@ export function listUses(definition: Definition, { sql }: Pick<SqlRule, 'sql'>):
 }
 
 /** The tables by the names that a query gives them. A name that is given twice may be any. */
-export function listAliases(bare: string, tables: readonly string[]): Map<string, string | undefined> {
+function listAliases(bare: string, tables: readonly string[]): Map<string, string | undefined> {
   const aliases = new Map<string, string | undefined>(tables.map((table) => [table, table]))
   for (const [, table = '', alias = ''] of bare.matchAll(/\b(\w+)\s+(?:as\s+)?(\w+)/g)) {
     if (!tables.includes(table) || KEYWORDS.has(alias) || alias === table) continue

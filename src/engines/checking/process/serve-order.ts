@@ -1,4 +1,5 @@
 import { UserError } from '../../../foundation/faults/user-error.ts'
+import { endWithParent } from '../../../foundation/jobs/end-with-parent.ts'
 import { isDiskFull } from './limits.ts'
 import type { Report } from './report.ts'
 
@@ -10,8 +11,8 @@ import type { Report } from './report.ts'
 export function serveOrder<Order, Result, Progress = never>(
   work: (order: Order, show: (progress: Progress) => void) => Promise<Result>,
 ): void {
-  // Nobody reads what the child of a killed parent has written.
-  process.once('disconnect', () => process.exit(1))
+  // Nobody reads what the child of a killed parent has written, nor deletes its files.
+  endWithParent(process.env.SQLITE_TMPDIR)
   process.once('message', (order: Order) => {
     const show = (progress: Progress) => {
       process.send?.({ kind: 'progress', progress } satisfies Report<Result, Progress>)
