@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { MAX_DECIDED } from '../src/catalogue/codings/decisions.ts'
 import { listSources, readStored } from '../src/catalogue/names/names.ts'
 import { Service } from './support/service.ts'
 
@@ -151,6 +152,29 @@ test('titles name their codes that are no longer in the catalogue, with successo
   expect(withdrawn.json()).toMatchObject({ items: [{ state: 'confirmed', missingCodes }] })
 })
 
+test('one reviewer does not decide about more titles than half of what the index holds', async () => {
+  const { service, reviewer } = await start()
+  const registry = await reviewer('registry')
+  const title = 'x'.repeat(290)
+  const rows = Array.from({ length: MAX_DECIDED.reviewer / 290 }, (_, at) => {
+    const numbered = `${title.slice(5)}${String(at).padStart(5, '0')}`
+    return [numbered, 'registry', String(at), numbered, 'en', 'B2', at]
+  })
+  const columns = ['title_key', 'reviewer', 'id', 'title', 'language', 'code', 'decided']
+  await service.database.write('codings', (writer) => writer.load('confirmed_coding', columns, rows))
+  const item = { title: `A ${title}`, occupationCode: 'A1' }
+  const refused = await registry.send('POST', '', { items: [item] })
+  expect([refused.statusCode, refused.json().detail]).toEqual([
+    422,
+    expect.stringContaining('The titles of one reviewer can have 500,000 characters in all'),
+  ])
+  const [known] = (await registry.list('?Limit=1')).items
+  expect(known?.title).toMatch(/^x+00000$/)
+  await registry.confirm({ title: known?.title, occupationCode: 'A1' })
+  const other = await reviewer('schools')
+  expect(await other.confirm(item)).toMatchObject([{ state: 'confirmed' }])
+})
+
 test('nothing is stored without the scope, which no key has unless it is named', async () => {
   const { service, reviewer } = await start()
   const body = { items: [{ title: 'Trucker', occupationCode: 'B2' }] }
@@ -188,6 +212,11 @@ test.each([
     'it was probably "kēhu". Send it as UTF-8. Nothing was stored.',
   ],
   [{ title: 'KINDY  TEACHER', occupationCode: 'B2' }, 400, 'items[1].title is the title of items[0] again'],
+  [
+    { title: '\ufdfa'.repeat(300), occupationCode: 'B2' },
+    400,
+    'items[1].title has 5,400 characters with its ligatures written out; at most 300 are allowed. Nothing was stored.',
+  ],
 ])('%j is refused, and nothing of its request is stored', async (item, status, detail) => {
   const { reviewer } = await start()
   const registry = await reviewer('registry')

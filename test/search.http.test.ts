@@ -284,6 +284,7 @@ describe('POST /v1/codings', () => {
         {},
         { title: '…' },
         { id: '', title: ' ', tasks: [''] },
+        { id: '8', title: `Truck driver ${'of everything '.repeat(30)}` },
       ],
     })
     expect(response.statusCode).toBe(200)
@@ -299,6 +300,12 @@ describe('POST /v1/codings', () => {
       blank,
       { certainty: 0, candidates: [] },
       blank,
+      {
+        id: '8',
+        certainty: 0,
+        candidates: [],
+        error: 'The title has 432 characters; at most 300 are allowed.',
+      },
     ])
     for (const [items, detail] of [
       [[{ title: 7 }, { titel: 'x' }], 'items[0].title'],

@@ -481,7 +481,7 @@ export interface Coding {
   candidates?: CodingCandidate[]
   /** The likeliest minor or major group, where there is no `code`. */
   group?: CodingGroup
-  /** Why the item has no code: its title is blank. */
+  /** Why the item is not coded: its title is blank or too long. */
   error?: string
 }
 

@@ -570,7 +570,7 @@ class Coding(TypedDict, total=False):
     #: The three likeliest occupations, best first.
     candidates: List[CodingCandidate]
     group: CodingGroup
-    #: Why the item has no code: its title is blank.
+    #: Why the item is not coded: its title is blank or too long.
     error: str
 
 

@@ -3,7 +3,7 @@ import { type Operation, operation } from '../../api/contract/contract.ts'
 import { COMMON_PROBLEMS, describeDocument, JSON_BODY_PROBLEMS } from '../../api/contract/describe.ts'
 import { document } from '../../api/contract/results.ts'
 import { describeMissing, findMissingCodes } from '../history/missing-codes.ts'
-import { keyOfTitle, readTitles, storeDecisions } from './decisions.ts'
+import { keyOfTitle, readTitles, storeDecisions, TooManyDecisions } from './decisions.ts'
 import type { ReviewOptions } from './operations.ts'
 import { renderTitles } from './render-titles.ts'
 import { decisionsBody, EXAMPLE_REVIEWED, REVIEW_SCHEMAS, ReviewedCodings } from './schema.ts'
@@ -32,7 +32,8 @@ export function confirmCodings({ database }: ReviewOptions): Operation {
       ...COMMON_PROBLEMS,
       'invalid-body': 'The body has a field that is wrong, too many items, or a title twice.',
       ...JSON_BODY_PROBLEMS,
-      'unprocessable-content': 'The catalogue does not have a code. Nothing was stored.',
+      'unprocessable-content':
+        'The catalogue does not have a code, or there are too many titles. Nothing was stored.',
     },
   }).handle(async ({ body: { items }, principal, refuse }) => {
     const places = new Map<string, number>()
@@ -41,7 +42,6 @@ export function confirmCodings({ database }: ReviewOptions): Operation {
       if (fault !== undefined) refuse('invalid-body', `items[${index}].title ${fault}. Nothing was stored.`)
       const key = keyOfTitle(title)
       const first = places.get(key)
-      if (key === '') refuse('invalid-body', `items[${index}].title is blank. Nothing was stored.`)
       if (first !== undefined)
         refuse(
           'invalid-body',
@@ -67,7 +67,10 @@ export function confirmCodings({ database }: ReviewOptions): Operation {
             `items[${index}].occupationCode ${describeMissing(found)}. Nothing was stored.`,
           )
       }
-      await storeDecisions(writer, principal?.client ?? '', decisions)
+      await storeDecisions(writer, principal?.client ?? '', decisions).catch((error: unknown) => {
+        if (!(error instanceof TooManyDecisions)) throw error
+        return refuse('unprocessable-content', `${error.message}. Nothing was stored.`)
+      })
       const titles = items.map(({ title }) => title)
       return await renderTitles(writer, await readTitles(writer, titles))
     })

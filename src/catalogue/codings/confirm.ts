@@ -8,9 +8,9 @@ import { quote } from '../../foundation/text/quote.ts'
 import { describeMissing, findMissingCodes } from '../history/missing-codes.ts'
 import type { Retention } from '../history/revision-log.ts'
 import { changeSearchData } from '../names/change-search-data.ts'
+import { learnConfirmed } from '../names/names.ts'
 import {
   type Decision,
-  learnConfirmed,
   type ReviewedTitle,
   readTitles,
   type State,
@@ -54,6 +54,7 @@ export interface Confirmed {
  * Stores the decisions of a reviewer, all or none.
  *
  * @throws {InputRefused} with the decisions whose code the catalogue does not have
+ * @throws {TooManyDecisions}
  */
 export async function confirmDecisions(
   database: Database,

@@ -6,7 +6,7 @@ import { type Static, Type } from '../../foundation/schema/type.ts'
 import { type RepairedRows, readRows } from '../names/read-rows.ts'
 import { MAX_CODE_LENGTH } from '../records/schema.ts'
 import { type Decision, keyOfTitle, UNKNOWN } from './decisions.ts'
-import { TITLE_RULE } from './titles.ts'
+import { findKeyFault, TITLE_RULE } from './titles.ts'
 
 /** The words of the column `decision`; anything else in it is a code. */
 const ACCEPT = 'accept'
@@ -55,6 +55,8 @@ export async function readDecisions(records: AsyncIterable<SourceRecord | Fault>
       continue
     }
     const decided = word === ACCEPT ? code : word === UNKNOWN ? undefined : decision
+    const fault = findKeyFault(title)
+    if (fault !== undefined) faults.add([{ ...locate('title'), message: fault }])
     const key = keyOfTitle(title)
     const earlier = decisions.get(key)
     if (earlier !== undefined && earlier.code !== decided)

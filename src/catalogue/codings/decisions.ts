@@ -1,8 +1,9 @@
 import { hash } from 'node:crypto'
 import type { Reader, Writer } from '../../foundation/database/database.ts'
+import { UserError } from '../../foundation/faults/user-error.ts'
+import { formatNumber } from '../../foundation/text/format-number.ts'
 import { normaliseText } from '../../foundation/text/normalise.ts'
-import { findMissingCodes } from '../history/missing-codes.ts'
-import { CONFIRMED, listSources, type SearchLanguage, storeSearchNames } from '../names/names.ts'
+import type { SearchLanguage } from '../names/names.ts'
 
 /** What a reviewer decides about a job title. */
 export interface Decision {
@@ -56,11 +57,18 @@ export function keyOfTitle(title: string): string {
 
 const idOf = (key: string) => hash('sha256', key, 'base64url').slice(0, 16)
 
+/** The characters of titles about which one reviewer, and all together, may decide: the index holds them all. */
+export const MAX_DECIDED = { reviewer: 500_000, all: 1_000_000 }
+
+/** A reviewer, or all together, have decided about as many titles as the search index can hold. */
+export class TooManyDecisions extends UserError {}
+
 /**
  * Stores the decisions of a reviewer, which replace this reviewer's earlier ones about the same titles. Those of
  * other reviewers stay.
  *
  * @returns the number of decisions that are new or differ from the earlier one
+ * @throws {TooManyDecisions}
  */
 export async function storeDecisions(
   writer: Writer,
@@ -80,7 +88,23 @@ export async function storeDecisions(
       [key, reviewer, idOf(key), normaliseText(title), language, code ?? null, Date.now()],
     )
   }
+  if (changed > 0) await assertRoom(writer, reviewer)
   return changed
+}
+
+async function assertRoom(reader: Reader, reviewer: string): Promise<void> {
+  const decided = await reader.get<{ own: number; total: number }>(
+    `select sum(case when reviewer = $1 then length(title) else 0 end) as own, sum(length(title)) as total
+     from confirmed_coding`,
+    [reviewer],
+  )
+  const [own, total] = [Number(decided?.own ?? 0), Number(decided?.total ?? 0)]
+  if (own <= MAX_DECIDED.reviewer && total <= MAX_DECIDED.all) return
+  const [who, most] =
+    own > MAX_DECIDED.reviewer ? ['one reviewer', MAX_DECIDED.reviewer] : ['all reviewers', MAX_DECIDED.all]
+  throw new TooManyDecisions(
+    `The titles of ${who} can have ${formatNumber(most)} characters in all, and with these they would have more. An operator can import titles as names of the search instead, with "mahi occupations import-names"`,
+  )
 }
 
 /** What is decided about titles, in their order. */
@@ -164,23 +188,6 @@ export async function listDecidedCodes(reader: Reader): Promise<string[]> {
     'select distinct code from confirmed_coding where code is not null order by code',
   )
   return rows.map(({ code }) => code)
-}
-
-/**
- * Makes the confirmed titles the names of their source. Each revision of the catalogue does so, and nothing else
- * changes names between two revisions: the index of a revision has the same names whenever it is built.
- */
-export async function learnConfirmed(writer: Writer): Promise<{ added: number; removed: number }> {
-  const names = new Map<string, { text: string; language: SearchLanguage }[]>()
-  for await (const { title, language, code } of readAllTitles(writer)) {
-    if (code === undefined) continue
-    const list = names.get(code) ?? []
-    names.set(code, [...list, { text: title, language }])
-  }
-  for (const [code] of await findMissingCodes(writer, names.keys())) names.delete(code)
-  const isKnown = (await listSources(writer)).some(({ source }) => source === CONFIRMED)
-  if (names.size === 0 && !isKnown) return { added: 0, removed: 0 }
-  return await storeSearchNames(writer, CONFIRMED, names)
 }
 
 function groupTitles(rows: readonly Row[]): ReviewedTitle[] {

@@ -8,8 +8,8 @@ import {
   readRevisions,
 } from '../../foundation/database/revisions.ts'
 import { enqueue } from '../../foundation/jobs/queue.ts'
-import { learnConfirmed } from '../codings/decisions.ts'
 import type { ChangeCounts } from '../import/merge.ts'
+import { learnConfirmed } from '../names/names.ts'
 
 /** The default number of days for which a superseded revision can be restored. */
 const DEFAULT_HISTORY_DAYS = 90

@@ -180,6 +180,38 @@ export async function readStored(reader: Reader, source?: string): Promise<Store
   )
 }
 
+/** The titles that reviewers agree about, as names of the codes that the catalogue has. */
+const AGREED = `
+  select agreed.code, newest.language, newest.title
+  from (
+    select title_key, min(code) as code from confirmed_coding where code is not null
+    group by title_key having count(distinct code) = 1
+  ) agreed
+  join (
+    select title_key, language, title,
+      row_number() over (partition by title_key order by decided desc, reviewer) as place
+    from confirmed_coding
+  ) newest on newest.title_key = agreed.title_key and newest.place = 1
+  join occupation on occupation.code = agreed.code`
+
+/**
+ * Makes the confirmed titles the names of their source. Each revision of the catalogue does so, and nothing else
+ * changes names between two revisions: the index of a revision has the same names whenever it is built.
+ */
+export async function learnConfirmed(writer: Writer): Promise<NameCounts> {
+  const removed = await writer.run(
+    `delete from search_name where source = $1 and (code, language, name) not in (${AGREED})`,
+    [CONFIRMED],
+  )
+  const added = await writer.run(
+    `insert into search_name (code, language, name, source)
+     select code, language, title, $1 from (${AGREED}) confirmed where true
+     on conflict (code, language, name, source) do nothing`,
+    [CONFIRMED],
+  )
+  return { added, removed }
+}
+
 export interface SearchNameRow {
   readonly code: string
   readonly language: SearchLanguage

@@ -4,10 +4,11 @@ import { describeDocument, JSON_BODY_PROBLEMS } from '../../api/contract/describ
 import { document } from '../../api/contract/results.ts'
 import { callerOf } from '../../api/request/caller.ts'
 import { hasLeft } from '../../api/request/while-connected.ts'
+import { formatNumber } from '../../foundation/text/format-number.ts'
 import { SEARCH_PROBLEMS, whenReady } from './contract.ts'
 import { CODINGS_EXAMPLE } from './example.ts'
 import type { SearchOptions } from './operations.ts'
-import { Coding, CodingCandidate, CodingGroup, Codings, codingsBody } from './schema.ts'
+import { Coding, CodingCandidate, CodingGroup, Codings, codingsBody, MAX_TITLE_LENGTH } from './schema.ts'
 
 export function codeTitles({ index, coding, anonymous }: SearchOptions): Operation {
   return operation({
@@ -31,21 +32,25 @@ export function codeTitles({ index, coding, anonymous }: SearchOptions): Operati
     },
   }).handle(async ({ request, body }) => {
     const { revision } = (await whenReady(index)).index.header
-    const titles = body.items.map(({ id, title = '', tasks = [] }) => ({
+    const errors = body.items.map(({ title = '' }) => findTitleError(title))
+    const titles = body.items.map(({ id, title = '', tasks = [] }, at) => ({
       id,
-      title,
+      title: errors[at] === undefined ? title : '',
       tasks: tasks.join('\n'),
     }))
     const items = await coding.code({ memory: index.memory, revision }, titles, callerOf(request), () =>
       hasLeft(request),
     )
     return document({
-      items: items.map((item, index) => (titles[index]?.title === '' ? toError(item) : item)),
+      items: items.map((item, at) => (errors[at] === undefined ? item : { ...item, error: errors[at] })),
     })
   })
 }
 
-/** A list with a blank title, as exports of forms have them, is coded all the same. */
-function toError(item: object) {
-  return { ...item, error: 'The title is blank.' }
+/** Why a title is not coded. The rest of the list is: exports of forms have titles that are blank or a whole story. */
+function findTitleError(title: string): string | undefined {
+  if (title === '') return 'The title is blank.'
+  const { length } = [...title]
+  if (length <= MAX_TITLE_LENGTH) return undefined
+  return `The title has ${formatNumber(length)} characters; at most ${MAX_TITLE_LENGTH} are allowed.`
 }

@@ -6,7 +6,7 @@ import { MAX_CODE_LENGTH } from '../records/schema.ts'
 const MAX_QUERY_LENGTH = 200
 export const MAX_PAGES = 10
 const MAX_CODINGS = 300
-const MAX_TITLE_LENGTH = 300
+export const MAX_TITLE_LENGTH = 300
 const MAX_TASK_LENGTH = 1000
 const MAX_TASKS = 50
 
@@ -105,7 +105,7 @@ export const Coding = Type.Object(
     certainty: probability('The estimated probability that the first candidate is right.'),
     candidates: listOf('CodingCandidate', 'The three likeliest occupations, best first.'),
     group: Type.Optional(refer('CodingGroup')),
-    error: text('Why the item has no code: its title is blank.'),
+    error: text('Why the item is not coded: its title is blank or too long.'),
   },
   { description: 'The occupation code of a job title.' },
 )
@@ -140,9 +140,9 @@ export const codingsBody = Type.Object({
   items: Type.Array(
     Type.Object({
       id: text('Repeated in the response.', { maxLength: 100 }),
-      title: text('The job title. An item whose title is blank gets an `error` instead of a code.', {
-        maxLength: MAX_TITLE_LENGTH,
-      }),
+      title: text(
+        `The job title. An item whose title is blank, or longer than ${MAX_TITLE_LENGTH} characters, gets an \`error\` instead of a code.`,
+      ),
       tasks: Type.Optional(
         Type.Array(Type.String({ maxLength: MAX_TASK_LENGTH }), {
           description: 'Tasks of the job.',
