@@ -83,7 +83,7 @@ describe('--map', () => {
     )
     mahi.write('jobs.csv', 'Code,Title\nA,a\n')
     expect((await mahi.run([...IMPORT, '--map', 'map.json', 'jobs.csv'])).stderr.split('\n')).toEqual([
-      'map.json: has the unknown key "colums" (did you mean "columns"?); keys are columns, constants, separator, quote, sheet, headerRow',
+      'map.json: has the unknown key "colums" (did you mean "columns"?); keys are columns, constants, noValue, separator, quote, sheet, headerRow',
       'map.json: columns.Code: names the unknown field "occupationCod" (did you mean "occupationCode"?)',
       'map.json: columns.Title.separator: splits titleEnglish, which is not a list',
       'map.json: constants.titleEnglsh: names the unknown field "titleEnglsh" (did you mean "titleEnglish"?)',

@@ -27,7 +27,7 @@ export interface NameCounts {
 export const IMPORTED = 'imported'
 
 /** The source of the names that reviewers have confirmed. Only their decisions change it. */
-export const CONFIRMED = 'confirmed'
+const CONFIRMED = 'confirmed'
 
 /** The longest name of a source, in characters. */
 export const MAX_SOURCE_LENGTH = 60

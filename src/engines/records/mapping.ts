@@ -16,8 +16,6 @@ export interface Target {
   /** Whether each cell adds items to a list: one, or several split at the separator. */
   readonly list: boolean
   readonly separator?: ListSeparator
-  /** The fields of the lower and the upper amount, for a column of ranges. */
-  readonly range?: readonly Pick<Target, 'path'>[]
 }
 
 /** What separates the items in a cell: one text, or any of several. */
@@ -30,6 +28,8 @@ export interface Mapping {
   /** By column name; columns mapped to `null` are ignored. */
   readonly columns: ReadonlyMap<string, Target | null>
   readonly constants: readonly { readonly path: FieldPath; readonly value: unknown }[]
+  /** Cells that stand for no value, as `NA` does in R. */
+  readonly noValue: ReadonlySet<string>
   /** Between cells; a comma by default. */
   readonly separator?: string
   /** Whether quotes are ordinary text. */
@@ -45,7 +45,7 @@ const ALIASES: readonly (readonly [string, string])[] = [
   ['majorGroup.', 'minorGroups.1.minorGroup.majorGroups.1.majorGroup.'],
 ]
 
-const KEYS = ['columns', 'constants', 'separator', 'quote', 'sheet', 'headerRow']
+const KEYS = ['columns', 'constants', 'noValue', 'separator', 'quote', 'sheet', 'headerRow']
 
 /**
  * Reads a mapping in YAML or JSON.
@@ -75,29 +75,16 @@ export async function readMapping(
 
   const columns = new Map<string, Target | null>()
   const single = new Map<string, string>()
-  const claim = (target: Omit<Target, 'separator'>, column: string, where: string) => {
-    const before = single.get(target.field)
-    if (before !== undefined && !target.list) {
-      fault(`maps to ${target.field}, as ${quote(before)} does; only lists can have several columns`, where)
-    }
-    single.set(target.field, column)
-  }
   for (const [column, value] of Object.entries(objectAt(given, 'columns', fault))) {
     if (value === null) {
       columns.set(column, null)
       continue
     }
-    const { field, separator, range, ...others } =
+    const { field, separator, ...others } =
       typeof value === 'object' ? (value as Record<string, unknown>) : { field: value }
     const where = `columns.${column}`
     for (const other of Object.keys(others))
-      fault(`has the unknown key ${quote(other)}; keys are field, separator, range`, where)
-    if (range !== undefined) {
-      const target = readRangeTarget({ field, separator, range }, where, find, fault)
-      for (const bound of target?.bounds ?? []) claim(bound, column, where)
-      if (target !== undefined) columns.set(column, target)
-      continue
-    }
+      fault(`has the unknown key ${quote(other)}; keys are field, separator`, where)
     const target = find(field, where)
     if (target === undefined) continue
     const isValid = isSeparator(separator)
@@ -106,7 +93,11 @@ export async function readMapping(
     } else if (separator !== undefined && !target.list) {
       fault(`splits ${target.field}, which is not a list`, `${where}.separator`)
     }
-    claim(target, column, where)
+    const before = single.get(target.field)
+    if (before !== undefined && !target.list) {
+      fault(`maps to ${target.field}, as ${quote(before)} does; only lists can have several columns`, where)
+    }
+    single.set(target.field, column)
     columns.set(column, { ...target, ...(isValid && { separator }) })
   }
   const constants = Object.entries(objectAt(given, 'constants', fault)).flatMap(([field, value]) => {
@@ -117,6 +108,10 @@ export async function readMapping(
     const value = given[key]
     if (value !== undefined && (typeof value !== 'string' || value === '')) fault('must be text', key)
     return typeof value === 'string' && value !== '' ? { [key]: value } : {}
+  }
+  const noValue = [given.noValue ?? []].flat()
+  if (!noValue.every((each) => typeof each === 'string' && each !== '')) {
+    fault('must be a text or a list of texts, such as "NA"; write words like null in quotes', 'noValue')
   }
   if (![undefined, true, false].includes(given.quote as never)) fault('must be true or false', 'quote')
   const { headerRow } = given
@@ -130,7 +125,14 @@ export async function readMapping(
   }
   if (columns.size === 0 && faults.length === 0) fault('maps no column: "columns" must name at least one')
   if (faults.length > 0) throw new InputRefused(faults)
-  return { file, columns, constants, unquoted: given.quote === false, ...settings }
+  return {
+    file,
+    columns,
+    constants,
+    noValue: new Set(noValue as string[]),
+    unquoted: given.quote === false,
+    ...settings,
+  }
 }
 
 function isSeparator(value: unknown): value is ListSeparator {
@@ -139,30 +141,6 @@ function isSeparator(value: unknown): value is ListSeparator {
 }
 
 type Find = (field: unknown, where: string) => Omit<Target, 'separator'> | undefined
-
-/** A column of ranges such as `$54k-$61k`, which fills two fields. */
-function readRangeTarget(
-  { field, separator, range }: { field: unknown; separator: unknown; range: unknown },
-  where: string,
-  find: Find,
-  fault: (message: string, field: string) => void,
-): (Target & { readonly bounds: readonly Target[] }) | undefined {
-  if (field !== undefined || separator !== undefined) {
-    fault('has a range, which cannot have field or separator beside it', where)
-  }
-  if (!Array.isArray(range) || range.length !== 2) {
-    fault('must name two fields, the lower and the upper amount', `${where}.range`)
-    return undefined
-  }
-  const bounds = range.flatMap((name: unknown) => find(name, `${where}.range`) ?? [])
-  for (const bound of bounds) {
-    if (bound.list || bound.read === String)
-      fault(`names ${bound.field}, which is no amount`, `${where}.range`)
-  }
-  const [low, high] = bounds
-  if (low === undefined || high === undefined) return undefined
-  return { ...low, field: `${low.field} and ${high.field}`, range: bounds, bounds }
-}
 
 async function parseMapping(file: string): Promise<Record<string, unknown>> {
   const text = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) =>

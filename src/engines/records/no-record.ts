@@ -1,3 +1,4 @@
+import { isNoValueWord } from '../../foundation/text/no-value-word.ts'
 import { quote } from '../../foundation/text/quote.ts'
 import { EMPTY, REPEATED_HEADER, type RecordFault, TOTALS } from './record-fault.ts'
 
@@ -51,4 +52,12 @@ export function describeDoubt(cells: readonly string[], header: readonly string[
   const at = cells.findIndex((cell) => isSpreadsheetError(cell.trim()))
   if (at === -1) return undefined
   return `The column ${quote(header[at] ?? '')} has ${cells[at]?.trim()}, an error of a spreadsheet.`
+}
+
+/** Which cell of a row has a word for no value, as a full sentence; `undefined` if none has. */
+export function describeNoValue(cells: readonly string[], header: readonly string[]): string | undefined {
+  const at = cells.findIndex((cell) => isNoValueWord(cell.trim()))
+  if (at === -1) return undefined
+  const word = cells[at]?.trim() ?? ''
+  return `The column ${quote(header[at] ?? '')} has ${word}, which programs write for no value. It is stored as text, unless a mapping has it under noValue.`
 }

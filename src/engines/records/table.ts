@@ -6,8 +6,7 @@ import { quote } from '../../foundation/text/quote.ts'
 import { suggest } from '../../foundation/text/suggest.ts'
 import { type CsvColumn, closeGaps, type FieldPath, pick, put } from './csv-columns.ts'
 import type { ListSeparator, Mapping, Target } from './mapping.ts'
-import { describeDoubt } from './no-record.ts'
-import { readRange } from './pay-range.ts'
+import { describeDoubt, describeNoValue } from './no-record.ts'
 import type { Locate, SourceRecord } from './source-record.ts'
 import type { Cell } from './xlsx-values.ts'
 
@@ -101,11 +100,13 @@ export function readHeader(place: Place, names: readonly string[], options: Tabl
 /** Reads a row into a record, with all faults of its cells. */
 export function* readRow(
   place: Place,
-  cells: readonly Cell[],
+  given: readonly Cell[],
   header: readonly HeaderColumn[],
   options: Pick<TableOptions, 'mapping' | 'onShown'> & { readonly isSheet?: boolean },
 ): Generator<SourceRecord | Fault> {
   const { mapping, onShown, isSheet = false } = options
+  const isNoValue = (cell: Cell) => typeof cell === 'string' && mapping?.noValue.has(cell.trim()) === true
+  const cells = given.map((cell) => (isNoValue(cell) ? '' : cell))
   if (cells.length !== header.length) {
     yield {
       ...place,
@@ -124,10 +125,11 @@ export function* readRow(
       const text = readText(cell, target)
       if (typeof cell === 'object' && cell.kind === 'code' && text === cell.shown)
         onShown?.({ stored: cell.stored, shown: cell.shown, cell: nameCell(index, place.line) })
-      for (const [path, field] of readCell(text, target, value)) {
-        if (typeof field === 'number' && !isExact(text, field)) inexact = true
-        put(value, path, field)
-      }
+      const field = target.list
+        ? [...asList(pick(value, target.path)), ...splitItems(text, target.separator)]
+        : target.read(text)
+      if (typeof field === 'number' && !isExact(text, field)) inexact = true
+      put(value, target.path, field)
     } catch (error) {
       const at = describeColumn(name, index, { field: target.field, line: place.line, isSheet })
       faults.push({ ...place, ...at, field: target.field, message: (error as Error).message })
@@ -136,7 +138,8 @@ export function* readRow(
   if (mapping !== undefined) relateGroups(value)
   const texts = cells.map((cell) => (typeof cell === 'string' ? cell : ''))
   const names = header.map(({ name }) => name)
-  const doubt = describeDoubt(texts, names)
+  const read = texts.map((text, index) => (header[index]?.target === undefined ? '' : text))
+  const doubt = describeDoubt(texts, names) ?? describeNoValue(read, names)
   const found = {
     ...(inexact && { inexact }),
     ...(faults.length > 0 && { faults }),
@@ -181,16 +184,6 @@ class TableRecord implements SourceRecord {
   }
 }
 
-/** The fields that a cell fills. */
-function readCell(text: string, target: Target, value: unknown): [FieldPath, unknown][] {
-  if (target.range !== undefined) {
-    const amounts = readRange(text)
-    return target.range.map(({ path }, index) => [path, amounts[index]])
-  }
-  if (!target.list) return [[target.path, target.read(text)]]
-  return [[target.path, [...asList(pick(value, target.path)), ...splitItems(text, target.separator)]]]
-}
-
 function splitItems(text: string, separator: ListSeparator | undefined): string[] {
   if (separator === undefined) return [text]
   if (typeof separator === 'string') return text.split(separator)
@@ -222,8 +215,7 @@ function listFilled(cells: readonly Cell[], header: readonly HeaderColumn[]): un
   for (const [index, { target }] of header.entries()) {
     const cell = cells[index]
     if (target === undefined || cell === undefined || cell === '') continue
-    if (target.range !== undefined) for (const { path } of target.range) put(filled, path, index)
-    else if (target.list) {
+    if (target.list) {
       const items = splitItems(typeof cell === 'string' ? cell : '', target.separator).map(() => index)
       put(filled, target.path, [...asList(pick(filled, target.path)), ...items])
     } else put(filled, target.path, index)
@@ -235,10 +227,10 @@ function listFilled(cells: readonly Cell[], header: readonly HeaderColumn[]): un
 function listHeader(header: readonly HeaderColumn[]): unknown {
   const columns: Record<string, unknown> = {}
   for (const [index, { target }] of header.entries()) {
-    for (const { path } of target?.range ?? (target === undefined ? [] : [target])) {
-      const isShared = header.filter((other) => other.target?.path.join('.') === path.join('.')).length > 1
-      if (!isShared) put(columns, path, index)
-    }
+    if (target === undefined) continue
+    const name = target.path.join('.')
+    const isShared = header.filter((other) => other.target?.path.join('.') === name).length > 1
+    if (!isShared) put(columns, target.path, index)
   }
   return columns
 }

@@ -1,4 +1,5 @@
 import { lookUp } from '../../../foundation/look-up.ts'
+import { isNoValueWord } from '../../../foundation/text/no-value-word.ts'
 import { quote } from '../../../foundation/text/quote.ts'
 import { isSpreadsheetError } from '../../records/index.ts'
 import type { Field } from '../definition/definition.ts'
@@ -204,8 +205,6 @@ const NO_SUCH_DAY: Nature = {
   hint: 'The calendar has no such day.',
 }
 
-/** What databases and programs write for no value. */
-const NO_VALUE_WORD = /^(?:null|\(null\)|<null>|\\N|none|nan|na|<na>|n\/a)$/i
 const EXPONENT_FORM = /^-?\d+(\.\d+)?[eE][+-]?\d+$/
 const MONTH = '(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\\.?'
 const NAMED_MONTH = new RegExp(
@@ -292,7 +291,7 @@ export class FieldNatures {
             : /[+-]\d{4}$/.test(text) && passes(text.replace(/\d\d$/, ':$&'))
               ? ZONE
               : this.#findOfCode(kind, text, passes)) ??
-      (NO_VALUE_WORD.test(text) ? (required ? NO_VALUE : OPTIONAL_NO_VALUE) : undefined)
+      (isNoValueWord(text) ? (required ? NO_VALUE : OPTIONAL_NO_VALUE) : undefined)
     )
   }
 
