@@ -3,6 +3,7 @@ import { existsSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { ask, Installation, type RunningCommand, toLines } from '../support/command.ts'
+import { blocksOf } from '../support/recipes.ts'
 import { testWhere } from '../support/test-where.ts'
 
 const DEMO = { environment: { DATABASE_URL: 'sqlite:var/demo.db' } }
@@ -43,6 +44,28 @@ testCurl('the demo prints commands that can be pasted as they are', async () => 
   const upload = `${commands[2]} --silent --show-error --write-out '%{http_code} '`
   const { stdout } = await mahi.spawn('bash', ['--norc', '-c', upload]).ended
   expect(stdout.match(/\b200 /g)).toHaveLength(4)
+  await stop(demo)
+})
+
+testCurl('the demo answers the requests in the README as printed there', async () => {
+  const mahi = new Installation({ inProcesses: true })
+  const { demo, commands } = await startDemo(mahi)
+  const [address = ''] = /http:\/\/[^/]+/.exec(commands[0] ?? '') ?? []
+  const [requests = '', occupations = '', results = '', shown = ''] = blocksOf(
+    'README.md',
+    'The two operations',
+  )
+  const script = [requests, results].join('').replaceAll('http://127.0.0.1:8080', address)
+  const silent = script.replaceAll('curl ', 'curl --silent --show-error --write-out "\\n" ')
+  const { stdout } = await mahi.spawn('bash', ['--norc', '-c', silent]).ended
+  const answers = stdout.trimEnd().split('\n')
+  const printed = [occupations, shown].map((block) => JSON.parse(block.replaceAll(/^\s*\/\/.*$/gm, '')))
+  for (const [index, answer] of answers.entries()) {
+    const { data = [], ...rest } = printed[index]
+    expect(JSON.parse(answer)).toMatchObject(rest)
+    expect(JSON.parse(answer).data?.[0] ?? {}).toMatchObject(data[0] ?? {})
+  }
+  expect(answers).toHaveLength(2)
   await stop(demo)
 })
 
