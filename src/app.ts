@@ -31,8 +31,6 @@ export interface AppOptions {
   readonly log: Log
   /** Filled in on the reference page, for browsers on this machine. */
   readonly demo?: DemoCredentials | undefined
-  /** Milliseconds by which the event loop may be late before operations are refused; 0 for any time. */
-  readonly mostDelay?: number
 }
 
 /**
@@ -51,7 +49,6 @@ export async function buildApp(options: AppOptions): Promise<Pick<Serving, 'app'
     life: lifecycle,
     log: options.log,
     metrics,
-    mostDelay: options.mostDelay,
   })
   const { app, versions } = serving
   metrics.report(serving.metrics)

@@ -81,8 +81,6 @@ export class Service {
       consume: createMemoryLimiter(rateLimitsOf(settings)),
       metrics,
       lifecycle,
-      // Tests in one process keep its event loop from the service.
-      mostDelay: 0,
       log: createLog('trace', { write: (line: string) => void log.push(line) }),
     })
     onTestFinished(async () => {

@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto'
 import type { Socket } from 'node:net'
-import underPressure from '@fastify/under-pressure'
 import Fastify, {
   type FastifyBaseLogger,
   type FastifyInstance,
@@ -12,7 +11,7 @@ import type { Life } from '../../foundation/lifecycle.ts'
 import { Outage } from '../../foundation/outage.ts'
 import { Slots } from '../../foundation/slots.ts'
 import { answerError } from '../contract/errors.ts'
-import { PROBLEMS, Problem, unavailable } from '../contract/problems.ts'
+import { PROBLEMS, Problem } from '../contract/problems.ts'
 import { prepareOperations, SCHEMA_CONTROLLER } from '../contract/register.ts'
 import { Cors } from '../request/cors.ts'
 import { assertWellFormed, Unrouted } from '../request/routing.ts'
@@ -36,8 +35,6 @@ export interface ServingOptions {
   readonly life: Life
   readonly log: Log
   readonly metrics: Metrics
-  /** Milliseconds by which the event loop may be late before operations are refused; 0 for any time. */
-  readonly mostDelay?: number | undefined
 }
 
 /** Everything between the socket and the handler of an operation. */
@@ -73,15 +70,12 @@ const CACHES = 3
 /** How long the database must not fail until an outage counts as over, in milliseconds. */
 const QUIET = 60_000
 
-/** By default, operations are refused while the event loop is so late, in milliseconds. */
-const MOST_DELAY = 5_000
-
 const NO_QUERY = {}
 
 /** Prepares for requests without listening. */
 export async function createServing(
   settings: ServingSettings,
-  { life, log, metrics, mostDelay = MOST_DELAY }: ServingOptions,
+  { life, log, metrics }: ServingOptions,
 ): Promise<Serving> {
   const logger = log.logger as FastifyBaseLogger
   const responses = new ResponseLog(log, metrics)
@@ -172,13 +166,6 @@ export async function createServing(
     if (!isText || request.raw.complete || reply.getHeader('connection') !== 'close') return void done()
     reply.header('content-length', Buffer.byteLength(payload))
     done(null, connections.endAfter(request.raw, payload))
-  })
-  await app.register(underPressure, {
-    maxEventLoopDelay: mostDelay,
-    // Health checks are answered all the same.
-    pressureHandler: async ({ routeOptions }: FastifyRequest) => {
-      if (routeOptions.config.declaration !== undefined) throw unavailable('The service is overloaded.')
-    },
   })
   app.decorate(
     'outage',
