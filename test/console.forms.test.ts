@@ -160,7 +160,7 @@ test('a form with files that is not well-formed is refused, and no failure of th
     await send('limit', token),
     await send(
       'limit',
-      `${token}--limit\r\ncontent-disposition: form-data; name="learners"; filename="a"\r\n\r\nx`,
+      `${token}${part('name="kind"', 'learners')}--limit\r\ncontent-disposition: form-data; name="file"; filename="a"\r\n\r\nx`,
     ),
     await send('limit', `${token}${part('name="a"', 'b').repeat(2_000)}--limit--\r\n`),
     await send('l'.repeat(300), 'x'),
@@ -285,7 +285,7 @@ describe('a browser that leaves', () => {
     const own = `sec-fetch-site: same-origin\r\ncontent-length: 5000000\r\nexpect: 100-continue\r\n`
     const put = `content-type: text/csv\r\nx-form-token: ${tokenOf(cookie)}\r\n`
     const part = (name: string) => `--limit\r\ncontent-disposition: form-data; name="${name}"\r\n\r\n`
-    const form = `${part('form-token')}${tokenOf(cookie)}\r\n${part('learners"; filename="learners.csv').replace('\r\n\r\n', '\r\ncontent-type: text/csv\r\n\r\n')}`
+    const form = `${part('form-token')}${tokenOf(cookie)}\r\n${part('kind')}learners\r\n${part('file"; filename="learners.csv').replace('\r\n\r\n', '\r\ncontent-type: text/csv\r\n\r\n')}`
     const rows = `learner_id\n${'1\n'.repeat(200_000)}`
     const multipart = 'content-type: multipart/form-data; boundary=limit\r\n'
     for (let count = 0; count < 6; count++) {

@@ -44,7 +44,7 @@ export function Field({
 }: FieldProperties): VNode {
   const { values, fault } = useContext(RefusedForm) ?? {}
   const isWrong = fault?.field === name
-  const typed = attributes.type === 'password' ? '' : (values?.get(name) ?? value)
+  const typed = /^(?:password|file)$/.test(String(attributes.type)) ? '' : (values?.get(name) ?? value)
   const shared = {
     name,
     ...attributes,

@@ -58,14 +58,17 @@ export async function readFirstField(request: FastifyRequest, name: string): Pro
   return first?.type === 'field' && first.fieldname === name ? String(first.value) : ''
 }
 
-/** The files of a form whose first field has been read. */
-export async function* readFiles(request: FastifyRequest): AsyncGenerator<MultipartFile> {
+/** The file of a form whose first field has been read, and the fields before it. */
+export async function readUpload(
+  request: FastifyRequest,
+): Promise<{ readonly fields: ReadonlyMap<string, string>; readonly file: MultipartFile | undefined }> {
+  const fields = new Map<string, string>()
   const iterator = parts.get(request)
-  if (iterator === undefined) return
   for (;;) {
-    const { value, done } = await orMalformed(() => iterator.next())
-    if (done === true) return
-    if (value.type === 'file') yield value
+    const { value, done } = (await orMalformed(async () => await iterator?.next())) ?? { done: true }
+    if (done === true) return { fields, file: undefined }
+    if (value.type === 'file') return { fields, file: value }
+    fields.set(value.fieldname, String(value.value))
   }
 }
 
@@ -78,7 +81,7 @@ export async function orMalformed<T>(read: () => Promise<T>): Promise<T> {
   try {
     return await read()
   } catch (error) {
-    const detail = 'The form is not well-formed multipart/form-data, or has more than 20 files.'
+    const detail = 'The form is not well-formed multipart/form-data, or has more than one file.'
     throw new Problem('malformed-body', detail, { headers: { connection: 'close' }, cause: error })
   }
 }

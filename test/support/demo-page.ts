@@ -45,15 +45,15 @@ export async function withDemoPage(work: (page: Page, origin: string) => Promise
 /** Sends the faulty samples again to the submission of the demo, and waits for the page with its findings. */
 export async function sendSamples(page: Page, origin: string): Promise<void> {
   await page.goto(`${origin}/console/submissions`)
-  await page.getByLabel('Return').fill('202512')
+  await page.getByLabel('Return, such as').fill('202512')
   await page.getByRole('button', { name: 'Start a submission' }).click()
   // The demo has checked its own files before.
   await page.getByRole('link', { name: /^Files/ }).click()
-  for (const file of SDR_FILES) {
-    const path = fileURLToPath(new URL(`../../samples/sdr/faulty/${file}.csv`, import.meta.url))
-    await page.locator(`input[name="${file}"]`).setInputFiles(path)
-  }
-  await page.getByRole('button', { name: 'Send the files' }).click()
+  const samples = SDR_FILES.map((file) =>
+    fileURLToPath(new URL(`../../samples/sdr/faulty/${file}.csv`, import.meta.url)),
+  )
+  await page.locator('input[multiple]').setInputFiles(samples)
+  await page.getByRole('button', { name: 'Send 5 files' }).click()
   await page.waitForURL(/\/check/)
   await page.waitForURL(/\/findings\?/, { timeout: 120_000 })
 }

@@ -102,7 +102,7 @@ const PAGES: readonly (readonly [
   ['GET /console/changes', '/changes', 'Changes of the catalogue', 'link 2'],
   ['GET /console/changes/:number', '/changes/2', 'Revision 2', 'link Open the occupation'],
   ['GET /console/submissions', '/submissions', 'Submissions', 'button Start a submission'],
-  ['GET /console/submissions/:token', '/submissions/EMPTY', 'Return 202504', 'button Send the files'],
+  ['GET /console/submissions/:token', '/submissions/EMPTY', 'Return 202504', 'button Send the file'],
   [
     'GET /console/submissions/:token/files',
     '/submissions/CHECKED/files',

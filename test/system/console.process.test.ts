@@ -28,13 +28,21 @@ describe.skipIf(chromiumPath === undefined)('a return from its first file to its
       const { page } = shown
       const inDays = (days: number) => new Date(Date.now() + days * 86_400_000).toISOString().slice(0, 10)
       const send = async (files: Record<string, string>) => {
-        for (const [name, text] of Object.entries(files))
-          await page
-            .locator(`input[name="${name}"]`)
-            .setInputFiles({ name: `${name}.csv`, mimeType: 'text/csv', buffer: Buffer.from(text) })
-        await page.getByRole('button', { name: 'Send the files' }).click()
-        if (options.javaScriptEnabled) return await page.waitForURL(/\/findings\?/)
-        await page.getByRole('status').filter({ hasText: 'have arrived' }).waitFor()
+        const given = Object.entries(files).map(([name, text]) => ({
+          ...{ name: `${name}.csv`, mimeType: 'text/csv', buffer: Buffer.from(text) },
+        }))
+        const input = page.getByLabel('Files', { exact: true })
+        if (options.javaScriptEnabled) {
+          await page.locator('input[multiple]').setInputFiles(given)
+          await page.getByRole('button', { name: /^Send/ }).click()
+          return await page.waitForURL(/\/findings\?/)
+        }
+        for (const [at, kind] of Object.keys(files).entries()) {
+          await page.getByLabel('What it is').selectOption(kind)
+          await input.setInputFiles(given.slice(at, at + 1))
+          await page.getByRole('button', { name: 'Send the file' }).click()
+          await page.getByRole('status').filter({ hasText: 'The file is stored.' }).waitFor()
+        }
         await page.getByRole('button', { name: 'Check the files' }).click()
         const findings = page.getByRole('link', { name: 'See the findings' })
         await expect

@@ -4,10 +4,13 @@ import { markTransfer } from '../../api/request/transfers.ts'
 import { count, formatNumber } from '../../foundation/text/format-number.ts'
 import { type Api, ApiProblem, readProblem } from '../api.ts'
 import type { Context, Outcome, Route, Shown } from '../context.ts'
-import { orMalformed, readFiles } from '../forms.ts'
+import { FormFault } from '../faults.ts'
+import { Field, Select } from '../fields.ts'
+import { orMalformed, readUpload } from '../forms.ts'
 import { html, type VNode } from '../html.ts'
 import { link, submissionLink } from '../links.ts'
 import { PostForm } from '../post-form.ts'
+import type { Catalogue } from '../rules.ts'
 import { Table } from '../table.ts'
 import { Time } from '../time.ts'
 import { readSenders } from './activity.ts'
@@ -21,7 +24,7 @@ import {
   type Workbench,
 } from './workbench.ts'
 
-/** The field of a form for an archive or a workbook with all files: no file of a definition has such a name. */
+/** An archive or a workbook with all files: no file of a definition has such a name. */
 const CONTAINER = '*'
 
 export const filePages: readonly Route[] = [
@@ -45,7 +48,7 @@ export const filePages: readonly Route[] = [
 /** Registers the multipart parser for forms with files. */
 export async function registerUploads(app: FastifyInstance): Promise<void> {
   await app.register(multipart, {
-    limits: { fileSize: Number.POSITIVE_INFINITY, files: 20 },
+    limits: { fileSize: Number.POSITIVE_INFINITY, files: 1 },
     throwFileSizeLimit: false,
   })
 }
@@ -56,55 +59,67 @@ async function showFiles(context: Context): Promise<Shown> {
   const received = submission.files?.length ?? 0
   return showStep(context, workbench, 'files', {
     title: 'Files',
-    notice: context.query.get('notice') === 'received' ? 'The files have arrived.' : undefined,
+    notice: context.query.get('notice') === 'received' ? 'The file is stored.' : undefined,
     content: html`
       ${submission.notes !== undefined && html`<p>${submission.notes}</p>`}
       ${received === 0 ? html`<p>No files yet.</p>` : missing.length > 0 && html`<p>Missing: ${missing.map(({ title }) => title).join(', ')}.</p>`}
       ${received > 0 && missing.length === 0 && html`<p>All ${count(received, 'file')} are here.</p>`}
-      ${mayWrite ? showForm(context, workbench, senders) : showTable(context, workbench, senders)}`,
+      ${received > 0 && showTable(workbench, senders)}
+      ${mayWrite && showForms(context, workbench)}`,
   })
 }
 
-function showForm(context: Context, workbench: Workbench, senders: ReadonlyMap<string, string>): VNode {
+/** What the script of the page recognises files by. */
+function describeKinds(rules: Catalogue | undefined) {
+  return (rules?.definition.files ?? []).map(({ file, title, fileNames }) => {
+    const fields = rules?.rules.filter((rule) => rule.file === file).flatMap((rule) => rule.fields)
+    return {
+      file,
+      title,
+      names: [file, title, ...fileNames.map((name) => name.replace('*', ''))],
+      columns: [...new Set(fields)],
+    }
+  })
+}
+
+function showForms(context: Context, workbench: Workbench): VNode {
+  const { missing, submission, isCurrent, rules } = workbench
+  const { files = [] } = submission
   const at = submissionLink(tokenOf(context))
-  const { missing, submission, isCurrent } = workbench
-  const hasFiles = (submission.files?.length ?? 0) > 0
+  const put = link(`${at}/filesFILE`, { eid: context.eid })
+  const kinds = rules?.definition.files.map(({ file, title }) => [file, title] as const) ?? []
+  const isReady = files.length > 0 && missing.length === 0 && !isCurrent
   return html`<${PostForm} class="drop" enctype="multipart/form-data" action=${link(`${at}/files`, { eid: context.eid })}
-      data-upload data-then=${stepLink(context, 'files', { notice: 'received' })}>
-      <p>Drop the files anywhere on this page, or choose them: CSV, NDJSON, a ZIP archive or a workbook (XLSX).</p>
-      <p><label>All files in one archive or workbook
-        <input type="file" name=${CONTAINER} accept=".zip,.xlsx,.xlsm" data-container
-          data-put=${link(`${at}/files`, { eid: context.eid })} /></label></p>
-      ${showTable(context, workbench, senders)}
+      data-upload data-put=${put} data-then=${stepLink(context, 'files')}
+      data-kinds=${JSON.stringify(describeKinds(rules))} data-stored=${files.map(({ file }) => file).join(' ')}>
+      <p>Drop files anywhere on this page, or choose them: CSV, NDJSON, workbooks (XLSX), or a ZIP archive of these.${files.length > 0 && ' A file takes the place of the one of its kind.'}</p>
+      <div class="row">
+        <${Select} name="kind" label="What it is" value="*" options=${[['*', 'All files, in one archive or workbook'], ...kinds]} />
+        <${Field} name="file" label="Files" type="file" required accept=".csv,.tsv,.txt,.ndjson,.gz,.zip,.xlsx,.xlsm" />
+      </div>
+      <table hidden class="files cards" data-found>
+        <thead><tr><th scope="col">Chosen</th><th scope="col" class="number">Records</th><th scope="col">What it is</th><th scope="col">Outcome</th></tr></thead>
+        <tbody></tbody>
+      </table>
       <p role="status" data-text></p>
       <progress hidden value="0" aria-label="Progress of the upload"></progress>
       <p class="actions">
-        <button type="submit" class=${missing.length === 0 ? 'quiet' : undefined}>Send the files</button>
+        <button type="submit" class=${isReady ? 'quiet' : undefined}>Send the file</button>
         <span hidden><label class="choice"><input type="checkbox" checked data-switch />Check them when all have arrived</label></span>
       </p>
     <//>
     <${PostForm} id="check" action=${`${at}/runs`} eid=${context.eid}>
-      ${hasFiles && html`<p><button type="submit" class=${missing.length === 0 && !isCurrent ? undefined : 'quiet'}>Check the files</button></p>`}
+      ${files.length > 0 && html`<p><button type="submit" class=${isReady ? undefined : 'quiet'}>Check the files</button></p>`}
     <//>
     <p class="no-print"><a class="error" href=${link(`${at}/delete`, { eid: context.eid })}>Delete this submission</a></p>`
 }
 
-function showTable(
-  context: Context,
-  { submission, rules, mayWrite }: Workbench,
-  senders: ReadonlyMap<string, string>,
-): VNode {
+/** What is stored. */
+function showTable({ submission, rules }: Workbench, senders: ReadonlyMap<string, string>): VNode {
   const { files = [] } = submission
-  const at = submissionLink(tokenOf(context))
   const received = new Map<string, SubmittedFile>(files.map((file) => [file.file, file]))
-  const columns = [
-    'File',
-    { name: 'Records', number: true },
-    'Received',
-    'Sent by',
-    ...(mayWrite ? [files.length > 0 ? 'Replace' : 'Choose'] : []),
-  ]
-  return html`<${Table} label="Files" class="files cards" columns=${columns}>${rules?.definition.files.map(
+  const columns = ['Stored', { name: 'Records', number: true }, 'Received', 'Sent by']
+  return html`<${Table} label="Stored files" class="files cards" columns=${columns}>${rules?.definition.files.map(
     (resource) => {
       const file = received.get(resource.file)
       return html`<tr>
@@ -112,30 +127,22 @@ function showTable(
       <td class="number">${file === undefined ? html`<span class="soft">missing</span>` : formatNumber(file.records)}</td>
       <td class="when"><${Time} at=${file?.received} /></td>
       <td>${senders.get(resource.file) ?? ''}</td>
-      ${
-        mayWrite &&
-        html`<td><input type="file" name=${resource.file} aria-label=${`File for ${resource.title}`}
-          accept=".csv,.tsv,.txt,.ndjson,.gz,.zip,.xlsx,.xlsm" data-received=${file === undefined ? undefined : 'yes'} data-put=${link(`${at}/files/${resource.file}`, { eid: context.eid })}
-          data-names=${[resource.file, ...resource.fileNames].join(' ').toLowerCase()} /></td>`
-      }
     </tr>`
     },
   )}<//>`
 }
 
+/** One file, from a browser without scripts. */
 async function receiveForm(context: Context): Promise<Outcome> {
   const { request, api } = context
   if (!request.isMultipart()) return { redirect: stepLink(context, 'files') }
   markTransfer(request.raw)
-  for await (const part of readFiles(request)) {
-    if (part.filename === '') {
-      part.file.resume()
-      continue
-    }
-    // It is refused, not thrown, unless its bytes end before the form does.
-    const response = await orMalformed(() => put(api, context, part.fieldname, part.filename, part.file))
-    if (response.statusCode >= 400) throw new ApiProblem(readProblem(response))
-  }
+  const { fields, file } = await readUpload(request)
+  const kind = fields.get('kind') ?? CONTAINER
+  if (file === undefined || file.filename === '') throw new FormFault('Choose a file.', { field: 'file' })
+  // It is refused, not thrown, unless its bytes end before the form does.
+  const response = await orMalformed(() => put(api, context, kind, file.filename, file.file))
+  if (response.statusCode >= 400) throw new ApiProblem(readProblem(response))
   return { redirect: stepLink(context, 'files', { notice: 'received' }) }
 }
 

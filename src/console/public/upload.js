@@ -1,12 +1,24 @@
-/** Uploads the files of a form one by one, with progress; files can be dropped anywhere on the page. */
+import { inspect, recognise, refuse } from './look-into.js'
+
+/**
+ * Lists what is dropped or chosen: each file, each file of an archive and each sheet of a workbook, with what it
+ * probably is. Nothing is sent before the place of everything is known; each upload has its own outcome.
+ */
 export function attachUpload(form) {
-  const container = form.querySelector('input[data-container]')
-  const inputs = [...form.querySelectorAll('input[type="file"]:not([data-container])')]
+  const kinds = JSON.parse(form.dataset.kinds)
+  const input = form.querySelector('input[type="file"]')
+  const table = form.querySelector('[data-found]')
   const status = form.querySelector('[data-text]')
   const bar = form.querySelector('progress')
+  const button = form.querySelector('button[type="submit"]')
   const checksThen = form.querySelector('[data-switch]')
-  // Without this script, the check does not start by itself.
+  const items = []
+  const kept = new Set(form.dataset.stored.split(' '))
+  // Without this script, one file is sent at a time, and the check does not start by itself.
   checksThen.closest('[hidden]').hidden = false
+  form.querySelector('select').closest('label').remove()
+  Object.assign(input, { multiple: true, required: false })
+  review()
 
   for (const type of ['dragover', 'dragleave', 'drop']) {
     document.addEventListener(type, (event) => {
@@ -15,81 +27,163 @@ export function attachUpload(form) {
       form.classList.toggle('over', type === 'dragover')
     })
   }
-  document.addEventListener('drop', (event) => {
-    const unknown = []
-    for (const file of event.dataTransfer?.files ?? []) {
-      const known = inputs.find((each) => matches(file.name, each))
-      const input = known ?? (/\.(?:zip|xls[xm])$/i.test(file.name) ? container : undefined)
-      if (!input) {
-        unknown.push(file.name)
-        continue
-      }
-      const transfer = new DataTransfer()
-      transfer.items.add(file)
-      input.files = transfer.files
-    }
-    if (unknown.length > 0)
-      status.textContent = `Not recognised by name: ${unknown.join(', ')}. Choose these files in the list.`
-    else form.requestSubmit()
+  document.addEventListener('drop', (event) => add([...(event.dataTransfer?.files ?? [])]))
+  input.addEventListener('change', () => {
+    add([...input.files])
+    // The same file can be chosen again once it has been corrected.
+    input.value = ''
   })
 
-  form.addEventListener('submit', async (event) => {
-    // An archive first: a file that was chosen separately replaces the one in it.
-    const chosen = [container, ...inputs].filter((input) => input.files.length > 0)
-    if (chosen.length === 0) return
-    event.preventDefault()
-    for (const button of form.querySelectorAll('button')) button.disabled = true
-    bar.hidden = false
-    bar.max = chosen.reduce((sum, { files }) => sum + files[0].size, 0)
-    let sent = 0
-    for (const input of chosen) {
-      const [file] = input.files
-      status.textContent = `Sending ${file.name} …`
-      const { ok, problem, files } = await send(form, input.dataset.put, file, (bytes) => {
-        bar.value = sent + bytes
-      })
-      if (!ok) {
-        status.textContent = `${file.name} was not accepted. ${problem}`
-        bar.hidden = true
-        bar.value = 0
-        for (const button of form.querySelectorAll('button')) button.disabled = false
-        return
-      }
-      for (const each of inputs) if (files.includes(each.name)) each.dataset.received = 'yes'
-      sent += file.size
+  async function add(files) {
+    for (const file of files) {
+      status.textContent = `Looking into ${file.name} …`
+      const found = await inspect(file, kinds).catch(() => [
+        refuse(file.name, 'It cannot be opened. Choose it again.'),
+      ])
+      for (const item of found) show(item)
     }
-    const isComplete = inputs.every((input) => input.dataset.received === 'yes')
-    if (!isComplete || !checksThen.checked) return location.assign(form.dataset.then)
-    status.textContent = 'All files have arrived. Checking them …'
+    review()
+  }
+
+  function show(item) {
+    items.push(item)
+    item.row = table.tBodies[0].insertRow()
+    const head = document.createElement('th')
+    head.scope = 'row'
+    head.append(item.name, ...(item.notes ?? []).map((text) => block('div', 'note', text)))
+    const records = block('td', 'number', item.records?.toLocaleString('en-NZ') ?? '')
+    const place = document.createElement('td')
+    item.outcome = block('td', '', item.problem === undefined ? '' : `Cannot be sent. ${item.problem}`)
+    item.row.append(head, records, place, item.outcome)
+    for (const [at, name] of [
+      [1, 'Records'],
+      [2, 'What it is'],
+      [3, 'Outcome'],
+    ])
+      item.row.cells[at].dataset.label = name
+    if (item.problem !== undefined) return
+    item.select = document.createElement('select')
+    item.select.setAttribute('aria-label', `What ${item.name} is`)
+    const all = item.isWhole ? [new Option('All files in it, by their names', '*')] : []
+    const options = kinds.map(({ file, title }) => new Option(title, file))
+    item.select.append(
+      new Option('Choose …', ''),
+      ...all,
+      ...options,
+      new Option('Not part of this return', '-'),
+    )
+    item.select.value = item.isWhole ? '*' : recognise(item, kinds)
+    item.select.addEventListener('change', () => {
+      item.refusal = undefined
+      review()
+    })
+    place.append(item.select)
+  }
+
+  /** What can be sent now, and what must be decided before. */
+  function review() {
+    const open = items.filter(({ select }) => select && !select.disabled)
+    const sent = open.filter(({ select }) => select.value !== '-')
+    const undecided = sent.filter(({ select }) => select.value === '')
+    const pairs = kinds
+      .map((kind) => ({ ...kind, of: sent.filter(({ select }) => select.value === kind.file) }))
+      .filter(({ of }) => of.length > 1)
+    for (const { outcome, refusal = '' } of open) {
+      outcome.textContent = refusal
+      outcome.className = 'error'
+    }
+    for (const { of, title } of pairs)
+      for (const item of of) {
+        item.outcome.textContent = `${of.length} are ${title}. Choose one of them. `
+        if (item === of[0] && canJoin(of)) item.outcome.append(joinButton(of))
+      }
+    table.hidden = items.length === 0
+    button.disabled = sent.length === 0 || undecided.length > 0 || pairs.length > 0
+    button.textContent = sent.length > 1 ? `Send ${sent.length} files` : 'Send the file'
+    if (items.length > 0)
+      status.textContent =
+        undecided.length > 0
+          ? `Choose what ${undecided.map(({ name }) => name).join(', ')} is.`
+          : pairs.length > 0
+            ? `Only one file of a kind can be sent: ${pairs.map(({ title }) => title).join(', ')}.`
+            : sent.length > 0
+              ? 'Nothing has been sent yet.'
+              : 'There is nothing to send.'
+    return sent
+  }
+
+  function joinButton(of) {
+    const join = block('button', 'quiet', 'Join them')
+    join.type = 'button'
+    join.addEventListener('click', () => {
+      const [first, ...rest] = of
+      const parts = of.map(({ blob, body }, at) => (at === 0 ? blob : blob.slice(body)))
+      first.blob = new Blob(parts.flatMap((each) => [each, '\n']))
+      for (const other of rest) {
+        Object.assign(other.select, { value: '-', disabled: true })
+        other.outcome.textContent = `Joined to ${first.name}.`
+      }
+      review()
+    })
+    return join
+  }
+
+  form.addEventListener('submit', async (event) => {
+    event.preventDefault()
+    const sent = review()
+    button.disabled = true
+    bar.hidden = false
+    bar.value = 0
+    bar.max = sent.length
+    for (const [at, item] of sent.entries()) {
+      status.textContent = `Sending ${item.name} …`
+      item.outcome.textContent = 'Sending …'
+      const place = item.select.value === '*' ? '' : `/${item.select.value}`
+      const result = await put(form, form.dataset.put.replace('FILE', place), item, (part) => {
+        bar.value = at + part
+      })
+      item.stored = result.ok
+      item.select.disabled = result.ok
+      for (const file of result.files) kept.add(file)
+      item.refusal = result.ok ? undefined : `Refused: ${result.problem}`
+      item.outcome.textContent = item.refusal ?? 'Stored.'
+      item.outcome.className = result.ok ? 'good' : 'error'
+    }
+    bar.hidden = true
+    const refused = sent.filter(({ stored }) => !stored)
+    if (refused.length > 0) {
+      review()
+      const others = sent.length > refused.length ? ' The others are stored.' : ''
+      status.textContent = `Refused: ${refused.map(({ name }) => name).join(', ')}.${others}`
+      return
+    }
+    if (!checksThen.checked || !kinds.every(({ file }) => kept.has(file)))
+      return location.assign(form.dataset.then)
+    status.textContent = 'All files are stored. Checking them …'
     document.getElementById('check').requestSubmit()
   })
 }
 
-/** Whether a file belongs to an input: by the name of its file type, or by the names in the definition. */
-function matches(name, input) {
-  const base = plain(name.toLowerCase().replace(/\.(csv|tsv|ndjson|txt|zip|xls[xm])(\.gz)?$/, ''))
-  return input.dataset.names.split(' ').some((known) => base.startsWith(plain(known)))
+function block(name, style, text) {
+  const element = document.createElement(name)
+  element.className = style
+  element.textContent = text
+  return element
 }
 
-/** Spellings with spaces, hyphens and underscores are one name. */
-const plain = (name) => name.replace(/[\s_-]+/g, '')
+/** Whether files are parts of one: their headers are equal to the byte. */
+const canJoin = (items) => items.every(({ header }) => header !== undefined && header === items[0].header)
 
-function send(form, url, file, onProgress) {
-  return new Promise((resolve) => {
+async function put(form, url, { blob, content, type, encoding }, onProgress) {
+  const body = blob ?? (await content())
+  return await new Promise((resolve) => {
     const request = new XMLHttpRequest()
     request.open('PUT', url)
     request.setRequestHeader('accept', 'application/json')
     request.setRequestHeader('x-form-token', form.elements['form-token'].value)
-    request.setRequestHeader(
-      'content-type',
-      /\.ndjson/i.test(file.name)
-        ? 'application/x-ndjson'
-        : /\.(?:zip|xls[xm])$/i.test(file.name)
-          ? 'application/octet-stream'
-          : 'text/csv',
-    )
-    if (/\.gz$/i.test(file.name)) request.setRequestHeader('content-encoding', 'gzip')
-    request.upload.addEventListener('progress', (event) => onProgress(event.loaded))
+    request.setRequestHeader('content-type', type)
+    if (encoding) request.setRequestHeader('content-encoding', encoding)
+    request.upload.addEventListener('progress', ({ loaded }) => onProgress(loaded / Math.max(1, body.size)))
     request.addEventListener('load', () => {
       const {
         detail = 'The service did not say why.',
@@ -99,9 +193,13 @@ function send(form, url, file, onProgress) {
       resolve({ ok: request.status < 300, problem: detail, files: files.map((each) => each.file) })
     })
     request.addEventListener('error', () =>
-      resolve({ ok: false, problem: 'The connection failed. Send the files again.', files: [] }),
+      resolve({
+        ok: false,
+        problem: 'The connection failed, or the file has changed. Choose it again.',
+        files: [],
+      }),
     )
-    request.send(file)
+    request.send(body)
   })
 }
 
