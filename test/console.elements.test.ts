@@ -3,6 +3,8 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { gzipSync } from 'node:zlib'
 import { describe, expect, test } from 'vitest'
+import { Delegations } from '../src/api/access/delegation.ts'
+import type { Scope } from '../src/api/access/principal.ts'
 import { html, renderDocument } from '../src/console/html.ts'
 import { renderPage } from '../src/console/layout.ts'
 import { summarise } from '../src/console/rules.ts'
@@ -20,7 +22,7 @@ test('a period that ends at midnight is shown with its last day, in its own zone
     renderDocument(html`<${Until} at=${at} zone=${zone} />`).replaceAll(/<.*?>/g, '').trim()
   expect(show('2026-12-21T00:00:00.000Z')).toBe('20 Dec 2026')
   expect(show('2026-12-20T11:00:00.000Z', 'Pacific/Auckland')).toBe('20 Dec 2026')
-  expect(show('2027-01-31T17:00:00.000Z')).toBe('31 Jan 2027, 17:00 UTC')
+  expect(show('2027-01-31T17:00:00.000Z')).toBe('31 Jan 2027, 17:00')
 })
 
 test('a page with an occupation of O*NET attributes its data, and no other does', () => {
@@ -191,4 +193,31 @@ test('of very many findings, a page shows some, the most frequent codes first, a
   const codes = await open('/codes')
   expect([codes.rows, codes.text]).toEqual([25, expect.stringContaining('Show 175 more codes')])
   expect(codes.text).not.toContain('E150')
+})
+
+test('the search says when it only guesses, helps when it finds nothing, and results can be compared', async () => {
+  const { console, service, cookie } = await start()
+  await service.import([
+    { occupationCode: 'A1', titleEnglish: 'Nurse' },
+    { occupationCode: 'A2', titleEnglish: 'Nurse manager' },
+  ])
+  await console.whenSearchable()
+  const open = async (path: string) =>
+    (await service.app.inject({ url: `/console${path}`, headers: { cookie, host: 'localhost' } })).body
+  const found = await open('/occupations?q=nurse')
+  expect(found).toContain('2 occupations found.')
+  expect(found.match(/name="code" value="A\d"/g)).toHaveLength(2)
+  expect(await open('/compare?code=A1&code=A2')).toContain('<title>Compare Nurse, Nurse manager')
+  const none = await open('/occupations?q=zebra+juggler')
+  expect(none).toContain('No occupation is named “zebra juggler”.')
+  expect(none).toMatch(/Nearest:|Try fewer or more general words/)
+  expect(none).not.toContain('found.')
+})
+
+test('the use of the console is a use of the key', () => {
+  const used: string[] = []
+  const delegations = new Delegations({ mark: (id) => used.push(id) })
+  const principal = { client: 'a', scopes: new Set<Scope>(), eids: new Set<string>(), expires: 0 }
+  for (const id of ['mahi_123456789012', 'oidc_1']) delegations.issue({ ...principal, id })
+  expect(used).toEqual(['mahi_123456789012'])
 })

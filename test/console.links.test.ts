@@ -31,7 +31,7 @@ async function start() {
     await check(token)
     return token
   }
-  await send(provider, makeLearners({ faults: 3, notes: 2 }))
+  const faulty = await send(provider, makeLearners({ faults: 3, notes: 2 }))
   const submitted = await send(other, makeLearners())
   await other.ask('POST', `/submissions/${submitted}/submit`)
   await service.import([
@@ -49,7 +49,7 @@ async function start() {
         service.app.inject({ url, ...describeForm(fields, cookie) }),
     }
   }
-  return { submitted, enter }
+  return { faulty, submitted, enter }
 }
 
 /** The text of a page, with one space where there are several. */
@@ -94,7 +94,7 @@ test('every link that a page shows works for the one who sees it', { timeout: 24
 })
 
 test('an organisation sees what is to be done first; the agency sees all, reads nothing, and reopens', async () => {
-  const { enter, submitted } = await start()
+  const { enter, faulty, submitted } = await start()
   const first = await enter(['validation-results:read', 'submissions:write'], ['1001'])
   const list = await first.open('/console/submissions')
   const rows = list.body.slice(list.body.indexOf('<tbody')).split('<tr').slice(1).map(toText)
@@ -106,6 +106,13 @@ test('an organisation sees what is to be done first; the agency sees all, reads 
   ])
   expect(list.body.match(/<table/g)).toHaveLength(1)
 
+  // The causes are one table by file, with all rules of each, and no severity that all have.
+  const causes = await first.open(`/console/submissions/${faulty}/findings`)
+  expect(toText(causes.body.slice(causes.body.indexOf('<tbody'), causes.body.indexOf('</tbody')))).toMatch(
+    /^ learners learners\.csv .*K9\. .* LEA-00-reference1 3 3 .* Warning Explain.* LEA-note 2 2 $/,
+  )
+  expect([causes.body.match(/<table/g)?.length, causes.body.includes('tag error')]).toEqual([1, false])
+  expect(causes.body).toMatch(/every finding beside its row: correct it there, and <a [^>]*\/files/)
   const agency = await enter(['operate'], [])
   expect((await agency.open('/console')).headers.location).toBe('/console/returns')
   const home = await agency.open('/console/returns')

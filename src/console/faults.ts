@@ -66,7 +66,8 @@ const TITLES: Readonly<Record<number, string>> = {
 
 /** A problem of the API for people. */
 export function explainProblem(problem: ProblemShown): ProblemShown {
-  const { status, title, detail } = problem
+  const { status, title } = problem
+  const detail = status === 410 ? 'The submission was deleted, with its files and findings.' : problem.detail
   return {
     ...problem,
     title: TITLES[status] ?? title,

@@ -106,6 +106,7 @@ function renderFrame(frame: Frame, content: ComponentChildren): string {
         </main>
         <footer>
           <a href="/docs">API reference</a>
+          ${principal !== undefined && html`<span>Times are in ${timeZone.replace('_', ' ')}.</span>`}
         </footer>
       </body>
     </html>

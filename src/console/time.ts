@@ -13,7 +13,7 @@ interface TimeProperties {
   readonly zone?: string | undefined
 }
 
-/** An instant for people: `23 Nov 2026, 15:12`; with its zone where that is UTC. */
+/** An instant for people: `23 Nov 2026, 15:12`. The foot of the page names the zone. */
 export function Time({ at, zone }: TimeProperties): VNode | null {
   const pages = useContext(TimeZone)
   if (at === undefined) return null
@@ -40,8 +40,7 @@ export function Until({ at, zone }: TimeProperties): VNode | null {
 export function formatTime(at: string, zone: string): string {
   const parts = formatterOf(zone).formatToParts(new Date(at))
   const part = (name: string) => parts.find(({ type }) => type === name)?.value ?? ''
-  const text = `${part('day')} ${part('month')} ${part('year')}, ${part('hour')}:${part('minute')}`
-  return zone === 'UTC' ? `${text} UTC` : text
+  return `${part('day')} ${part('month')} ${part('year')}, ${part('hour')}:${part('minute')}`
 }
 
 const formatters = new Map<string, Intl.DateTimeFormat>()

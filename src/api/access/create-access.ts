@@ -47,7 +47,7 @@ export async function createAccess(
   const jwt = jwtOptionsOf(settings)
   const keyedHash = createKeyedHash(await readHashKey(database))
   const responses = new LongResponses()
-  const delegations = new Delegations()
+  const delegations = new Delegations(keyUse)
   const access: Access = {
     keys: state,
     bearers: createBearerVerifier(

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
-import type { Principal } from './principal.ts'
+import type { KeyUse } from './keys.ts'
+import { isKey, type Principal } from './principal.ts'
 
 /** The prefix of delegated credentials; no key and no JWT starts with it. */
 const PREFIX = 'delegated:'
@@ -10,11 +11,17 @@ const PREFIX = 'delegated:'
  */
 export class Delegations {
   readonly #principals = new Map<string, Principal>()
+  readonly #keyUse: Pick<KeyUse, 'mark'>
+
+  constructor(keyUse: Pick<KeyUse, 'mark'>) {
+    this.#keyUse = keyUse
+  }
 
   /** Issues a credential that represents the principal once. */
   issue(principal: Principal): string {
     const credential = PREFIX + randomBytes(32).toString('base64url')
     this.#principals.set(credential, principal)
+    if (isKey(principal)) this.#keyUse.mark(principal.id)
     return credential
   }
 

@@ -92,3 +92,6 @@ export function actorOf(principal: Principal | undefined): Actor {
   const shown = (name ?? alias ?? client).replaceAll(/\p{C}+/gu, ' ').trim()
   return { id, name: (shown === '' ? client : shown).slice(0, LONGEST_NAME), assertStillAllowed }
 }
+
+/** Whether a principal is an API key: only their ids begin this way (see `keys.ts`). */
+export const isKey = ({ id }: Principal): boolean => id.startsWith('mahi_')

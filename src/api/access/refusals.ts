@@ -2,7 +2,7 @@ import type { FastifyRequest } from 'fastify'
 import { NO_CREDENTIAL, Problem } from '../contract/problems.ts'
 import { addressOf } from '../request/caller.ts'
 import type { Audit, RefusalReason } from './audit.ts'
-import { EID, type Principal, type Scope } from './principal.ts'
+import { EID, isKey, type Principal, type Scope } from './principal.ts'
 
 /** Why a valid credential is refused: the reason for the log, and what the caller can correct. */
 export interface Forbidding {
@@ -39,13 +39,13 @@ const LISTED = 5
  */
 export type Explanation = string
 
-export function explainScope({ id }: Principal, scope: Scope): Explanation {
-  return `This ${nameKind(id)} lacks the scope ${scope}`
+export function explainScope(principal: Principal, scope: Scope): Explanation {
+  return `This ${nameKind(principal)} lacks the scope ${scope}`
 }
 
 /** @param eid the header as received */
 export function explainEid(principal: Principal, eid: unknown): Explanation {
-  const covered = `This ${nameKind(principal.id)} covers ${listOrganisations(principal)}`
+  const covered = `This ${nameKind(principal)} covers ${listOrganisations(principal)}`
   if (eid === undefined || eid === '')
     return `Send the header EID with the identifier of the organisation. ${covered}`
   if (typeof eid !== 'string' || !EID.test(eid))
@@ -61,10 +61,7 @@ export function explainToken(eid: string): Explanation {
   return `Organisation ${eid} has no submission with this token`
 }
 
-/** Only API keys have ids that begin this way: see `keys.ts`. */
-function nameKind(id: string): string {
-  return id.startsWith('mahi_') ? 'key' : 'credential'
-}
+const nameKind = (principal: Principal): string => (isKey(principal) ? 'key' : 'credential')
 
 function listOrganisations({ eids }: Principal): string {
   const [only, ...others] = eids

@@ -158,6 +158,7 @@ async function receiveFile(context: Context): Promise<Outcome> {
       ...(request.headers['content-encoding'] && { 'content-encoding': request.headers['content-encoding'] }),
     },
   })
+  if (response.statusCode >= 400) throw new ApiProblem(readProblem(response))
   return { data: JSON.parse(response.body) as object, status: response.statusCode }
 }
 

@@ -4,7 +4,7 @@ import { ApiProblem, type Complete, type Having, readProblem } from '../api.ts'
 import type { Context, Outcome, Route, Shown } from '../context.ts'
 import { html, type VNode } from '../html.ts'
 import { link, readPage, submissionLink } from '../links.ts'
-import { type Catalogue, ruleLink, showCode, summarise } from '../rules.ts'
+import { type Catalogue, ruleLink, showCode, summarise, titlesOf } from '../rules.ts'
 import { Pager, Table } from '../table.ts'
 import { findExplanation, readExplanations } from './explanations.ts'
 import { FILTERS, findingsOf, readRuns, recordsLink } from './findings.ts'
@@ -64,11 +64,14 @@ export function showViews(context: Context, current: string): VNode {
 /** What to do with the findings as a whole. */
 function showDownloads(context: Context): VNode {
   const at = (rest: string) => link(submissionLink(tokenOf(context), rest), { eid: context.eid })
-  return html`<p class="actions no-print">
-    <a class="button quiet" href=${at('/marked.xlsx')} download>Download marked workbook</a>
-    <a class="button quiet" href=${at('/corrected.zip')} download>Download corrected files</a>
-    <a class="button quiet" href=${at('/findings.csv')} download>Download as CSV</a>
-  </p>`
+  return html`<div class="no-print">
+    <p class="actions">
+      <a class="button quiet" href=${at('/marked.xlsx')} download>Download marked workbook</a>
+      <a class="button quiet" href=${at('/corrected.zip')} download>Download corrected files</a>
+      <a class="button quiet" href=${at('/findings.csv')} download>Download as CSV</a>
+    </p>
+    <p class="soft">The corrected files have what has one possible answer. The marked workbook has every finding beside its row: correct it there, and <a href=${stepLink(context, 'files')}>send it back</a>.</p>
+  </div>`
 }
 
 /** The causes shown at first. */
@@ -106,7 +109,7 @@ async function showCauses(context: Context): Promise<Outcome> {
     content: html`
       ${showChecked(context, workbench, run, errors)}
       ${(run.errorCount ?? 0) === 0 && workbench.isOpen && workbench.isCurrent && html`<p>${found === 0 ? 'Nothing is left to fix.' : isExplained ? 'No errors are left, and all warnings are explained.' : 'No errors are left. Correct or explain the warnings first.'} <a class="button" href=${stepLink(context, 'submit')}>Go on to submit</a></p>`}
-      ${errors > 0 && html`<p>Begin at the top: what follows from a cause disappears with it.</p>`}
+      ${errors > 0 && html`<p>All are errors, unless they are called a warning. Begin at the top of a file: what follows from a cause disappears with it.</p>`}
       ${showPartial(summary)}
       ${found > 0 && showDownloads(context)}
       ${found > 0 && showViews(context, '/findings')}
@@ -115,7 +118,7 @@ async function showCauses(context: Context): Promise<Outcome> {
         html`<p class="soft"><a href=${recordsLink(context, { new: earlier.runId })}>Only findings that check ${earlier.runId} did not have</a> · <a href=${link(submissionLink(tokenOf(context), '/compare'), { eid: context.eid, from: earlier.runId })}>What was fixed since</a></p>`
       }
       ${causes === undefined ? html`<p>These findings were published without causes. See them <a href=${link(submissionLink(tokenOf(context), '/findings/codes'), { eid: context.eid })}>by code</a>.</p>` : ''}
-      ${shown !== undefined && shown.length > 0 && html`<ol class="causes">${shown.map((cause) => showCause(context, cause, stateOf(cause)))}</ol>`}
+      ${shown !== undefined && shown.length > 0 && listCauses(context, shown, workbench.rules, stateOf)}
       ${rest > 0 && html`<p><a href=${stepLink(context, 'fix', { all: 'yes' })}>Show ${count(rest, 'more cause')}</a></p>`}
       ${showNotRun(summary, workbench.rules)}`,
   })
@@ -139,32 +142,65 @@ export function showUnchecked(context: Context, workbench: Workbench): Shown {
   })
 }
 
-function showCause(context: Context, cause: Cause, state: string | undefined): VNode {
-  const { key, kind, severity, sentence, fix, findings, records, learners, example } = cause
-  const place = [example?.file, example?.line !== undefined && `line ${formatNumber(example.line)}`].filter(
-    Boolean,
+const CAUSE_COLUMNS = [
+  'What is wrong, and what to do',
+  'Rules',
+  { name: 'Records', number: true },
+  { name: 'Learners', number: true },
+]
+
+/** The causes by file, in the order of the definition; in a file, those to fix first at the top. */
+function listCauses(
+  context: Context,
+  causes: readonly Cause[],
+  rules: Catalogue | undefined,
+  stateOf: (cause: Cause) => string | undefined,
+): VNode {
+  const order = [...titlesOf(rules).keys()]
+  const placeOf = (file: string) => order.indexOf(resourceOf(file))
+  const byFile = [...Map.groupBy(causes, ({ file = '' }) => file)].toSorted(
+    ([one], [other]) => placeOf(one) - placeOf(other),
   )
-  return html`<li>
-    <div class="what">
+  return html`<${Table} class="causes cards" label="Causes" columns=${CAUSE_COLUMNS}>${byFile.map(
+    ([file, group]) => html`
+      <tr class="group"><th scope="rowgroup" colspan="4">${titlesOf(rules).get(resourceOf(file)) ?? file} <span class="soft">${file}</span></th></tr>
+      ${group.map((cause) => showCause(context, cause, rules, stateOf(cause)))}`,
+  )}<//>`
+}
+
+/** The name in the definition of a file as findings name it, such as `return.xlsx/enrolments` or `enrolments.csv`. */
+const resourceOf = (file: string): string => (file.split('/').at(-1) ?? '').replace(/\.[a-z]+$/, '')
+
+/** The most rules that are listed for a cause. */
+const MOST_RULES = 4
+
+function showCause(
+  context: Context,
+  cause: Cause,
+  rules: Catalogue | undefined,
+  state: string | undefined,
+): VNode {
+  const { key, kind, severity, sentence, fix, findings, records, learners, example, codes } = cause
+  const more = codes.length - MOST_RULES
+  return html`<tr>
+    <th scope="row" class="what">
       <h2><a href=${kind === 'file' && records === 0 ? stepLink(context, 'files') : recordsLink(context, { cause: key })}>${sentence}</a></h2>
-      <p>${fix}</p>
+      <p>${fix}${
+        severity === 'Warning' &&
+        html` <span class="tag warning">Warning</span> <a href=${recordsLink(context, { cause: key })}>${describeState(state)}<span class="visually-hidden">: ${sentence}</span></a>`
+      }</p>
       ${
         example !== undefined &&
         records > 0 &&
-        html`<p class="example soft">${place.join(', ')}${example.field !== undefined && html`: ${example.field}`}${
+        html`<p class="example soft">${example.line !== undefined && `Line ${formatNumber(example.line)}`}${example.field !== undefined && html`: ${example.field}`}${
           example.value !== undefined && html` <q class="mono">${shorten(example.value, 60)}</q>`
         }</p>`
       }
-    </div>
-    <p><span class=${`tag ${severity.toLowerCase()}`}>${severity}</span>${
-      severity === 'Warning' &&
-      html`<br /><a href=${recordsLink(context, { cause: key })}>${describeState(state)}</a>`
-    }</p>
-    <dl class="numbers">
-      <div><dt>${records > 0 ? 'Records' : 'Findings'}</dt><dd>${formatNumber(records > 0 ? records : findings)}</dd></div>
-      <div><dt>Learners</dt><dd>${learners > 0 ? formatNumber(learners) : '–'}</dd></div>
-    </dl>
-  </li>`
+    </th>
+    <td class="code">${codes.slice(0, MOST_RULES).map((code, at) => html`${at > 0 && html`<br />`}${showCode(rules, code)}`)}${more > 0 && html`<br />and ${count(more, 'other')}`}</td>
+    <td class="number">${formatNumber(records > 0 ? records : findings)}</td>
+    <td class="number">${learners > 0 ? formatNumber(learners) : ''}</td>
+  </tr>`
 }
 
 function describeState(state: string | undefined): string {

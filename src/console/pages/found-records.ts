@@ -139,7 +139,7 @@ function showFilters(
   runs: readonly Run[],
 ): VNode {
   const earlier = runs.filter(({ status }) => status === 'Processed')[1]
-  const files = [...new Set(rules?.definition.files.map(({ fileType }) => fileType) ?? [])]
+  const files = rules?.definition.files.map(({ fileType, title }) => [fileType, title] as const) ?? []
   const clear = recordsLink(context, { cause: chosen.cause })
   const hidden = chosen.cause !== undefined
   return html`<form class="row" method="get" action=${submissionLink(tokenOf(context), '/findings/records')} data-live>

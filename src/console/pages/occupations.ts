@@ -19,6 +19,10 @@ type SearchResponse = Pick<OccupationSearchPage, 'didYouMean'> & {
 }
 
 const PAGE_SIZE = 20
+/** Below this certainty of the best result, the search has only guessed. */
+const LEAST = 0.2
+/** The results that are shown then. */
+const GUESSED = 5
 /** The most pages that the search serves. */
 const LAST_PAGE = 10
 
@@ -77,22 +81,34 @@ async function find(api: Api, query: URLSearchParams, words: string): Promise<VN
   )
   const scale = payScale([...pay.values()].map(({ renumeration }) => renumeration))
   const at = Number(page)
-  const pages = Math.min(LAST_PAGE, Math.ceil(found.totalCount / PAGE_SIZE))
+  const isGuess = at === 1 && (found.results[0]?.score ?? 0) < LEAST
+  const results = isGuess ? found.results.slice(0, GUESSED) : found.results
+  const pages = isGuess ? 1 : Math.min(LAST_PAGE, Math.ceil(found.totalCount / PAGE_SIZE))
   return html`
     <p role="status">${
       found.totalCount === 0
-        ? `Nothing was found for “${words}”.`
-        : `${count(found.totalCount, 'occupation')} found.`
+        ? `No occupation is named “${words}”.`
+        : isGuess
+          ? `No occupation is named “${words}”. Nearest:`
+          : `${count(found.totalCount, 'occupation')} found.`
     }${
       found.didYouMean !== undefined &&
       html` Did you mean <a href=${link('/console/occupations', { q: found.didYouMean, group, lang })}>${found.didYouMean}</a>?`
     }</p>
+    ${
+      found.totalCount === 0 &&
+      html`<p>Try fewer or more general words, or the other language${group !== undefined && html`, or <a href=${link('/console/occupations', { q: words, lang })}>all groups</a>`}. Or <a href="/console/occupations">browse the groups</a>.</p>`
+    }
     <div class="columns">
       <section aria-labelledby="results"><h2 id="results" class="visually-hidden">Results</h2>
-      <ol class="results" start=${(at - 1) * PAGE_SIZE + 1}>
-        ${found.results.map((match) => showMatch(match, pay.get(match.occupationCode), scale))}
-      </ol></section>
+      <form method="get" action="/console/compare">
+        <ol class="results" start=${(at - 1) * PAGE_SIZE + 1}>
+          ${results.map((match) => showMatch(match, pay.get(match.occupationCode), scale))}
+        </ol>
+        ${results.length > 1 && html`<p><button type="submit" class="quiet">Compare the chosen occupations</button></p>`}
+      </form></section>
       ${
+        !isGuess &&
         (group !== undefined || found.groups.length > 0) &&
         html`<aside aria-label="Groups">
           <h2>Groups</h2>
@@ -150,6 +166,7 @@ function showMatch(match: Match, record: Occupation | undefined, scale: readonly
       }</h3>
       ${!isTitle && html`<p class="soft">Also known as ${matched}</p>`}
       <p>${shorten(record?.descriptionEnglish)}</p>
+      <label class="choice soft"><input type="checkbox" name="code" value=${match.occupationCode} /> <span>Compare<span class="visually-hidden"> ${name}</span></span></label>
     </div>
     ${pay !== undefined && payChart(pay, scale)}
   </li>`

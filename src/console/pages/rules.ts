@@ -3,7 +3,7 @@ import type { Context, Route, Shown } from '../context.ts'
 import { Select } from '../fields.ts'
 import { html, type VNode } from '../html.ts'
 import { link } from '../links.ts'
-import { type Rule, type RuleExample, readRule, readRules, ruleLink, summarise } from '../rules.ts'
+import { type Rule, type RuleExample, readRule, readRules, ruleLink, summarise, titlesOf } from '../rules.ts'
 import { Table } from '../table.ts'
 
 export const rulesPages: readonly Route[] = [
@@ -32,14 +32,14 @@ async function showRules({ api, query }: Context): Promise<Shown> {
       <form class="row" method="get" action="/console/rules" data-live>
         <${Select} name="definition" label="Definition" value=${name} options=${definitions} />
         <label class="grow">Words or a code<input type="search" name="q" value=${text} /></label>
-        <${Select} name="file" label="File" all="All files" value=${file} options=${definition.files.map((each) => each.file)} />
+        <${Select} name="file" label="File" all="All files" value=${file} options=${definition.files.map((each) => [each.file, each.title])} />
         <${Select} name="severity" label="Severity" all="All" value=${severity} options=${['Error', 'Warning']} />
         <button type="submit">Show</button>
       </form>
       <p role="status" data-results>${count(found.length, 'rule')}.</p>
       <div data-results>
         <${Table} region class="cards" label="Rules" columns=${['Code', 'Severity', 'File', 'What it finds', 'How to fix it']}>
-          ${shown.map((rule) => showRow(name, rule))}
+          ${shown.map((rule) => showRow(name, rule, titlesOf(catalogue)))}
         <//>
         ${found.length > shown.length && html`<p><a href=${all}>Show ${count(found.length - shown.length, 'more rule')}</a></p>`}
       </div>`,
@@ -59,14 +59,18 @@ function findRules(
   })
 }
 
-function showRow(definition: string, { code, severity, file, message, fix, replaces }: Rule): VNode {
+function showRow(
+  definition: string,
+  { code, severity, file, message, fix, replaces }: Rule,
+  titles: ReadonlyMap<string, string>,
+): VNode {
   return html`<tr>
     <th scope="row" class="code">
       <a href=${ruleLink(definition, code)}>${code}</a>
       ${replaces !== undefined && html`<br /><span class="soft">official ${replaces}</span>`}
     </th>
     <td><span class=${`tag ${severity.toLowerCase()}`}>${severity}</span></td>
-    <td>${file}</td>
+    <td>${titles.get(file) ?? file}</td>
     <td>${summarise(message)}</td>
     <td>${fix}</td>
   </tr>`
