@@ -2,6 +2,7 @@ import type { Mutation } from './mutation.ts'
 
 const SESSIONS = 'test/console.sessions.test.ts'
 const TITLES = 'test/console.titles.test.ts'
+const FORMS = 'test/console.forms.test.ts'
 const FORGERY = 'test/console.forgery.test.ts'
 const PROVIDER = 'test/console.provider.test.ts'
 
@@ -12,6 +13,27 @@ export default [
     text: '      escape_formulas: true,\n',
     replacement: '',
     test: TITLES,
+  },
+  {
+    fault: "the list of a person is everybody's",
+    file: 'src/console/drafts.ts',
+    text: 'JSON.stringify([id, name])',
+    replacement: 'JSON.stringify([id && name])',
+    test: TITLES,
+  },
+  {
+    fault: 'a page has all titles of a list',
+    file: 'src/console/pages/code.ts',
+    text: 'const PAGE_SIZE = 200',
+    replacement: 'const PAGE_SIZE = 3_000',
+    test: TITLES,
+  },
+  {
+    fault: 'a form that is refused forgets what was typed',
+    file: 'src/console/fields.ts',
+    text: '(values?.get(name) ?? value)',
+    replacement: 'value',
+    test: FORMS,
   },
   // Sessions
   {
