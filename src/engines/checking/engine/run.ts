@@ -24,7 +24,6 @@ import { type Repeats, reportRepeats } from './repeats.ts'
 import { compilePositions, selectChecks } from './selection.ts'
 import { SqlStore } from './sql-store.ts'
 import { listUses } from './sql-uses.ts'
-import { FileFull } from './sqlite-file.ts'
 import { type CheckSummary, EMPTY_NOTE, type FileSummary, type SpareFile } from './summary.ts'
 import { UndecidedCounts } from './unknown.ts'
 import { type CheckedFile, FindingsWriter, readSample } from './write-findings.ts'
@@ -451,9 +450,7 @@ class Run {
   }
 
   #noteStoreFault(error: unknown): void {
-    const isFull =
-      error instanceof FileFull || /^SQLITE_(?:FULL|IOERR)/.test((error as { code?: string }).code ?? '')
-    if (!isFull) throw error
+    if (!/^SQLITE_(?:FULL|IOERR)/.test((error as { code?: string }).code ?? '')) throw error
     this.#storeFault = 'The rules need more disk space than is allowed.'
   }
 

@@ -9,9 +9,15 @@ import type { Values } from './record-checks.ts'
 import { shorten } from './shown-text.ts'
 import { type RuleUses, UnknownRows } from './sql-unknown.ts'
 import { listUses } from './sql-uses.ts'
-import { PAGE, SqliteFile, TableWriter } from './sqlite-file.ts'
 import type { UndecidedCounts, Unknown } from './unknown.ts'
 import { compileValues, sqlType } from './values.ts'
+
+/** The size of a page, in bytes: large ones take less time for a file that is written once. */
+const PAGE = 16_384
+/** The records of one statement: more save nothing. */
+const ROWS = 32
+/** The most parameters of a statement of SQLite. */
+const MOST_PARAMETERS = 32_766
 
 /** A temporary SQLite file with the columns that rules use. */
 export class SqlStore {
@@ -24,8 +30,7 @@ export class SqlStore {
   /** The number of the last record of each file. */
   readonly #records = new Map<Resource, number>()
   readonly #indexes: readonly string[]
-  readonly #roots: ReadonlyMap<string, number>
-  readonly #file: SqliteFile
+  readonly #writer: Database.Database
   #reader: Database.Database | undefined
 
   constructor(
@@ -54,7 +59,7 @@ export class SqlStore {
       }
     }
     this.#unknown = new UnknownRows(this.#columns)
-    const database = this.#openForWriting()
+    this.#writer = this.#openForWriting()
     try {
       for (const { name, table, fields } of definition.resources) {
         const columns = (this.#columns.get(name) ?? []).flatMap((index) => {
@@ -62,16 +67,16 @@ export class SqlStore {
           return field === undefined ? [] : [`, "${field.column}" ${sqlType(field)}`]
         })
         const bits = this.#unknown.columnsOf(name).map((column) => `, "${column}" integer`)
-        database.exec(`create table "${table}" (row integer primary key${[...columns, ...bits].join('')})`)
+        this.#writer.exec(
+          `create table "${table}" (row integer primary key${[...columns, ...bits].join('')})`,
+        )
       }
-      this.#indexes = this.#chooseIndexes(database, definition)
-      this.#roots = new Map(
-        database.prepare<[], [string, number]>('select name, rootpage from sqlite_schema').raw().all(),
-      )
-    } finally {
-      database.close()
+      this.#indexes = this.#chooseIndexes(this.#writer, definition)
+      this.#writer.exec('begin')
+    } catch (error) {
+      this.#writer.close()
+      throw error
     }
-    this.#file = new SqliteFile(path, this.#mostBytes)
   }
 
   #openForWriting(): Database.Database {
@@ -118,10 +123,15 @@ export class SqlStore {
     const readers = columns.map((index) => {
       const field = fields[index]
       if (field === undefined) throw new Error(`${name} has no field ${index}`)
-      return { index, toSql: compileValues(field).toSql, isReal: sqlType(field) === 'real' }
+      return { index, toSql: compileValues(field).toSql }
     })
-    const width = columns.length + this.#unknown.columnsOf(name).length
-    const writer = new TableWriter(this.#file, this.#roots.get(table) ?? 0, width)
+    const width = 1 + columns.length + this.#unknown.columnsOf(name).length
+    const most = Math.min(ROWS, Math.floor(MOST_PARAMETERS / width)) * width
+    const row = `(${Array(width).fill('?').join(', ')})`
+    const prepare = (rows: number) =>
+      this.#writer.prepare(`insert into "${table}" values ${Array(rows).fill(row).join(', ')}`)
+    const insert = prepare(most / width)
+    let cells: (string | number | null)[] = []
     const toBits = this.#unknown.compile(name)
     const rules = this.#rules
       .filter(({ own }) => own === resource)
@@ -139,35 +149,30 @@ export class SqlStore {
     return {
       add: (record, values, unknown) => {
         if (unknown.count > 0) countUndecided(unknown)
+        cells.push(record)
         for (let column = 0; column < readers.length; column++) {
-          const { index, toSql, isReal } = readers[column] as (typeof readers)[number]
+          const { index, toSql } = readers[column] as (typeof readers)[number]
           const text = values[index] as string
-          if (text === '') {
-            writer.addNull()
-            continue
-          }
-          const value = toSql(text)
-          if (typeof value === 'string') writer.addText(value)
-          else writer.addNumber(value, isReal)
+          cells.push(text === '' ? null : toSql(text))
         }
         const bits = toBits(unknown)
-        for (let index = 0; index < bits.length; index++) writer.addNumber(bits[index] as number, false)
-        writer.endRow(record)
+        for (let index = 0; index < bits.length; index++) cells.push(bits[index] as number)
         this.#records.set(resource, record)
+        if (cells.length < most) return
+        insert.run(cells)
+        cells = []
       },
-      end: () => writer.end(),
+      end: () => {
+        if (cells.length > 0) prepare(cells.length / width).run(cells)
+      },
     }
   }
 
   /** Builds the indexes and opens the file read-only. */
   finish(): void {
-    this.#file.finish()
-    const database = this.#openForWriting()
-    try {
-      for (const sql of this.#indexes) database.exec(sql)
-    } finally {
-      database.close()
-    }
+    for (const sql of this.#indexes) this.#writer.exec(sql)
+    this.#writer.exec('commit')
+    this.#writer.close()
     this.#reader = new Database(this.#path, { readonly: true, fileMustExist: true })
     this.#reader.pragma('cache_size = -32768')
     this.#reader.pragma('query_only = on')
@@ -227,7 +232,7 @@ export class SqlStore {
 
   close(): void {
     this.#reader?.close()
-    this.#file.close()
+    this.#writer.close()
     rmSync(this.#path, { force: true })
   }
 }
