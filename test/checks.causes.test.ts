@@ -123,6 +123,44 @@ test('rows whose cells have moved, or that belong to another file, are one cause
   ])
 })
 
+test('columns that are swapped are one cause, with the references that miss their values', async () => {
+  const sentence =
+    'two and three are swapped: the values of each fit the other. Swap the two names in the header.'
+  const swap = (row: string[]) => row.splice(1, 2, row[2] ?? '', row[1] ?? '')
+  expect(await checkWide((rows) => rows.forEach(swap))).toEqual([sentence])
+  const { causes } = await summarise(({ enrolments, courses }) => {
+    for (const [at, row] of courses.entries()) row.code = `${at}`
+    for (const [at, row] of enrolments.entries())
+      Object.assign(row, { course: row.start, start: `${at % 4}` })
+  })
+  expect(causes.map(({ key, findings }) => [key, findings])).toEqual([
+    ['column:enrolments:start:swapped', expect.any(Number)],
+    // Nothing else is said of these columns.
+    ...causes.slice(1).map(({ key, findings }) => [key, findings]),
+  ])
+  expect(causes.filter(({ field = '' }) => ['start', 'course'].includes(field))).toEqual([])
+})
+
+test('dates that a spreadsheet has turned around are named, with the proof', async () => {
+  const turn = (date = '') =>
+    date.replace(/^(\d+)-(\d+)-(\d+)$/, (_, year, month, day) =>
+      Number(day) <= 12 ? `${year}-${day}-${month}` : `${day}/${month}/${year}`,
+    )
+  const turned = (rows: string[][]) => {
+    for (const row of rows) row[1] = turn(row[1])
+  }
+  expect(await checkWide(turned)).toEqual([
+    'two: 34 of 40 values have a day after the 12th and are left as they were, while the other 6 dates have a day up to 12: a spreadsheet has turned day and month around. Export the file again from its source, with dates as year-month-day: in this file, nobody can tell which dates are right.',
+  ])
+  // One date that is right says that nothing was turned.
+  const [cause] = await checkWide((rows) => {
+    turned(rows)
+    const [, , row = []] = rows
+    row[1] = '2025-01-31'
+  })
+  expect(cause).toContain('are not written year-month-day')
+})
+
 test('columns that are wrong in the same way are one cause', async () => {
   expect(
     await checkWide((rows) => {

@@ -265,6 +265,12 @@ test.each([
         .replace('2025-03-19', '19/03/2025'),
     ),
   ],
+  [
+    'dates that a spreadsheet has turned around',
+    loans(
+      `loanId,memberId,lent,returned,fee\n${['17/01/2025', '2025-05-04', '18/02/2025', '2025-06-04', '19/03/2025', '2025-07-04'].map((date, at) => `L${at},M1,2025-01-0${at + 1},${date},\n`).join('')}`,
+    ),
+  ],
   ['a code that lost its zero beside one that did not', members(MEMBERS.replace(',01', ',1'))],
   ['a reference whose case is right in no other row', loans(LOANS.replaceAll(',M', ',m'))],
   ['a value that is wrong', members(MEMBERS.replace(',02', ',9'))],

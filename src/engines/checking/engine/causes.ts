@@ -15,6 +15,7 @@ import type { SeenFinding } from './seen-finding.ts'
 import { SharedValues } from './shared-values.ts'
 import { shorten } from './shown-text.ts'
 import type { Cause } from './summary.ts'
+import { findSwapped, type Swapped } from './swapped-columns.ts'
 
 /** What the engine knows beside the findings. */
 export interface CauseContext {
@@ -27,6 +28,8 @@ export interface CauseContext {
   readonly sampleOf: (resource: Resource) => readonly (readonly string[])[]
   /** What is said of several faults of a header. */
   readonly describeGroup: (resource: Resource, group: string) => string | undefined
+  /** Reads the records of a file again. */
+  readonly scan: (resource: Resource, visit: (cell: (field: number) => string) => void) => void
   /** Finds keys of a file by their forms. */
   readonly findKeys: (resource: Resource, searches: readonly KeySearch[]) => void
 }
@@ -64,6 +67,7 @@ export class Causes {
   readonly #keys: KeyEvidence
   readonly #alike: AlikeColumns
   readonly #displaced: DisplacedRecords
+  readonly #swapped = new Map<Field, Swapped>()
   readonly #list: CauseList
 
   constructor(context: CauseContext) {
@@ -106,10 +110,33 @@ export class Causes {
 
   /** Between the passes: chooses the values that are causes of their own, and the columns that are one together. */
   choose(): void {
-    for (const [check, each] of this.#fields)
+    const failing = new Set<Resource>()
+    for (const [check, each] of this.#fields) {
+      const { resource, field } = each
       if (!this.#failsAsColumn(check, each)) each.frequent = chooseDominant(each.values)
-    for (const resource of this.#context.definition.resources) this.#alike.choose(resource)
+      failing.add(resource)
+      if (this.#naturesOf(field).mayBeTurned) this.#judgeDates(resource, field)
+    }
+    for (const resource of this.#context.definition.resources) {
+      this.#alike.choose(resource)
+      if (!failing.has(resource)) continue
+      const natures = (field: Field) => this.#naturesOf(field)
+      for (const swapped of findSwapped(resource, this.#sampleOf(resource), natures))
+        for (const field of swapped.fields) this.#swapped.set(field, swapped)
+    }
     this.#keys.search(this.#context.findKeys)
+  }
+
+  /** Where no date in the right form has a day behind the 12th, the others say what happened. */
+  #judgeDates(resource: Resource, field: Field): void {
+    const at = resource.fields.indexOf(field)
+    let [early, late] = [0, 0]
+    this.#context.scan(resource, (cell) => {
+      const [, day] = /^\d{4}-\d{2}-(\d{2})$/.exec(cell(at).trim()) ?? []
+      if (Number(day) > 12) late++
+      else if (day !== undefined) early++
+    })
+    if (late === 0 && early >= LEAST_OF_VALUE) this.#naturesOf(field).setTurned(early)
   }
 
   /** Whether nearly all values of a column fail a check, by a sample, which also shows how the column is written. */
@@ -172,6 +199,9 @@ export class Causes {
       })
     }
     const link = this.#keys.linkOf(check)
+    const concerned = link?.key.fields.map((field) => resource.fields[field]) ?? [fieldOf(resource, check)]
+    const swapped = concerned.flatMap((each) => (each && this.#swapped.get(each)) ?? [])[0]
+    if (swapped !== undefined) return this.#makeSwapped(finding, swapped)
     if (link !== undefined) return this.#findReference(finding, check, readKey(finding.cell, link.key.fields))
     const field = fieldOf(resource, check)
     if (field !== undefined) return this.#findField(finding, field)
@@ -280,6 +310,14 @@ export class Causes {
     }
     const describe = () => `Some values of ${names} are not in ${file}, such as ${shorten(value)}.`
     return this.#list.make('reference', `reference:${key.resource}`, finding, describe, { fix, field: names })
+  }
+
+  #makeSwapped(finding: SeenFinding, { key, fields: [one, other] }: Swapped): Building {
+    const describe = () => `${one.name} and ${other.name} are swapped: the values of each fit the other.`
+    return this.#list.make('column', key, finding, describe, {
+      fix: 'Swap the two names in the header.',
+      isSeveral: true,
+    })
   }
 
   #makeRepeat(finding: SeenFinding): Building {

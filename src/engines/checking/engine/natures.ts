@@ -1,4 +1,5 @@
 import { lookUp } from '../../../foundation/look-up.ts'
+import { formatNumber } from '../../../foundation/text/format-number.ts'
 import { isNoValueWord } from '../../../foundation/text/no-value-word.ts'
 import { quote } from '../../../foundation/text/quote.ts'
 import { isSpreadsheetError } from '../../records/index.ts'
@@ -236,6 +237,11 @@ export class FieldNatures {
   readonly #commas = new CommaEvidence()
   #values = 0
   #dayNumbers = 0
+  /** Dates with the year last, and those of them that have a day behind the 12th. */
+  #yearLast = 0
+  #late = 0
+  #turned: Nature | undefined
+  #whole: ((value: string) => boolean) | undefined
 
   constructor(field: Field) {
     this.#field = field
@@ -247,6 +253,38 @@ export class FieldNatures {
     this.#values++
     if (DAY_NUMBER.test(value)) this.#dayNumbers++
     this.#commas.add(this.#toPointForm(value))
+    const [, first, second] = YEAR_LAST.exec(value) ?? []
+    if (first === undefined) return
+    this.#yearLast++
+    if (Number(first) > 12 || Number(second) > 12) this.#late++
+  }
+
+  /** Whether a spreadsheet may have turned day and month around wherever both are at most 12. */
+  get mayBeTurned(): boolean {
+    return hasIsoForm(this.#field) && this.#late >= LEAST_VALUES && this.#late === this.#yearLast
+  }
+
+  /** @param dates how many other dates the column has, all of them up to the 12th of a month */
+  setTurned(dates: number): void {
+    const proof = `have a day after the 12th and are left as they were, while the other ${formatNumber(dates)} dates have a day up to 12: a spreadsheet has turned day and month around`
+    this.#turned = {
+      name: 'turned',
+      many: proof,
+      one: proof,
+      fix: 'Export the file again from its source, with dates as year-month-day: in this file, nobody can tell which dates are right.',
+      hint: 'A spreadsheet has turned day and month around in other dates of the column.',
+    }
+  }
+
+  /** Whether something typical happened to a value, whichever check it fails. */
+  isTypical(value: string): boolean {
+    return ['type', 'enum', 'pattern', 'length'].some((kind) => this.find(kind, value) !== undefined)
+  }
+
+  /** Whether a value passes all checks of the field. */
+  isValid(value: string): boolean {
+    this.#whole ??= compileTest(this.#field, (kind) => kind !== 'required' && kind !== 'unique', '9999-12-31')
+    return this.#whole(value)
   }
 
   /** Whether a value passes a check of this kind; of a code, the other checks too. */
@@ -343,6 +381,7 @@ export class FieldNatures {
     const unlike = isIso ? `not written ${form}` : `not written as ${form}`
     const [isLast, day = '', month = '', year = ''] = YEAR_LAST.exec(text) ?? []
     if (isLast !== undefined) {
+      if (this.#turned !== undefined) return this.#turned
       const iso = `${year}-${month.padStart(2, '0')}-${day.padStart(2, '0')}`
       const hint = isIso && isDate(iso) ? `Write ${iso} if the day comes first.` : ''
       return make('day-month-year', unlike, hint)

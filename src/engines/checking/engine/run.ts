@@ -165,6 +165,7 @@ class Run {
       },
       describeGroup: (resource, group) =>
         this.#checked.get(resource)?.records?.file.columns.groups.get(group),
+      scan: (resource, visit) => this.#scan(resource, visit),
       findKeys: (resource, searches) => this.#findKeys(resource, searches),
     })
     this.#positions = new Map(resources.map((each) => [each, compilePositions(each, selection)]))
@@ -491,23 +492,28 @@ class Run {
     return writer
   }
 
-  /** Finds keys of a file by their forms: the file is read again, once. */
-  #findKeys(resource: Resource, searches: readonly KeySearch[]): void {
+  /** Reads the records of a file again. */
+  #scan(resource: Resource, visit: (cell: (field: number) => string) => void): void {
     const opened = this.#opened.get(resource)
     if (opened === undefined || this.#files.get(resource)?.state !== 'checked') return
     const { input, prepared } = opened
     const file = openFile(prepared, input.name, resource, this.#input.chunk)
     const { reader, columns } = file
-    while (reader.next()) {
-      // What cannot be read is no key.
-      if (reader.fault !== undefined || reader.count !== columns.width) continue
+    const cell = (field: number) => reader.cells[columns.positions[field] ?? -1] ?? ''
+    // What cannot be read says nothing.
+    while (reader.next()) if (reader.fault === undefined && reader.count === columns.width) visit(cell)
+    file.close()
+  }
+
+  /** Finds keys of a file by their forms: the file is read again, once. */
+  #findKeys(resource: Resource, searches: readonly KeySearch[]): void {
+    this.#scan(resource, (cell) => {
       for (const { fields, forms, found } of searches) {
-        const key = fields.map((field) => (reader.cells[columns.positions[field] ?? -1] ?? '').trim())
+        const key = fields.map((field) => cell(field).trim())
         const form = toForm(key)
         if (forms.has(form)) found.set(form, key)
       }
-    }
-    file.close()
+    })
   }
 
   #countOf(check: Check): number {

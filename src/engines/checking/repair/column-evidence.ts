@@ -19,6 +19,7 @@ export function compileTester(field: Field, isActive: (kind: string) => boolean,
   return { field, reportsSpaces, needsValue: field.required && isActive('required'), isValid }
 }
 
+const ISO_DATE = /^\d{4}-\d{2}-(\d{2})$/
 const LOCAL_DATE = /^(\d{1,2})([/.-])(\d{1,2})\2(\d{4})$/
 
 /** Collects what the values of a column, together, say about their form. */
@@ -33,7 +34,7 @@ export class ColumnEvidence {
   #fullCodes = 0
   #otherCodes = 0
   readonly #commas = new CommaEvidence()
-  readonly #dates = { count: 0, others: 0, dayFirst: 0, monthFirst: 0 }
+  readonly #dates = { count: 0, others: 0, dayFirst: 0, monthFirst: 0, iso: 0, late: 0 }
   readonly #separators = new Set<string>()
   readonly #padded = { first: false, second: false }
   readonly #unpadded = { first: false, second: false }
@@ -60,6 +61,9 @@ export class ColumnEvidence {
     if (first === '') {
       // Two digits of a year, or a time: the column was written by something else.
       if (/^\d{1,2}[/.-]\d{1,2}[/.-]/.test(value)) this.#dates.others++
+      const [, day = ''] = ISO_DATE.exec(value) ?? []
+      if (day !== '') this.#dates.iso++
+      if (Number(day) > 12) this.#dates.late++
       return
     }
     this.#dates.count++
@@ -106,8 +110,11 @@ export class ColumnEvidence {
   }
 
   #decideDates(): ColumnRepair['dates'] {
-    const { count, others, dayFirst, monthFirst } = this.#dates
+    const { count, others, dayFirst, monthFirst, iso, late } = this.#dates
+    // A spreadsheet has turned the dates around that it could read, and left the others: the column contradicts itself.
+    const isTurned = iso >= LEAST_VALUES && late === 0 && dayFirst + monthFirst === count
     const isMixed =
+      isTurned ||
       others > 0 ||
       this.#separators.size !== 1 ||
       (this.#padded.first && this.#unpadded.first) ||
