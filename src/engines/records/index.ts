@@ -7,10 +7,7 @@ export { dropUnknown } from './drop-unknown.ts'
 export {
   EncodingLook,
   findUtf16,
-  findUtf32,
   nameEncoding,
-  openDecoder,
-  Utf32Decoder,
 } from './encoding.ts'
 export { FileSource } from './file-source.ts'
 export {

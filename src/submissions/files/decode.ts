@@ -1,7 +1,7 @@
 import { pipeline } from 'node:stream/promises'
 import { createGunzip } from 'node:zlib'
 import { continueAfter } from '../../api/contract/results.ts'
-import { findUtf16, findUtf32, joinStart, Utf32Decoder } from '../../engines/records/index.ts'
+import { findUtf16, joinStart } from '../../engines/records/index.ts'
 import { Refusal } from '../refusal.ts'
 
 export const CR_NOTE = 'The lines end with CR only. They were read as if they ended with LF.'
@@ -19,14 +19,14 @@ export function describeLoss(encoding: string): string {
 /** The bytes that show how content is encoded. */
 const LOOKED_AT = 4096
 
-/** How many bytes show whether content is gzip, an archive, UTF-16 or UTF-32. */
+/** How many bytes show whether content is gzip, an archive or UTF-16. */
 export const FIRST_BYTES = 8
 
-/** Content that may be UTF-16 or UTF-32, which its first bytes show. */
+/** Content that may be UTF-16, which its first bytes show. */
 export class WideText {
   readonly #content: AsyncIterable<Buffer>
   /** Known once the first bytes are read; `undefined` for anything else. */
-  encoding: 'UTF-16' | 'UTF-32' | undefined
+  encoding: 'UTF-16' | undefined
 
   constructor(content: AsyncIterable<Buffer>) {
     this.#content = content
@@ -48,12 +48,10 @@ export class WideText {
   }
 
   #detect(start: Buffer): Pick<TextDecoder, 'decode'> | undefined {
-    const utf32 = findUtf32(start)
-    const utf16 = utf32 === undefined ? findUtf16(start) : undefined
-    if (utf32 !== undefined) this.encoding = 'UTF-32'
-    else if (utf16 !== undefined) this.encoding = 'UTF-16'
-    if (utf32 !== undefined) return new Utf32Decoder(utf32)
-    return utf16 === undefined ? undefined : new TextDecoder(utf16)
+    const utf16 = findUtf16(start)
+    if (utf16 === undefined) return undefined
+    this.encoding = 'UTF-16'
+    return new TextDecoder(utf16)
   }
 }
 

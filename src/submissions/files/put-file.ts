@@ -26,7 +26,7 @@ export function putFile(options: SubmissionOptions): Operation {
     id: 'putSubmissionFile',
     summary: 'Upload a file',
     description:
-      'Replaces a whole file of a submission. Whatever `mahi check` reads is accepted: any separator, UTF-8, UTF-16, UTF-32, Windows-1252 and the encoding that the definition states, gzip, columns in another spelling, a ZIP archive with only this file, and a workbook (XLSX) with only this sheet. It is stored as UTF-8; `notes` say what was guessed, whether the first line is not the header of this file, and whether it has no records. Faulty records become findings of the next validation run. The previous file stays until the upload is complete.',
+      'Replaces a whole file of a submission. Whatever `mahi check` reads is accepted: any separator, UTF-8, UTF-16, Windows-1252 and the encoding that the definition states, gzip, columns in another spelling, a ZIP archive with only this file, and a workbook (XLSX) with only this sheet. It is stored as UTF-8; `notes` say what was guessed, whether the first line is not the header of this file, and whether it has no records. Faulty records become findings of the next validation run. The previous file stays until the upload is complete.',
     tag: TAG,
     method: 'PUT',
     path: '/submissions/{submissionToken}/files/{fileType}',

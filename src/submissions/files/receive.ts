@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { Actor } from '../../api/access/principal.ts'
 import { EMPTY_NOTE } from '../../engines/checking/index.ts'
-import { EncodingLook, inTurns, openDecoder } from '../../engines/records/index.ts'
+import { EncodingLook, inTurns } from '../../engines/records/index.ts'
 import type { Database } from '../../foundation/database/database.ts'
 import type { Sealer, Sealing } from '../../foundation/database/seal.ts'
 import { Refusal } from '../refusal.ts'
@@ -161,7 +161,7 @@ async function store(database: Database, sealer: Sealer, upload: Upload, version
   let start = Buffer.alloc(0)
   for await (const piece of inTurns(wide.read())) {
     if (storing.bytes + piece.length > maxBytes) throw tooLarge(maxBytes)
-    // UTF-16 and UTF-32 are UTF-8 by now, and no text file has this character.
+    // UTF-16 is UTF-8 by now, and no text file has this character.
     if (piece.includes(0)) throw notText()
     look.push(piece)
     if (start.length < JUDGED) start = Buffer.concat([start, piece.subarray(0, JUDGED - start.length)])
@@ -208,7 +208,7 @@ async function convert(
   }: { version: string; chunks: number; encoding: string; lineEnds: boolean },
 ): Promise<Converted> {
   const storing = new Storing(database, sealer, upload, version, chunks)
-  const decoder = openDecoder(encoding)
+  const decoder = new TextDecoder(encoding)
   let loses = false
   const add = async (text: string) => {
     loses ||= encoding !== 'UTF-8' && text.includes('\ufffd')

@@ -69,7 +69,7 @@ export interface Resource {
   /** Whether the columns must be in the order of the fields. */
   readonly orderedColumns: boolean
   readonly dialect: Dialect
-  /** A name that `TextDecoder` knows, or `utf-32`; detected if `undefined`. */
+  /** A name that `TextDecoder` knows; detected if `undefined`. */
   readonly encoding: string | undefined
   /** What the descriptor says about the bytes of the file. */
   readonly bytes: number | undefined

@@ -5,7 +5,7 @@ import type { Node } from './node.ts'
 
 /** Names of the Encoding Standard that a message may suggest. `TextDecoder` knows many others for the same encodings. */
 const NAMES = [
-  'utf-8 utf-16 utf-16be utf-32 windows-1252 iso-8859-1 latin1 iso-8859-15 macintosh',
+  'utf-8 utf-16 utf-16be windows-1252 iso-8859-1 latin1 iso-8859-15 macintosh',
   'windows-1250 windows-1251 windows-1253 windows-1254 windows-1257 iso-8859-2 iso-8859-4 iso-8859-5',
   'iso-8859-7 iso-8859-9 iso-8859-13 koi8-r ibm866 shift_jis euc-jp iso-2022-jp euc-kr gbk gb18030 big5',
 ].flatMap((names) => names.split(' '))

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { Transform, type TransformCallback } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { createGunzip } from 'node:zlib'
-import { EncodingLook, findUtf16, findUtf32, openDecoder, Utf32Decoder } from '../../records/index.ts'
+import { EncodingLook, findUtf16 } from '../../records/index.ts'
 import type { Resource } from '../definition/definition.ts'
 import { nameFamily, ownEncoding } from '../definition/read-encoding.ts'
 import { DialectDecoder, isUnusual } from './dialect.ts'
@@ -44,7 +44,7 @@ interface Look {
 
 /**
  * Scans a whole file once for its digest, encoding and line endings. Files in gzip or another encoding are copied to
- * plain UTF-8, the only format that later steps read. UTF-16, UTF-32 and UTF-8 show in the bytes, and override an
+ * plain UTF-8, the only format that later steps read. UTF-16 and UTF-8 show in the bytes, and override an
  * encoding that the definition states: corrected copies and sheets of workbooks are UTF-8.
  *
  * @param options.room is reduced by the bytes of its copies
@@ -97,16 +97,13 @@ export async function prepareFile(
   const other = nameFormat(look.start)
   if (other !== undefined)
     return unreadable({ message: `The file is ${other}, not CSV. Export it as CSV in UTF-8.` })
-  const utf32 = findUtf32(look.start)
-  if (utf32 !== undefined)
-    return await decode('UTF-32', new Utf32Decoder(utf32), { notes: describeDetected('UTF-32', stated) })
   const utf16 = findUtf16(look.start)
   if (utf16 !== undefined)
     return await decode('UTF-16', new TextDecoder(utf16), { notes: describeDetected('UTF-16', stated) })
   const own = ownEncoding(stated)
   const encoding = look.text.end(own)
   if (encoding === own) {
-    const watched = new WatchedDecoder(openDecoder(encoding))
+    const watched = new WatchedDecoder(new TextDecoder(encoding))
     const prepared = await decode(encoding, watched, {})
     if (watched.line === undefined) return prepared
     const message = `Line ${watched.line} has bytes that are no characters in ${encoding}, the encoding in the definition. Save the file in this encoding, or correct the definition.`
@@ -115,7 +112,7 @@ export async function prepareFile(
   if (encoding !== 'UTF-8')
     return await decode(
       encoding,
-      openDecoder(encoding),
+      new TextDecoder(encoding),
       stated === undefined
         ? { notes: describeDetected(encoding, stated) }
         : {
@@ -214,6 +211,7 @@ export function nameFormat(start: Buffer): string | undefined {
   if (signature.startsWith('\xd0\xcf\x11\xe0'))
     return 'an Excel workbook in the older format XLS, or with a password'
   if (signature.startsWith('%PDF')) return 'a PDF document'
+  if (signature.startsWith('\xff\xfe\0\0') || signature.startsWith('\0\0\xfe\xff')) return 'text in UTF-32'
   if (signature.startsWith('PAR1')) return 'a Parquet file'
   if (signature.startsWith('SQLite f')) return 'a SQLite database'
   const text = start.toString('latin1').replace(/^\xef\xbb\xbf/, '')

@@ -61,7 +61,7 @@ const MISREAD = /[\u0080-\u009f\ufffd]/
 
 /**
  * Decides how files are repaired, by whole columns: each file is read for its values, then for its references. A file
- * in damaged UTF-16 or UTF-32 gets no plan.
+ * in damaged UTF-16 gets no plan.
  */
 export function planRepairs(
   files: readonly SeparatedFile[],
