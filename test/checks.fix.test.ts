@@ -13,16 +13,16 @@ import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import fc from 'fast-check'
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import type { Field } from '../src/engines/checking/definition/definition.ts'
 import { findDefinition, loadDefinition } from '../src/engines/checking/definition/load.ts'
 import { CHANGES } from '../src/engines/checking/repair/changes-name.ts'
-import { ColumnEvidence, compileTester } from '../src/engines/checking/repair/column-evidence.ts'
+import { ColumnEvidence, compileTester, repairValue } from '../src/engines/checking/repair/column-evidence.ts'
 import { chooseFixFolder, fixFiles } from '../src/engines/checking/repair/fix.ts'
 import { splitRecord } from '../src/engines/records/index.ts'
 import { Installation } from './support/command.ts'
 import { type Cell, corrupt, makeReturn, renderTable, type Table } from './support/corruptions.ts'
-import { writeDefinition } from './support/definition.ts'
+import { define, writeDefinition } from './support/definition.ts'
 import { cases } from './support/properties.ts'
 import { Random } from './support/random.ts'
 import { requireProgram } from './support/require-program.ts'
@@ -340,4 +340,62 @@ test.skipIf(!canFill)('a full disk leaves no file, and is explained', async () =
   disk.fill(64 * 1024)
   await expect(fixHere(disk.folder)).rejects.toThrow(/cannot be written: the disk is full/)
   expect(readdirSync(disk.folder).sort()).toEqual(['filler', 'lost+found'])
+})
+
+describe('what was done to a whole column is undone:', () => {
+  const codes = { constraints: { enum: ['X', 'Y', 'z'] } }
+  const postcode = { constraints: { pattern: '[0-9]{4}' } }
+  test.each<[string, object, string[], string[]]>([
+    [
+      'midnight behind dates',
+      { type: 'date' },
+      ['2025-02-17 00:00:00', '2025-03-01T00:00:00.000Z', '2025-04-01 0:00'],
+      ['2025-02-17', '2025-03-01', '2025-04-01'],
+    ],
+    [
+      'unless another has a time',
+      { type: 'date' },
+      Array(3).fill('2025-02-17 00:00').concat('2025-01-01 09:30'),
+      [],
+    ],
+    [
+      'months by their names',
+      { type: 'date' },
+      ['17-Feb-2025', '1 March 2025', 'Sep 3, 2025'],
+      ['2025-02-17', '2025-03-01', '2025-09-03'],
+    ],
+    ['unless the year has two digits', { type: 'date' }, ['17-Feb-25', '18-Feb-25', '19-Feb-25'], []],
+    ['the other case of codes', codes, ['x', 'y', 'Z', 'X'], ['X', 'Y', 'z', 'X']],
+    [
+      'the sign of a currency',
+      { type: 'number' },
+      ['$12', '$1,234.50', '-€ 0.5', '7'],
+      ['12', '1234.50', '-0.5', '7'],
+    ],
+    ['unless its comma is not certain', { type: 'number' }, ['$1,234', '$2,345', '$3,456'], []],
+    ['words for no value', { type: 'integer' }, ['N/A', 'null', 'n/a', '7'], ['', '', '', '7']],
+    [
+      'unless there must be a value',
+      { type: 'integer', constraints: { required: true } },
+      ['N/A', 'null', 'n/a', '7'],
+      [],
+    ],
+    [
+      'lost zeros of codes of one length',
+      postcode,
+      ['600', '610', '620', '6011', '6012', '8011'],
+      ['0600', '0610', '0620', '6011', '6012', '8011'],
+    ],
+    ['unless one has kept them', postcode, ['600', '610', '620', '0630', '6011', '6012', '6013'], []],
+    ['unless no value is right', postcode, ['3', '4', '5', '6'], []],
+    ['unless it is one of many', postcode, ['600', ...Array(30).fill('6011')], []],
+  ])('%s', (_what, field, values, expected) => {
+    const definition = loadDefinition(define({ things: { fields: [{ name: 'x', ...field }] } }))
+    const tester = compileTester(definition.resources[0]?.fields[0] as Field, () => true, '2025-12-31')
+    const evidence = new ColumnEvidence(tester)
+    for (const value of values) evidence.add(value)
+    const repair = evidence.decide()
+    const fixed = values.map((value) => repairValue(value, tester, repair)?.value ?? value)
+    expect(fixed).toEqual(expected.length === 0 ? values : expected)
+  })
 })

@@ -1,5 +1,6 @@
 import type { Field } from '../definition/definition.ts'
 import { CommaEvidence, compileTest, DECIMAL_COMMA, isColumn, LEAST_VALUES } from '../engine/natures.ts'
+import { HABITS, type Habit } from './habits.ts'
 
 /** Whether values of a field pass its checks that are in force. */
 export interface FieldTester {
@@ -29,6 +30,7 @@ export class ColumnEvidence {
   #values = 0
   #surrounded = 0
   #spaced = 0
+  #right = 0
   #lostZeros = 0
   #keptZeros = 0
   #fullCodes = 0
@@ -38,6 +40,8 @@ export class ColumnEvidence {
   readonly #separators = new Set<string>()
   readonly #padded = { first: false, second: false }
   readonly #unpadded = { first: false, second: false }
+  /** The values to which each habit was done; absent once a value denies it. */
+  readonly #habits = new Map<Habit, number>(HABITS.map((habit) => [habit, 0]))
 
   constructor(tester: FieldTester) {
     this.#tester = tester
@@ -50,10 +54,21 @@ export class ColumnEvidence {
     this.#values++
     if (value !== cell) this.#surrounded++
     if (/\s/.test(value)) this.#spaced++
+    this.#addHabits(value)
     const { type, format, decimalChar, groupChar } = this.#tester.field
     if (type === 'number' && decimalChar === '.' && groupChar === undefined) this.#commas.add(value)
     else if (type === 'date' && format === 'default') this.#addDate(value)
     else if (this.#codes.size > 0) this.#addCode(value)
+  }
+
+  #addHabits(value: string): void {
+    const tester = this.#tester
+    const isValid = tester.isValid(value)
+    if (isValid) this.#right++
+    for (const [habit, count] of this.#habits) {
+      if (habit.denies?.(value, tester)) this.#habits.delete(habit)
+      else if (!isValid && undo(habit, value, tester) !== undefined) this.#habits.set(habit, count + 1)
+    }
   }
 
   #addDate(value: string): void {
@@ -97,7 +112,10 @@ export class ColumnEvidence {
     // Where values contain spaces, one at an end may have moved there.
     const spaces = this.#spaced === 0 || this.#isColumn(this.#surrounded)
     const decimalComma = this.#commas.decide() === 'decimals'
-    return { spaces, decimalComma, dates: this.#decideDates(), codes }
+    const habits = [...this.#habits].flatMap(([habit, done]) =>
+      this.#isColumn(done) && (!habit.needsRight || this.#right >= LEAST_VALUES) ? [habit] : [],
+    )
+    return { spaces, decimalComma, dates: this.#decideDates(), codes, habits }
   }
 
   /** Codes that never had zeros show that the column is the one that its name says. */
@@ -133,6 +151,13 @@ export interface ColumnRepair {
   readonly dates: 'day first' | 'month first' | undefined
   /** The code of each text that it is without its leading zeros; `undefined` if there are several. */
   readonly codes: ReadonlyMap<string, string | undefined> | undefined
+  readonly habits: readonly Habit[]
+}
+
+/** The value as it was before a habit, if that is valid. */
+function undo(habit: Habit, value: string, tester: FieldTester): string | undefined {
+  const before = habit.undo(value, tester)
+  return before === '' || (before !== undefined && tester.isValid(before)) ? before : undefined
 }
 
 /** The codes of a fixed list that consist of digits and begin with 0, by their text without leading zeros. */
@@ -157,9 +182,10 @@ export function stripInvisible(text: string): string {
 /** The repaired value of a cell, and why; `undefined` if the cell needs none, or none is certain. */
 export function repairValue(
   cell: string,
-  { field, reportsSpaces, isValid }: FieldTester,
-  { spaces: trims, decimalComma, dates, codes }: ColumnRepair,
+  tester: FieldTester,
+  { spaces: trims, decimalComma, dates, codes, habits }: ColumnRepair,
 ): { readonly value: string; readonly why: string } | undefined {
+  const { field, reportsSpaces, isValid } = tester
   const trimmed = field.keepSpaces ? cell : cell.trim()
   if (trimmed === '' && cell !== '' && reportsSpaces) return { value: '', why: 'It had only spaces.' }
   if (trimmed === '' || field.missingValues.includes(trimmed)) return undefined
@@ -174,6 +200,10 @@ export function repairValue(
   const sure = (value: string | undefined, why: readonly string[]) =>
     value !== undefined && value !== cell && isValid(value) ? { value, why: why.join(' ') } : undefined
   if (isValid(plain)) return sure(plain, before)
+  for (const habit of habits) {
+    const value = undo(habit, plain, tester)
+    if (value !== undefined) return { value, why: [...before, habit.why].join(' ') }
+  }
   if (decimalComma && DECIMAL_COMMA.test(plain))
     return sure(plain.replace(',', '.'), [...before, 'The column has decimal commas.'])
   if (dates !== undefined)

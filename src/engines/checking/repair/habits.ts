@@ -1,0 +1,80 @@
+import { isNoValueWord } from '../../../foundation/text/no-value-word.ts'
+import { addZeros } from '../engine/natures.ts'
+import type { FieldTester } from './column-evidence.ts'
+
+/** What programs and people do to all values of a column, and how it is undone. */
+export interface Habit {
+  readonly why: string
+  /** The value as it was meant, if this was done to it; it still has to be valid. */
+  readonly undo: (value: string, tester: FieldTester) => string | undefined
+  /** Whether only other values, which are right, show that the column is the one that its name says. */
+  readonly needsRight?: true
+  /** Whether a value shows that this was not done to the column. */
+  readonly denies?: (value: string, tester: FieldTester) => boolean
+}
+
+const MONTHS = ['jan', 'feb', 'mar', 'apr', 'may', 'jun', 'jul', 'aug', 'sep', 'oct', 'nov', 'dec']
+const DAY_MONTH = /^(\d{1,2})[ ./-]?([a-z]{3})[a-z]*\.?[ ,./-]{1,2}(\d{4})$/i
+const MONTH_DAY = /^([a-z]{3})[a-z]*\.? ?(\d{1,2}),? (\d{4})$/i
+const MIDNIGHT = /^(.+?)(?:T|,? )0?0:00(?::00(?:\.0+)?)?Z?$/i
+const AMOUNT = /^(-?)[$€£] ?(\d+(?:\.\d+)?|\d{1,3}(?:,\d{3})+\.\d+)$/
+const OTHER_TIME = /[T ]\d{1,2}:\d{2}/
+
+function toIso(value: string): string | undefined {
+  const [, day, name, year] = DAY_MONTH.exec(value) ?? []
+  const [, otherName, otherDay, otherYear] = MONTH_DAY.exec(value) ?? []
+  const month = MONTHS.indexOf((name ?? otherName ?? '').toLowerCase()) + 1
+  if (month === 0) return undefined
+  return `${year ?? otherYear}-${String(month).padStart(2, '0')}-${(day ?? otherDay ?? '').padStart(2, '0')}`
+}
+
+/** Whether a field holds codes of one length, which says how many zeros are missing. */
+function isFixed({ field, isValid }: FieldTester, value: string): boolean {
+  const { type, permitted, limits } = field
+  if (type !== 'string' || permitted !== undefined) return false
+  if (limits.pattern === undefined && limits.minLength !== limits.maxLength) return false
+  const code = addZeros(value, isValid)
+  return code !== undefined && !isValid(`0${code}`)
+}
+
+/** In the order in which they are tried. */
+export const HABITS: readonly Habit[] = [
+  {
+    why: 'The dates of the column had the time of midnight behind them.',
+    undo: (value, { field }) => (field.type === 'date' ? MIDNIGHT.exec(value)?.[1] : undefined),
+    denies: (value) => OTHER_TIME.test(value) && !MIDNIGHT.test(value),
+  },
+  {
+    why: 'The months of the column were written as names.',
+    undo: (value, { field }) =>
+      field.type === 'date' && field.format === 'default' ? toIso(value) : undefined,
+  },
+  {
+    why: 'The codes of the column were in the other case.',
+    undo: (value, { field: { permitted = [], type } }) => {
+      if (type !== 'string') return undefined
+      const alike = new Set(
+        permitted.flatMap((each) => (each.value.toUpperCase() === value.toUpperCase() ? [each.value] : [])),
+      )
+      return alike.size === 1 ? [...alike][0] : undefined
+    },
+  },
+  {
+    why: 'The amounts of the column had the sign of a currency.',
+    undo: (value, { field }) => {
+      if (!['number', 'integer'].includes(field.type) || field.decimalChar !== '.') return undefined
+      const [, sign = '', amount] = AMOUNT.exec(value) ?? []
+      return amount === undefined ? undefined : `${sign}${amount.replaceAll(',', '')}`
+    },
+  },
+  {
+    why: 'The column has words for no value, and may be empty.',
+    undo: (value, { field }) => (!field.required && isNoValueWord(value) ? '' : undefined),
+  },
+  {
+    why: 'The codes of the column, which have one length, have lost their leading zeros.',
+    undo: (value, tester) => (isFixed(tester, value) ? addZeros(value, tester.isValid) : undefined),
+    needsRight: true,
+    denies: (value) => /^0\d/.test(value),
+  },
+]
