@@ -1,6 +1,6 @@
 import { isNoValueWord } from '../../../foundation/text/no-value-word.ts'
 import { addZeros } from '../engine/natures.ts'
-import type { FieldTester } from './column-evidence.ts'
+import type { FieldTester } from './field-tester.ts'
 
 /** What programs and people do to all values of a column, and how it is undone. */
 export interface Habit {

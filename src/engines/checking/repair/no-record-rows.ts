@@ -1,5 +1,5 @@
 import { describeNoRecord } from '../../records/index.ts'
-import type { FieldTester } from './column-evidence.ts'
+import type { FieldTester } from './field-tester.ts'
 import type { SeparatedFile } from './separated-file.ts'
 
 /** A row that is no record, as the check reports it. */

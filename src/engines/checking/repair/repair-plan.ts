@@ -2,13 +2,8 @@ import type { CsvReader } from '../../records/index.ts'
 import type { Definition, Resource } from '../definition/definition.ts'
 import { selectChecks } from '../engine/selection.ts'
 import type { Parameters } from '../parameters.ts'
-import {
-  ColumnEvidence,
-  type ColumnRepair,
-  compileTester,
-  type FieldTester,
-  repairValue,
-} from './column-evidence.ts'
+import { ColumnEvidence, type ColumnRepair, repairValue } from './column-evidence.ts'
+import { compileTester, type FieldTester } from './field-tester.ts'
 import { compileNoRecords, type FindNoRecord } from './no-record-rows.ts'
 import { ReferencedValues } from './reference-evidence.ts'
 import { isWhole, type SeparatedFile, withReader } from './separated-file.ts'
