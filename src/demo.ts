@@ -14,7 +14,8 @@ import { openDatabase } from './foundation/database/open.ts'
 import { Sealer } from './foundation/database/seal.ts'
 import { Lifecycle } from './foundation/lifecycle.ts'
 import { locateSample } from './foundation/package/samples.ts'
-import { storeFile } from './submissions/files/upload.ts'
+import { findFileJob } from './submissions/files/file-job.ts'
+import { receiveUpload } from './submissions/files/upload.ts'
 import { readRun } from './submissions/findings/runs.ts'
 import { Definitions } from './submissions/rules/definitions.ts'
 import { requestRun } from './submissions/runs/validation.ts'
@@ -111,23 +112,6 @@ async function uploadSample(database: Database, lifecycle: Lifecycle): Promise<v
     token: DEMO_TOKEN,
   })
   const { token, eid } = submission
-  const { files } = selectFiles([EXPORTED_SAMPLE], definitions.get('sdr'))
-  for (const file of files) {
-    if (!('path' in file)) continue
-    const content = createReadStream(file.path) as AsyncIterable<Buffer>
-    const { resource } = file
-    await storeFile(database, sealer, {
-      token,
-      eid,
-      resource,
-      format: 'csv',
-      form: definitions.formOf('sdr', resource),
-      gzip: false,
-      content,
-      maxBytes: MAX_SAMPLE_BYTES,
-    })
-  }
-  const { run } = await requestRun(database, { token, eid, maxWaiting: 10 })
   const worker = await startSubmissionWorker({
     database,
     sealer,
@@ -135,10 +119,21 @@ async function uploadSample(database: Database, lifecycle: Lifecycle): Promise<v
     runs: 1,
     keep: 10,
     limits: {},
+    maxBytes: MAX_SAMPLE_BYTES,
     retention: { files: 'off', results: 'off' },
     log: { info: () => undefined, warn: () => undefined, error: () => undefined },
   })
   lifecycle.own(worker, ({ stop }) => stop())
+  const { files } = selectFiles([EXPORTED_SAMPLE], definitions.get('sdr'))
+  for (const file of files) {
+    if (!('path' in file)) continue
+    const content = createReadStream(file.path) as AsyncIterable<Buffer>
+    const { resource } = file
+    const sent = { format: 'csv', gzip: false, isContainer: false, maxWaiting: 10 } as const
+    const id = await receiveUpload(database, sealer, { token, eid, resource, content, ...sent })
+    while ((await findFileJob(database, sealer, id))?.completed === null) await sleep(20)
+  }
+  const { run } = await requestRun(database, { token, eid, maxWaiting: 10 })
   while ((await readRun(database, run.run))?.completed === null) await sleep(50)
 }
 

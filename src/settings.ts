@@ -114,7 +114,8 @@ export const SETTINGS = {
   }),
   WORKERS: define({
     default: '1',
-    meaning: 'validation runs that are checked at a time; 0 if other processes run "mahi work"',
+    meaning:
+      'validation runs that are checked at a time, and uploads that are read; 0 if other processes run "mahi work"',
     read: readWhole(0, 64),
   }),
   DEFINITIONS: define({
@@ -144,7 +145,7 @@ export const SETTINGS = {
   }),
   RUNS_WAITING_MAX: define({
     default: '1000',
-    meaning: 'validation runs that may wait; each organisation may fill a tenth',
+    meaning: 'validation runs, and uploads and copies, that may wait; each organisation may fill a tenth',
     read: readWhole(1, 1_000_000),
   }),
   RUNS_KEPT: define({
@@ -179,7 +180,7 @@ export const SETTINGS = {
   }),
   CHECK_FOLDER: define({
     default: undefined,
-    meaning: 'folder for the temporary files of validation runs',
+    meaning: 'folder for the temporary files of workers',
     read: readText,
   }),
   RETENTION_FILES_DAYS: define({

@@ -40,6 +40,7 @@ export async function startWork(settings: Settings): Promise<void> {
         runs,
         keep: settings.RUNS_KEPT,
         limits: checkLimitsOf(settings),
+        maxBytes: settings.UPLOAD_MAX_MB * 2 ** 20,
         folder: settings.CHECK_FOLDER,
         index: new IndexJob({
           database,

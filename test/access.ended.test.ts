@@ -52,10 +52,10 @@ async function start(life = 3_600_000) {
       await until(async () => (await service.request({ url: path, headers })).statusCode === 401 || undefined)
     },
     /** The file `people` for another key. */
-    async read(): Promise<string> {
+    async read(file = 'people'): Promise<string> {
       await removeSuspension(service.database, '1001')
       await service.revisions.refresh()
-      const url = `${path}/files/people`
+      const url = `${path}/files/${file}`
       return await until(async () => {
         const { statusCode, body } = await service.request({
           url,
@@ -154,9 +154,9 @@ test('a key that expires while its change waits for another one changes nothing'
   const send = (localId: string) =>
     service.request({
       method: 'POST',
-      url: `${path}/records/people`,
+      url: `${path}/records/groups`,
       headers: { ...headers, 'content-type': 'application/json' },
-      payload: JSON.stringify({ content: [{ localId, id: '2' }] }),
+      payload: JSON.stringify({ content: [{ localId, code: '2' }] }),
     })
   // The activity of the next one is the same, so that it is not recorded again.
   expect((await send('first')).statusCode).toBe(200)
@@ -175,5 +175,5 @@ test('a key that expires while its change waits for another one changes nothing'
   held.resolve()
   await other
   expect((await change).statusCode).toBe(401)
-  expect(await read()).not.toContain('after')
+  expect(await read('groups')).not.toContain('after')
 })

@@ -134,7 +134,41 @@ describe('a ZIP archive', () => {
   test('may have so many files', async () => {
     const path = join(writeFiles({ 'a.zip': await pack({ a: 'a', b: 'b', c: 'c' }) }), 'a.zip')
     expect(await open({ files: 3 }).openArchives([path])).toHaveLength(1)
-    await expect(open({ files: 2 }).openArchives([path])).rejects.toThrow('has more than 2 files')
+    await expect(open({ files: 2 }).openArchives([path])).rejects.toThrow('has more than 2 files and folders')
+  })
+
+  /** Replaces bytes of an archive with one file, which begin so many behind each signature. */
+  const replaceAt = (archive: Uint8Array, places: Record<string, number>, bytes: number[]) => {
+    const changed = Buffer.from(archive)
+    for (const [signature, at] of Object.entries(places))
+      changed.set(bytes, changed.indexOf(signature, 0, 'latin1') + at)
+    return changed
+  }
+
+  test.each([
+    [
+      'folders count',
+      async () => await pack(Object.fromEntries(Array.from({ length: 1001 }, (_, at) => [`${at}/`, '']))),
+      'has more than 1000 files and folders',
+    ],
+    [
+      'nor is one too deep',
+      async () => await pack({ [`${'a/'.repeat(20)}members.csv`]: MEMBERS }),
+      'has folders in more than 19 folders',
+    ],
+    [
+      'a wrong checksum is damage',
+      async () => replaceAt(await pack({ 'members.csv': MEMBERS }), { 'PK\u0001\u0002': 16 }, [1, 2, 3, 4]),
+      'members.csv: is damaged: its checksum is wrong',
+    ],
+    [
+      'a method that nobody knows is named',
+      async () => replaceAt(await pack({ 'members.csv': MEMBERS }), { 'PK\u0001\u0002': 10 }, [12, 0]),
+      'members.csv: is compressed in a way',
+    ],
+  ] as const)('is refused: %s', async (_, make, reason) => {
+    const path = join(writeFiles({ 'a.zip': await make() }), 'a.zip')
+    await expect(open().openArchives([path])).rejects.toThrow(reason)
   })
 })
 

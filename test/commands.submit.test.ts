@@ -174,7 +174,8 @@ test('archives and workbooks are sent as the files that mahi check reads in them
   writeFileSync(join(mahi.folder, 'people of 2025.csv'), LEARNERS)
   const submit = async (returnId: string, ...paths: string[]) => {
     const given = ['submit', ...paths, '--url', url, '--eid', '1001', '--return', returnId]
-    const { code, stdout, stderr } = await mahi.run(given, { environment: { MAHI_API_KEY: key } })
+    const run = mahi.run(given, { environment: { MAHI_API_KEY: key } })
+    const { code, stdout, stderr } = await service.files.during(run)
     expect([code, stderr]).toEqual([0, expect.stringMatching(/Run 1 of submission \S+ is Queued\.$/m)])
     const [, token = ''] = /submission (\S+) is/.exec(stderr) ?? []
     const { files } = (

@@ -107,7 +107,8 @@ test('no page leads elsewhere, or to a change, by what it reflects', async () =>
   const { console, token, read } = await start()
   const cookie = await console.signIn()
   const headers = { host: 'localhost', cookie }
-  const show = async (url: string) => (await console.service.app.inject({ url, headers })).body
+  const { app, files } = console.service
+  const show = async (url: string) => (await files.during(app.inject({ url, headers }))).body
   // The names of the parameters that pages read.
   const spies = (['get', 'has', 'getAll'] as const).map((name) => vi.spyOn(URLSearchParams.prototype, name))
   for (const { path } of pages) await show(fill(path, (name) => (name === 'token' ? token : 'A1')))

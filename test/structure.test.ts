@@ -129,6 +129,7 @@ const OWNERS: Readonly<Record<string, string>> = {
   submission_cause: 'submissions/returns',
   submission_explanation: 'submissions/explanations',
   submission_file: 'submissions',
+  submission_job: 'submissions',
   submission_receipt: 'submissions/explanations',
   submission_run: 'submissions',
 }

@@ -154,9 +154,7 @@ test('a submission goes from nothing to zero errors', async () => {
     example: { file: 'people.csv', line: expect.any(Number), field: 'age' },
   })
 
-  const fixed = [{ localId: '2', id: 'A2', group: 'G1', age: 30 }]
-  const batch = await ask('POST', `/submissions/${token}/records/people`, { payload: { content: fixed } })
-  expect(batch.body).toEqual({ submissionToken: token, content: [{ localId: '2', errors: [] }] })
+  await put(token, 'people', PEOPLE.replace('2,A2,G9,12', '2,A2,G1,30'))
   expect(await validate(token)).toMatchObject({ runId: 2, errorCount: 1 })
   const changes = await ask('GET', `/submissions/${token}/validation-results/changes?from=1`)
   expect(changes.body).toMatchObject({
@@ -172,17 +170,10 @@ test('a submission goes from nothing to zero errors', async () => {
     'fixed',
     'open',
   ])
-  const removed = await ask('DELETE', `/submissions/${token}/records/people`, {
-    payload: { content: [{ localId: '3' }, { localId: '99' }] },
-  })
-  expect(removed.body.content).toEqual([
-    { localId: '3', errors: [] },
-    { localId: '99', errors: ['No record of this file has this localId.'] },
-  ])
+  const clean = 'localId,id,group,age\n1,A1,G1,20\n2,A2,G1,30\n'
+  await put(token, 'people', clean)
   expect(await validate(token)).toMatchObject({ runId: 3, errorCount: 0 })
-  expect((await ask('GET', `/submissions/${token}/files/people`)).text).toBe(
-    'localId,id,group,age\n1,A1,G1,20\n2,A2,G1,30\n',
-  )
+  expect((await ask('GET', `/submissions/${token}/files/people`)).text).toBe(clean)
   const submitted = await ask('POST', `/submissions/${token}/submit`)
   expect([submitted.status, submitted.body.submissionStatus]).toEqual([200, 'Submitted'])
   expect((await put(token, 'people', PEOPLE)).status).toBe(409)
@@ -191,6 +182,35 @@ test('a submission goes from nothing to zero errors', async () => {
   const list = await ask('GET', '/submissions')
   expect(list.body.results[0]).toEqual((await ask('GET', `/submissions/${token}`)).body)
   expect(list.body).toMatchObject({ page: 1, totalCount: 1, results: [{ submissionStatus: 'Submitted' }] })
+})
+
+test('a file is uploaded or built from records, which replace each other by their localId', async () => {
+  const { ask, create, put } = await start()
+  const token = await create()
+  await put(token, 'people', PEOPLE)
+  const change = (method: 'POST' | 'DELETE', file: string, ...content: { localId: string }[]) =>
+    ask(method, `/submissions/${token}/records/${file}`, { payload: { content } })
+  const group = (localId: string, code: string) => ({ localId, code })
+  // An uploaded file is replaced as a whole.
+  const uploaded = await change('POST', 'people', { localId: '2' })
+  expect([uploaded.status, (await change('DELETE', 'people', { localId: '2' })).status]).toEqual([409, 409])
+  expect(uploaded.body.detail).toContain('was uploaded')
+  const added = await change('POST', 'groups', group('1', 'G0'), group('2', 'G2'), group('1', 'G1'))
+  expect(added.body).toMatchObject({
+    submissionToken: token,
+    content: [{}, {}, { localId: '1', errors: [] }],
+  })
+  const removed = await change('DELETE', 'groups', { localId: '2' }, { localId: '99' })
+  expect(removed.body.content).toEqual([
+    { localId: '2', errors: [] },
+    { localId: '99', errors: ['No record of this file has this localId.'] },
+  ])
+  const read = async (accept: string) =>
+    (await ask('GET', `/submissions/${token}/files/groups`, { headers: { accept } })).text
+  expect(await read('application/x-ndjson')).toBe('{"localId":"1","code":"G1"}\n')
+  expect(await read('text/csv')).toBe('localId,code\r\n1,G1\r\n')
+  expect((await put(token, 'groups', GROUPS)).body.batches).toBeUndefined()
+  expect(await read('text/csv')).toBe(GROUPS)
 })
 
 test('CSV and NDJSON hold all findings, or those of a filter, with their places', async () => {

@@ -46,7 +46,7 @@ const BEGINNINGS: readonly (readonly (StepName | 'time passes')[])[] = [
     'requestValidationRun',
   ],
   ['addSubmissionRecords', 'requestValidationRun', 'job run'],
-  ['putSubmissionFile', 'addSubmissionRecords', 'requestValidationRun', 'job run', 'requestValidationRun'],
+  ['addSubmissionRecords', 'requestValidationRun', 'job run', 'addSubmissionRecords', 'requestValidationRun'],
   ['putSubmissionFile', 'results publish, none'],
   ['putSubmissionFile', 'requestValidationRun', 'job run', 'submitSubmission'],
   ['putSubmissionFile', 'requestValidationRun', 'job run', 'deleteSubmission'],
@@ -151,9 +151,9 @@ class Arena {
         return await run(replica, subject)
       }),
     )
-    const observed = steps.map(({ atoms, changesFile, optional = false }, index): Observed => {
+    const observed = steps.map(({ atoms, changesFile, needsFiles, optional = false }, index): Observed => {
       const response = responses[index]
-      const isBusy = response === DS1 && changesFile === true
+      const isBusy = response === DS1 && (changesFile ?? needsFiles) === true
       const others = steps.filter((each, other) => other !== index && each.changesFile === true)
       return { atoms: isBusy && others.length > 0 ? [] : atoms, optional, response }
     })
@@ -291,7 +291,11 @@ test('every operation and job that changes a submission takes part in the races'
     ),
   )
   const raced = new Set(NAMES.map((name) => name.split(',')[0]))
-  const jobs = { run: true, purge: true, retention: true } satisfies Record<Exclude<JobKind, 'index'>, true>
+  // Uploads and copies are read for the requests that wait for them.
+  const jobs = { run: true, purge: true, retention: true } satisfies Record<
+    Exclude<JobKind, 'index' | 'upload' | 'copies'>,
+    true
+  >
   const wanted = [...declared, ...Object.keys(jobs).map((kind) => `job ${kind}`)]
   expect(wanted.filter((name) => !raced.has(name) && !OTHERS.includes(name))).toEqual([])
 })

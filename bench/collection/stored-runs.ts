@@ -6,7 +6,9 @@ import { Sealer } from '../../src/foundation/database/seal.ts'
 import { Worker } from '../../src/foundation/jobs/worker.ts'
 import { Outage } from '../../src/foundation/outage.ts'
 import { PACKAGE_ROOT } from '../../src/foundation/package/root.ts'
-import { storeFile } from '../../src/submissions/files/upload.ts'
+import { DoFileJob } from '../../src/submissions/files/do-file-job.ts'
+import { readUpload } from '../../src/submissions/files/read-upload.ts'
+import { receiveUpload } from '../../src/submissions/files/upload.ts'
 import { readRun } from '../../src/submissions/findings/runs.ts'
 import { Definitions } from '../../src/submissions/rules/definitions.ts'
 import { RunJob } from '../../src/submissions/runs/run-job.ts'
@@ -43,10 +45,18 @@ export class StoredRuns {
       limits: {},
       check: async () => this.#generate(),
     })
+    const upload = new DoFileJob({
+      database,
+      sealer: this.#sealer,
+      definitions: this.#definitions,
+      limits: {},
+      maxBytes: 1_000_000,
+      readFiles: readUpload,
+    })
     this.#worker = new Worker({
       database,
       runs: 1,
-      handlers: { run },
+      handlers: { run, upload },
       onError: (error) => process.stderr.write(`${String(error)}\n`),
       outage: new Outage(
         (error) => process.stderr.write(`${String(error)}\n`),
@@ -61,16 +71,12 @@ export class StoredRuns {
     this.#size = size
     const { submission } = await createSubmission(database, { eid, returnId, definition: 'sdr', life: DAY })
     const { token } = submission
-    await storeFile(database, this.#sealer, {
-      token,
-      eid,
-      resource: 'learners',
-      format: 'csv',
-      form: this.#definitions.formOf('sdr', 'learners'),
-      gzip: false,
-      content: toStream(Buffer.from(SMALL)),
-      maxBytes: 1_000_000,
-    })
+    await receiveUpload(database, this.#sealer, {
+      ...{ token, eid, resource: 'learners', format: 'csv', gzip: false, isContainer: false },
+      ...{ content: toStream(Buffer.from(SMALL)), maxWaiting: 100 },
+    } as const)
+    while ((await database.get('select id from job where kind = $1', ['upload'])) !== undefined)
+      await new Promise((resolve) => setTimeout(resolve, 20))
     const { run } = await requestRun(database, { token, eid, maxWaiting: 100 })
     for (;;) {
       const stored = await readRun(database, run.run)

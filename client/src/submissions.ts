@@ -6,6 +6,7 @@ import type {
   Caller,
   Explanation,
   ExplanationList,
+  FileWork,
   FindingsPage,
   LearnersPage,
   Organisation,
@@ -178,6 +179,8 @@ export interface Submissions {
   ): Promise<ReadableStream<Uint8Array> | null>
   /** Corrected copies of the current files in a ZIP archive, with a list of every change. */
   correctedFiles(token: string, options?: CallOptions): Promise<ReadableStream<Uint8Array> | null>
+  /** The state of an upload that is read, or of copies that are made. The calls above wait for the end. */
+  work(token: string, jobId: string, options?: CallOptions): Promise<FileWork>
   /** Adds records to a file, or replaces those with the same `localId`. */
   putRecords(
     token: string,
@@ -289,6 +292,12 @@ export interface Submissions {
 /** Seconds that one request waits for a run: the most that the service allows. */
 const WAIT = 30
 
+/** Seconds that one upload or download waits for a worker: shorter than the usual deadline. */
+const SOON = 10
+
+/** Long enough to repeat two waits that are cut off, as in a rolling restart, and for the response to arrive. */
+const LONG = (3 * WAIT + 30) * 1000
+
 /** How long it waits if somebody follows the progress. */
 const FOLLOW = 2
 
@@ -315,6 +324,48 @@ export function createSubmissions(
     )
 
   const at = (token: string, ...rest: Path): Path => ['submissions', token, ...rest]
+
+  /** Waits for work with files that takes longer than one request. */
+  const finish = async (
+    token: string,
+    jobId: string,
+    options: CallOptions | undefined,
+  ): Promise<FileWork> => {
+    const own = { signal: options?.signal, deadline: LONG }
+    const prefer = { prefer: `wait=${WAIT}` }
+    for (;;) {
+      const work = await read<FileWork>(at(token, 'jobs', jobId), {}, own, prefer)
+      if (work.dateCompleted === undefined) continue
+      if (work.status === 'Processed') return work
+      const { reason: detail } = work
+      throw new MahiError('problem', { title: 'The files could not be read', ...(detail && { detail }) })
+    }
+  }
+  const upload = async (
+    token: string,
+    path: Path,
+    options: CallOptions | undefined,
+    content: FileContent,
+    headers: Record<string, string>,
+  ): Promise<SubmissionFile & SubmissionFiles> => {
+    const stored = await write<SubmissionFile & SubmissionFiles & FileWork>('PUT', path, options, content, {
+      ...headers,
+      prefer: `wait=${SOON}`,
+    })
+    if (stored.jobId === undefined) return stored
+    const { files = [] } = await finish(token, stored.jobId, options)
+    return { ...files[0], files }
+  }
+  const download = async (token: string, path: Path, query: object, options: CallOptions | undefined) => {
+    for (;;) {
+      const headers = { ...own, prefer: `wait=${SOON}` }
+      const answer = await stream(path, query as Record<string, unknown>, options, headers)
+      // 202: the URL of the work.
+      if (answer.headers.get('location') === null) return answer.body
+      const { jobId = '' } = (await new Response(answer.body).json()) as FileWork
+      await finish(token, jobId, options)
+    }
+  }
   return {
     create: async ({ returnId, definition, type }, options) => {
       const body = { returnId, definition, type }
@@ -323,22 +374,22 @@ export function createSubmissions(
     list: (query = {}, options) => read(['submissions'], query, options),
     get: (token, options) => read(at(token), {}, options),
     putFile: (token, file, content, { format = 'csv', gzip, sha256, ifMatch, ...options } = {}) =>
-      write('PUT', at(token, 'files', file), options, content, {
+      upload(token, at(token, 'files', file), options, content, {
         'content-type': format === 'csv' ? 'text/csv' : 'application/x-ndjson',
         ...(gzip === true && { 'content-encoding': 'gzip' }),
         ...(sha256 !== undefined && { 'content-digest': `sha-256=:${sha256}:` }),
         ...(ifMatch !== undefined && { 'if-match': ifMatch }),
       }),
     putFiles: (token, container, { sha256, ...options } = {}) =>
-      write('PUT', at(token, 'files'), options, container, {
+      upload(token, at(token, 'files'), options, container, {
         'content-type': 'application/octet-stream',
         ...(sha256 !== undefined && { 'content-digest': `sha-256=:${sha256}:` }),
       }),
-    getFile: async (token, file, options) => (await stream(at(token, 'files', file), {}, options, own)).body,
-    markedFiles: async (token, { format = 'xlsx', ...options } = {}) =>
-      (await stream(at(token, 'marked-files'), { format }, options, own)).body,
-    correctedFiles: async (token, options) =>
-      (await stream(at(token, 'corrected-files'), {}, options, own)).body,
+    getFile: (token, file, options) => download(token, at(token, 'files', file), {}, options),
+    markedFiles: (token, { format = 'xlsx', ...options } = {}) =>
+      download(token, at(token, 'marked-files'), { format }, options),
+    correctedFiles: (token, options) => download(token, at(token, 'corrected-files'), {}, options),
+    work: (token, jobId, options) => read(at(token, 'jobs', jobId), {}, options),
     putRecords: (token, file, content, options) =>
       write('POST', at(token, 'records', file), options, { content }),
     deleteRecords: (token, file, content, options) =>
@@ -353,8 +404,7 @@ export function createSubmissions(
         const left = end - performance.now()
         const most = onProgress === undefined ? WAIT : FOLLOW
         const seconds = Math.max(0, Math.min(most, Math.floor(left / 1000)))
-        // Long enough to repeat two waits that are cut off, as in a rolling restart, and for the response to arrive.
-        const own = { signal, deadline: Math.min(left, (3 * WAIT + 30) * 1000) }
+        const own = { signal, deadline: Math.min(left, LONG) }
         const run = await read<ValidationRun>(at(token, 'validation-runs', runId), {}, own, {
           prefer: `wait=${seconds}`,
         })

@@ -1169,6 +1169,34 @@ export interface SubmissionFiles {
   files?: SubmissionFile[]
 }
 
+/** Work with the files of a submission. */
+export interface FileWork {
+  /** Identifies the work within its submission. */
+  jobId?: string
+  /** The token of the submission. */
+  submissionToken?: string
+  /**
+   * upload: what arrived is read. workbook, marked, corrected: copies of the files are made. csv, ndjson: a file is
+   * rendered in this format.
+   */
+  work?: 'upload' | 'workbook' | 'marked' | 'corrected' | 'csv' | 'ndjson'
+  /** The only file that it is about. */
+  file?: string
+  /**
+   * Queued, InProgress: the work has not ended. Processed: it has. Halted, Cancelled, UnknownError: it has no result,
+   * for `reason`.
+   */
+  status?: 'Queued' | 'InProgress' | 'Processed' | 'Halted' | 'Cancelled' | 'UnknownError'
+  /** When it was requested. */
+  dateReceived?: string
+  /** When it ended. */
+  dateCompleted?: string
+  /** Why it has no result. */
+  reason?: string
+  /** The files that an upload has replaced. */
+  files?: SubmissionFile[]
+}
+
 /** The result of a batch. */
 export interface BatchResult {
   /** The token of the submission. */

@@ -1253,6 +1253,31 @@ class SubmissionFiles(TypedDict, total=False):
     files: List[SubmissionFile]
 
 
+class FileWork(TypedDict, total=False):
+    """Work with the files of a submission."""
+
+    #: Identifies the work within its submission.
+    jobId: str
+    #: The token of the submission.
+    submissionToken: str
+    #: upload: what arrived is read. workbook, marked, corrected: copies of the files are made. csv, ndjson: a file is
+    #: rendered in this format.
+    work: Literal["upload", "workbook", "marked", "corrected", "csv", "ndjson"]
+    #: The only file that it is about.
+    file: str
+    #: Queued, InProgress: the work has not ended. Processed: it has. Halted, Cancelled, UnknownError: it has no
+    #: result, for `reason`.
+    status: Literal["Queued", "InProgress", "Processed", "Halted", "Cancelled", "UnknownError"]
+    #: When it was requested.
+    dateReceived: str
+    #: When it ended.
+    dateCompleted: str
+    #: Why it has no result.
+    reason: str
+    #: The files that an upload has replaced.
+    files: List[SubmissionFile]
+
+
 class BatchResult(TypedDict, total=False):
     """The result of a batch."""
 
@@ -2181,15 +2206,19 @@ class _Operations:
         submission_token: str,
         content: Content,
         *,
+        prefer: Optional[str] = None,
         content_digest: Optional[str] = None,
         content_type: Optional[str] = None,
     ) -> SubmissionFiles:
         """Upload an archive or a workbook. Replaces files of a submission by those in a ZIP archive, or by the sheets
         of a workbook (XLSX). Each is recognised by its name, as `mahi check` does; files of the submission that are
         not in it stay. `notes` say what was guessed, and those of the first file also what was not read. All files
-        are replaced at once: if one is refused, none is.
+        are replaced at once: if one is refused, none is. A worker reads them: the response is 202 if that takes
+        longer than the caller waits.
 
         - submission_token: The token of the submission.
+        - prefer: `wait=SECONDS` (RFC 7240), 30 at most and by default, or `respond-async`; other preferences are
+        ignored.
         - content_digest: SHA-256 of the content as it is sent (RFC 9530), such as `sha-256=:...:`.
         - content: The content: bytes, a path, or a file that is open for reading bytes.
         - content_type: Its media type: application/octet-stream or application/vnd.ms-excel.sheet.macroenabled.12 or
@@ -2198,7 +2227,7 @@ class _Operations:
         """
         return self._call(
             "PUT", _path("/v1/submissions/{}/files", submission_token),
-            headers={"EID": self._organisation(), "Content-Digest": content_digest, "Content-Type": content_type or "application/zip"},
+            headers={"EID": self._organisation(), "Prefer": prefer, "Content-Digest": content_digest, "Content-Type": content_type or "application/zip"},
             content=content,
         )
 
@@ -2208,6 +2237,7 @@ class _Operations:
         file_type: str,
         content: Content,
         *,
+        prefer: Optional[str] = None,
         content_digest: Optional[str] = None,
         if_match: Optional[str] = None,
         if_none_match: Optional[str] = None,
@@ -2218,11 +2248,13 @@ class _Operations:
         spelling, a ZIP archive with only this file, and a workbook (XLSX) with only this sheet. It is stored as
         UTF-8; `notes` say what was guessed, whether the first line is not the header of this file, and whether it has
         no records. Faulty records become findings of the next validation run. The previous file stays until the
-        upload is complete.
+        upload has been read, which a worker does: the response is 202 if that takes longer than the caller waits.
 
         - submission_token: The token of the submission.
         - file_type: The file, such as `learners` or `course-completions`; the extension `.csv`, `.ndjson`, `.zip` or
         `.xlsx` is optional.
+        - prefer: `wait=SECONDS` (RFC 7240), 30 at most and by default, or `respond-async`; other preferences are
+        ignored.
         - content_digest: SHA-256 of the content as it is sent (RFC 9530), such as `sha-256=:...:`.
         - if_match: The ETag of the file to replace.
         - if_none_match: `*`: store the file only if there is none yet.
@@ -2233,7 +2265,7 @@ class _Operations:
         """
         return self._call(
             "PUT", _path("/v1/submissions/{}/files/{}", submission_token, file_type),
-            headers={"EID": self._organisation(), "Content-Digest": content_digest, "If-Match": if_match, "If-None-Match": if_none_match, "Content-Type": content_type or "text/csv"},
+            headers={"EID": self._organisation(), "Prefer": prefer, "Content-Digest": content_digest, "If-Match": if_match, "If-None-Match": if_none_match, "Content-Type": content_type or "text/csv"},
             content=content,
         )
 
@@ -2241,17 +2273,22 @@ class _Operations:
         self,
         submission_token: str,
         file_type: str,
+        *,
+        prefer: Optional[str] = None,
     ) -> Iterator[bytes]:
-        """Get a file. The current file of a submission: the uploaded file with all later batches applied. Send its
-        ETag as If-Match with the next upload. An error during the download closes the connection.
+        """Get a file. The current file of a submission: the uploaded one, or the records of all batches. A worker
+        renders it in the other format: the response is 202 if that takes longer than the caller waits. Send its ETag
+        as If-Match with the next upload. An error during the download closes the connection.
 
         - submission_token: The token of the submission.
         - file_type: The file, such as `learners` or `course-completions`; the extension `.csv`, `.ndjson`, `.zip` or
         `.xlsx` is optional.
+        - prefer: `wait=SECONDS` (RFC 7240), 30 at most and by default, or `respond-async`; other preferences are
+        ignored.
         """
         return _bytes(self._open(
             "GET", _path("/v1/submissions/{}/files/{}", submission_token, file_type),
-            headers={"EID": self._organisation()},
+            headers={"EID": self._organisation(), "Prefer": prefer},
         ))
 
     def get_marked_files(
@@ -2259,34 +2296,63 @@ class _Operations:
         submission_token: str,
         *,
         format: Optional[Literal["xlsx", "csv"]] = None,
+        prefer: Optional[str] = None,
     ) -> Iterator[bytes]:
         """Get the files with their findings marked. Copies of the current files of a submission with the findings
-        beside each row: one workbook with coloured cells, or CSV files in a ZIP archive. The files are checked for
-        it, so the response begins after the time of a check.
+        beside each row: one workbook with coloured cells, or CSV files in a ZIP archive. A worker checks the files
+        for it: the response is 202 if that takes longer than the caller waits. Ask again when the work has ended;
+        what was made is kept for an hour, unless the files change.
 
         - format: A workbook, the default, or CSV files.
         - submission_token: The token of the submission.
+        - prefer: `wait=SECONDS` (RFC 7240), 30 at most and by default, or `respond-async`; other preferences are
+        ignored.
         """
         return _bytes(self._open(
             "GET", _path("/v1/submissions/{}/marked-files", submission_token),
             query={"format": format},
-            headers={"EID": self._organisation()},
+            headers={"EID": self._organisation(), "Prefer": prefer},
         ))
 
     def get_corrected_files(
         self,
         submission_token: str,
+        *,
+        prefer: Optional[str] = None,
     ) -> Iterator[bytes]:
         """Get corrected copies of the files. Copies of the current files of a submission, in a ZIP archive, in which
         every fault with only one possible repair is corrected, and `mahi-changes.csv`, which lists each change. The
-        submission does not change: upload the copies to use them.
+        submission does not change: upload the copies to use them. The response is 202 if a worker needs longer than
+        the caller waits.
 
         - submission_token: The token of the submission.
+        - prefer: `wait=SECONDS` (RFC 7240), 30 at most and by default, or `respond-async`; other preferences are
+        ignored.
         """
         return _bytes(self._open(
             "GET", _path("/v1/submissions/{}/corrected-files", submission_token),
-            headers={"EID": self._organisation()},
+            headers={"EID": self._organisation(), "Prefer": prefer},
         ))
+
+    def get_file_work(
+        self,
+        submission_token: str,
+        job_id: str,
+        *,
+        prefer: Optional[str] = None,
+    ) -> FileWork:
+        """Get the state of work with files. The state of an upload that is read, or of copies that are made. `Prefer:
+        wait=30` delays the response until the work has ended, for at most that many seconds. An hour after it was
+        last used, the work is forgotten.
+
+        - submission_token: The token of the submission.
+        - job_id: The work, as in `Location`.
+        - prefer: `wait=SECONDS` (RFC 7240), 30 at most; other preferences are ignored.
+        """
+        return self._call(
+            "GET", _path("/v1/submissions/{}/jobs/{}", submission_token, job_id),
+            headers={"EID": self._organisation(), "Prefer": prefer},
+        )
 
     def add_submission_records(
         self,
@@ -2294,8 +2360,9 @@ class _Operations:
         file_type: str,
         content: Sequence[Mapping[str, Any]],
     ) -> BatchResult:
-        """Add or replace records. Adds a batch of records to a file. A record replaces the earlier one with the same
-        `localId`; within a batch, the last one applies.
+        """Add or replace records. Adds a batch of records to a file that is built from batches; an uploaded file is
+        replaced as a whole. A record replaces the earlier one with the same `localId`; within a batch, the last one
+        applies.
 
         - submission_token: The token of the submission.
         - file_type: The file, such as `learners` or `course-completions`; the extension `.csv`, `.ndjson`, `.zip` or
@@ -2606,12 +2673,30 @@ class Client(_Operations):
 
         data = self._send(method, path + _write_query(query or {}), own, content, read)
         try:
-            return json.loads(data)
+            result = json.loads(data)
         except ValueError as error:
             raise MahiError("The response is not JSON: is base_url the URL of the service?") from error
+        if method != "PUT" or not isinstance(result, dict) or "jobId" not in result:
+            return result
+        files = self._await(result).get("files", [])
+        return files[0] if "file" in result else {"files": files}
 
     def _open(self, method: str, path: str, *, headers: Optional[Mapping[str, Any]] = None) -> Any:
-        return self._send(method, path, dict(headers or {}), None, lambda response: response)
+        while True:
+            response = self._send(method, path, dict(headers or {}), None, lambda response: response)
+            if response.status != 202:
+                return response
+            with response:
+                self._await(json.loads(_read(response)))
+
+    def _await(self, work: Dict[str, Any]) -> Dict[str, Any]:
+        """Waits for work with files that takes longer than one request."""
+        path = _path("/v1/submissions/{}/jobs/{}", work["submissionToken"], work["jobId"])
+        while "dateCompleted" not in work:
+            work = self._call("GET", path, headers={"EID": self._organisation(), "Prefer": f"wait={WAIT}"})
+        if work["status"] != "Processed":
+            raise MahiError(work.get("reason", "The files could not be read"))
+        return work
 
     def _send(self, method: str, path: str, headers: Dict[str, Any], content: Optional[Content],
               read: Callable[[Any], Any]) -> Any:
@@ -2623,8 +2708,8 @@ class Client(_Operations):
             given["Accept-Encoding"] = "gzip"
             try:
                 with _Body(content) as data:
-                    # Waiting for a run takes longer than other responses.
-                    timeout = self._deadline + (WAIT if "Prefer" in given else 0)
+                    # Waiting for a worker takes longer than other responses.
+                    timeout = self._deadline + (WAIT if "Prefer" in headers else 0)
                     request = urllib.request.Request(self._base + path, data.value, given, method=method)
                     if data.length is not None:
                         request.add_unredirected_header("Content-Length", str(data.length))

@@ -20,6 +20,20 @@ export type Complete<Body> = { readonly [Name in keyof Body]-?: Complete<NonNull
 /** A type of a response with the fields that the service always sends. */
 export type Having<Body, Name extends keyof Body> = Omit<Body, Name> & Complete<Pick<Body, Name>>
 
+/** A response of the API, whose work has ended. */
+type Answer = Pick<LightMyRequestResponse, 'statusCode' | 'body'>
+
+/** Work with files, as far as the console waits for it. */
+interface Work {
+  readonly submissionToken: string
+  readonly jobId: string
+  readonly file?: string
+  readonly status: string
+  readonly dateCompleted?: string
+  readonly reason?: string
+  readonly files?: readonly object[]
+}
+
 /** The API refused a request of a page, which displays the problem. */
 export class ApiProblem extends Error {
   readonly problem: ProblemShown
@@ -60,14 +74,19 @@ export class Api {
   }
 
   /** The response, whatever its status. */
-  async send(path: string, call: Call = {}): Promise<LightMyRequestResponse> {
+  async send(path: string, call: Call = {}): Promise<Answer> {
     const { signal } = call
     const assertHere = () => {
       if (signal?.aborted === true) throw new Problem('unavailable', 'The user has left.')
     }
     assertHere()
     try {
-      return await this.#delegate((credential) => this.#app.inject(this.#describe(path, call, credential)))
+      const response = await this.#delegate((credential) =>
+        this.#app.inject(this.#describe(path, call, credential)),
+      )
+      if (response.statusCode !== 202 || call.method !== 'PUT') return response
+      const { file, files = [] } = await this.#finish(response.body)
+      return { statusCode: 200, body: JSON.stringify(file === undefined ? { files } : files[0]) }
     } catch (error) {
       assertHere()
       throw error
@@ -76,12 +95,30 @@ export class Api {
 
   /** The response as a stream, for large content. Destroying the stream aborts the request, as a client that leaves. */
   async stream(path: string, call: Call = {}): Promise<{ statusCode: number; body: Readable }> {
-    const response = await this.#delegate((credential) =>
-      this.#app.inject({ ...this.#describe(path, call, credential), payloadAsStream: true }),
-    )
-    const body = response.stream()
-    body.once('close', () => response.raw.res.destroy())
-    return { statusCode: response.statusCode, body }
+    for (;;) {
+      const response = await this.#delegate((credential) =>
+        this.#app.inject({ ...this.#describe(path, call, credential), payloadAsStream: true }),
+      )
+      const body = response.stream()
+      body.once('close', () => response.raw.res.destroy())
+      if (response.statusCode !== 202) return { statusCode: response.statusCode, body }
+      await this.#finish(Buffer.concat(await body.toArray()).toString())
+    }
+  }
+
+  /**
+   * Waits for a worker that needs longer than one request: a person waits for what they have asked for.
+   *
+   * @throws {ApiProblem} if the work has no result
+   */
+  async #finish(accepted: string): Promise<Work> {
+    let work = JSON.parse(accepted) as Work
+    while (work.dateCompleted === undefined)
+      work = await this.call<Work>(`/submissions/${work.submissionToken}/jobs/${work.jobId}`, {
+        headers: { prefer: 'wait=30' },
+      })
+    if (work.status === 'Processed') return work
+    throw new ApiProblem({ status: 400, title: 'The files could not be read', detail: work.reason ?? '' })
   }
 
   async #delegate<T>(send: (credential: string) => Promise<T>): Promise<T> {

@@ -15,7 +15,7 @@ import type { Definitions } from './rules/definitions.ts'
 import { NewSubmission, Submission } from './schema.ts'
 import { createSubmission } from './submission.ts'
 
-export function createNewSubmission({ database, definitions, life }: SubmissionOptions): Operation {
+export function createNewSubmission({ database, definitions, life, sealer }: SubmissionOptions): Operation {
   return operation({
     name: 'create-submission',
     id: 'createSubmission',
@@ -57,7 +57,7 @@ export function createNewSubmission({ database, definitions, life }: SubmissionO
       actor: actorOf(principal),
       type: type ?? collected?.type ?? 'Full',
     })
-    const shown = renderState(definitions, submission)
+    const shown = renderState({ definitions, sealer }, submission)
     return isNew ? created(locate(submission.token), shown) : document(shown)
   })
 }

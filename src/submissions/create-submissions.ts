@@ -5,12 +5,8 @@ import type { Serving } from '../api/serving/app.ts'
 import type { Database } from '../foundation/database/database.ts'
 import type { Life } from '../foundation/lifecycle.ts'
 import { recordDownload } from './activity/activity.ts'
-import { type CheckSettings, checkLimitsOf } from './check-limits.ts'
 import { type KeySettings, openSealer } from './encryption/open-sealer.ts'
-import { createChangeSlots } from './files/current-file.ts'
 import { fileOperations } from './files/operations.ts'
-import { ReturnedFiles } from './files/returned-files.ts'
-import { UploadedContainers } from './files/uploaded-containers.ts'
 import { resultsOperations } from './findings/operations.ts'
 import { submissionOperations } from './operations.ts'
 import type { SubmissionOptions } from './options.ts'
@@ -22,8 +18,7 @@ import { runOperations } from './runs/operations.ts'
 /** Entries of a page of results without pageSize. */
 const DEFAULT_PAGE_SIZE = 100
 
-export interface SubmissionSettings extends KeySettings, CheckSettings {
-  readonly CHECK_FOLDER?: string | undefined
+export interface SubmissionSettings extends KeySettings {
   readonly DEFINITIONS: readonly string[]
   readonly TIME_ZONE?: string | undefined
   readonly SUBMISSION_DAYS: number
@@ -52,16 +47,7 @@ export async function createSubmissions(
 ): Promise<Part> {
   const sealer = await openSealer(database, settings)
   const definitions = new Definitions(settings.DEFINITIONS)
-  const inProcesses = {
-    database,
-    sealer,
-    definitions,
-    limits: checkLimitsOf(settings),
-    folder: settings.CHECK_FOLDER,
-  }
   const maxUploadBytes = settings.UPLOAD_MAX_MB * 2 ** 20
-  const returned = new ReturnedFiles(inProcesses)
-  const containers = new UploadedContainers({ ...inProcesses, maxBytes: maxUploadBytes })
   const options: SubmissionOptions = {
     access,
     database,
@@ -72,9 +58,6 @@ export async function createSubmissions(
     maxUploadBytes,
     minUploadRate: settings.UPLOAD_MIN_RATE === 'off' ? undefined : settings.UPLOAD_MIN_RATE,
     maxWaitingRuns: settings.RUNS_WAITING_MAX,
-    returned,
-    containers,
-    changes: createChangeSlots(),
     recordErasure: recordErasuresIn(settings.ERASURE_LOG),
     isStopping: () => life.stopping,
   }
@@ -96,9 +79,6 @@ export async function createSubmissions(
       ...ruleOperations(options.definitions),
     ],
     metrics: [],
-    stop: () => {
-      returned.stop()
-      containers.stop()
-    },
+    stop: () => undefined,
   }
 }

@@ -10,7 +10,12 @@ import { renderState } from './render.ts'
 import { cancelSubmission } from './retention/ending.ts'
 import { Submission } from './schema.ts'
 
-export function deleteSubmission({ database, definitions, recordErasure }: SubmissionOptions): Operation {
+export function deleteSubmission({
+  database,
+  definitions,
+  recordErasure,
+  sealer,
+}: SubmissionOptions): Operation {
   return operation({
     name: 'delete-submission',
     id: 'deleteSubmission',
@@ -31,6 +36,6 @@ export function deleteSubmission({ database, definitions, recordErasure }: Submi
   }).handle(async ({ authorized, principal }) => {
     const actor = actorOf(principal)
     const submission = await refusing(cancelSubmission(database, { ...authorized, actor }, recordErasure))
-    return document(renderState(definitions, submission))
+    return document(renderState({ definitions, sealer }, submission))
   })
 }

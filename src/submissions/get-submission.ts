@@ -9,7 +9,7 @@ import { renderState } from './render.ts'
 import { Submission } from './schema.ts'
 import { readState } from './submission.ts'
 
-export function getSubmission({ database, definitions }: SubmissionOptions): Operation {
+export function getSubmission({ database, definitions, sealer }: SubmissionOptions): Operation {
   return operation({
     name: 'get-submission',
     id: 'getSubmission',
@@ -28,6 +28,6 @@ export function getSubmission({ database, definitions }: SubmissionOptions): Ope
     problems: SUBMISSION_PROBLEMS,
   }).handle(async ({ authorized }) => {
     const state = await readState(database, authorized)
-    return document(renderState(definitions, state))
+    return document(renderState({ definitions, sealer }, state))
   })
 }

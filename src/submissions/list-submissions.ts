@@ -11,7 +11,7 @@ import { renderState } from './render.ts'
 import { SubmissionPage } from './schema.ts'
 import { listSubmissions } from './submission.ts'
 
-export function listOwnSubmissions({ database, definitions }: SubmissionOptions): Operation {
+export function listOwnSubmissions({ database, definitions, sealer }: SubmissionOptions): Operation {
   return operation({
     name: 'list-submissions',
     id: 'listSubmissions',
@@ -35,7 +35,7 @@ export function listOwnSubmissions({ database, definitions }: SubmissionOptions)
     problems: SUBMISSION_PROBLEMS,
   }).handle(async ({ authorized: eid, query }) => {
     const { submissions, totalCount } = await listSubmissions(database, eid, query)
-    const results = submissions.map((state) => renderState(definitions, state))
+    const results = submissions.map((state) => renderState({ definitions, sealer }, state))
     return document({ ...query, results, totalCount }, linkNextPage('/submissions', query, totalCount))
   })
 }

@@ -2,9 +2,6 @@ import type { Access } from '../api/access/admit.ts'
 import type { Rate } from '../api/request/body.ts'
 import type { Database } from '../foundation/database/database.ts'
 import type { Sealer } from '../foundation/database/seal.ts'
-import type { Slots } from '../foundation/slots.ts'
-import type { ReturnedFiles } from './files/returned-files.ts'
-import type { UploadedContainers } from './files/uploaded-containers.ts'
 import type { RecordErasure } from './retention/erasures.ts'
 import type { Definitions } from './rules/definitions.ts'
 
@@ -23,12 +20,6 @@ export interface SubmissionOptions {
   readonly minUploadRate: Rate | undefined
   readonly maxWaitingRuns: number
   readonly recordErasure: RecordErasure
-  /** Marked and corrected copies of files. */
-  readonly returned: ReturnedFiles
-  /** Archives and workbooks that are uploaded. */
-  readonly containers: UploadedContainers
-  /** Bytes of the changes by batches to the files that are being read. */
-  readonly changes: Slots
   /** Whether the process has been told to stop, so that no request may wait any longer. */
   readonly isStopping: () => boolean
 }

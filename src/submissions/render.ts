@@ -1,8 +1,9 @@
 import type { Static } from '../foundation/schema/type.ts'
 import { formatTimestamp } from '../foundation/text/timestamp.ts'
 import { MAX_BATCH_RECORDS } from './contract.ts'
+import { openNotes } from './files/notes.ts'
 import { isPartial, type Run } from './findings/runs.ts'
-import type { Definitions } from './rules/definitions.ts'
+import type { SubmissionOptions } from './options.ts'
 import type { Submission, SubmissionFile, ValidationRun } from './schema.ts'
 import { changeableUntil, type FileState, type SubmissionState } from './submission.ts'
 
@@ -44,8 +45,11 @@ function renderRunState(run: Run, current: number): Static<typeof ValidationRun>
   })
 }
 
+/** What rendering needs. */
+type Services = Pick<SubmissionOptions, 'definitions' | 'sealer'>
+
 export function renderFile(
-  definitions: Definitions,
+  { definitions, sealer }: Services,
   definition: string | null,
   file: FileState,
 ): Static<typeof SubmissionFile> {
@@ -58,11 +62,11 @@ export function renderFile(
     sha256: file.batches === 0 ? file.sha256 : undefined,
     received: at(file.received),
     batches: file.batches === 0 ? undefined : file.batches,
-    notes: file.notes === null ? undefined : (JSON.parse(file.notes) as string[]),
+    notes: openNotes(sealer, file),
   })
 }
 
-export function renderState(definitions: Definitions, state: SubmissionState): Static<typeof Submission> {
+export function renderState(services: Services, state: SubmissionState): Static<typeof Submission> {
   const shown = state.ended !== 'Cancelled'
   return compact({
     submissionToken: state.token,
@@ -78,7 +82,7 @@ export function renderState(definitions: Definitions, state: SubmissionState): S
     submissionStatus: state.status,
     maxRecordPerBatch: state.created === null ? undefined : MAX_BATCH_RECORDS,
     dateCreated: at(state.created ?? state.published),
-    files: shown ? state.files.map((file) => renderFile(definitions, state.definition, file)) : undefined,
+    files: shown ? state.files.map((file) => renderFile(services, state.definition, file)) : undefined,
     validationRun:
       shown && state.lastRun !== undefined ? renderRunState(state.lastRun, state.run) : undefined,
   })

@@ -55,9 +55,7 @@ export interface FileState extends RunFile {
   readonly received: number
   /** The id of the key that hashes the `localId`s of batches. */
   readonly sealed: string | null
-  /** How far the records are indexed for batches: see `file-index.ts`. */
-  readonly indexed: number
-  /** What was guessed about the upload, as a JSON list of sentences. */
+  /** What was guessed about the upload, as a JSON list of sentences, encrypted: see `notes.ts`. */
   readonly notes: string | null
 }
 
@@ -110,7 +108,6 @@ const FILE: Columns<FileState> = {
   sha256: 'digest',
   received: 'received',
   sealed: 'sealed',
-  indexed: 'indexed',
   notes: 'notes',
 }
 

@@ -2,7 +2,6 @@ import { actorOf } from '../api/access/principal.ts'
 import { type Operation, operation } from '../api/contract/contract.ts'
 import { describeDocument } from '../api/contract/describe.ts'
 import { document } from '../api/contract/results.ts'
-import { callerOf } from '../api/request/caller.ts'
 import { forSubmission, REFUSALS, refusing } from './authorize.ts'
 import { SCHEMAS, SUBMISSION_PROBLEMS, TAG, TOKEN_PATH } from './contract.ts'
 import { EXAMPLE_SUBMISSION } from './example.ts'
@@ -13,7 +12,7 @@ import type { SubmissionOptions } from './options.ts'
 import { renderState } from './render.ts'
 import { SubmittedSubmission } from './submitted.ts'
 
-export function submitSubmission({ database, sealer, definitions, changes }: SubmissionOptions): Operation {
+export function submitSubmission({ database, sealer, definitions }: SubmissionOptions): Operation {
   return operation({
     name: 'submit-submission',
     id: 'submitSubmission',
@@ -41,15 +40,14 @@ export function submitSubmission({ database, sealer, definitions, changes }: Sub
         'The current run does not cover the current files, or found errors, or a warning needs an explanation.',
       gone: REFUSALS.gone,
     },
-  }).handle(async ({ authorized, principal, request }) => {
+  }).handle(async ({ authorized, principal }) => {
     const actor = actorOf(principal)
-    const takeMemory = () => changes.take(callerOf(request), 0)
     const { token, eid } = authorized
     const { submission, receipt } = await refusing(
-      submit({ database, sealer, definitions, takeMemory }, { token, eid, actor }),
+      submit({ database, sealer, definitions }, { token, eid, actor }),
     )
     return document({
-      ...renderState(definitions, submission),
+      ...renderState({ definitions, sealer }, submission),
       ...(receipt !== undefined && { receipt }),
     })
   })

@@ -356,7 +356,7 @@ class Place {
   async #endLeases(): Promise<void> {
     await withDatabase(this.mahi.databaseUrl, (database) =>
       database.write('schema', async (writer) => {
-        await writer.run('update submission_file set writer_until = 1 where writer is not null')
+        await writer.run('update file_version set received = 1 where stored = 0')
         await writer.run('update job set lease = 1 where worker is not null')
       }),
     )

@@ -105,6 +105,7 @@ const CALLS: Readonly<Record<string, (client: Client) => Promise<unknown>>> = {
   getSubmissionFile: ({ submissions }) => submissions.getFile('a', 'a'),
   getMarkedFiles: ({ submissions }) => submissions.markedFiles('a'),
   getCorrectedFiles: ({ submissions }) => submissions.correctedFiles('a'),
+  getFileWork: ({ submissions }) => submissions.work('a', 'a'),
   addSubmissionRecords: ({ submissions }) => submissions.putRecords('a', 'a', []),
   deleteSubmissionRecords: ({ submissions }) => submissions.deleteRecords('a', 'a', []),
   requestValidationRun: ({ submissions }) => submissions.validate('a'),

@@ -12,13 +12,20 @@ import { buildStoredIndex } from '../../src/catalogue/search/build-stored.ts'
 import type { Database } from '../../src/foundation/database/database.ts'
 import { openDatabase } from '../../src/foundation/database/open.ts'
 import { RevisionWatch } from '../../src/foundation/database/revision-watch.ts'
+import { Sealer } from '../../src/foundation/database/seal.ts'
 import { Lifecycle } from '../../src/foundation/lifecycle.ts'
 import { readSettings } from '../../src/settings.ts'
+import { checkLimitsOf } from '../../src/submissions/check-limits.ts'
 import { type Publication, publishResults } from '../../src/submissions/findings/publish.ts'
+import { Definitions } from '../../src/submissions/rules/definitions.ts'
 import { assertDescribed } from './contract.ts'
+import { FileWorker } from './file-worker.ts'
 import { takeDatabaseUrl } from './reused-schemas.ts'
 import { sourceOf } from './source.ts'
 import { temporaryFolder } from './temporary.ts'
+
+/** The URLs of what a worker does while the request waits. */
+const WORK = /\/(?:files|marked-files|corrected-files)\b/
 
 /** A service with its own database, for one test. Every response is checked against openapi.json. */
 export class Service {
@@ -31,6 +38,8 @@ export class Service {
   readonly log: string[]
   /** A key for everything and the organisation 1001. */
   readonly key: string
+  /** Reads uploads for requests that wait for it; those of `request` do. */
+  readonly files: FileWorker
 
   private constructor(
     app: FastifyInstance,
@@ -40,8 +49,10 @@ export class Service {
     lifecycle: Lifecycle,
     log: string[],
     key: string,
+    files: FileWorker,
   ) {
     this.app = app
+    this.files = files
     this.database = database
     this.revisions = revisions
     this.metrics = metrics
@@ -94,7 +105,13 @@ export class Service {
       expires: Date.now() + 86_400_000,
     })
     await revisions.refresh()
-    return new Service(app, database, revisions, metrics, lifecycle, log, key)
+    const files = new FileWorker(database, {
+      sealer: new Sealer(settings.ENCRYPTION_KEYS),
+      definitions: new Definitions(settings.DEFINITIONS),
+      limits: checkLimitsOf(settings),
+      maxBytes: settings.UPLOAD_MAX_MB * 2 ** 20,
+    })
+    return new Service(app, database, revisions, metrics, lifecycle, log, key, files)
   }
 
   /** Asks for an address with the service's key; `headers` add to it or, as `undefined`, take away. */
@@ -106,7 +123,8 @@ export class Service {
     const headers = Object.fromEntries(
       Object.entries(options.headers ?? {}).filter(([, value]) => value !== undefined),
     )
-    const response = await this.app.inject({ ...options, headers })
+    const sent = this.app.inject({ ...options, headers })
+    const response = await (WORK.test(String(options.url)) ? this.files.during(sent) : sent)
     assertDescribed(options, response)
     return response
   }

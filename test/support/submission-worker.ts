@@ -31,6 +31,7 @@ export async function startWorker(
     runs,
     keep: 3,
     limits,
+    maxBytes: 2 ** 30,
     folder: temporaryFolder(),
     retention,
     log: {

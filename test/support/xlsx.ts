@@ -16,7 +16,12 @@ export function makeXlsx(
   {
     merged = [],
     properties = '',
-  }: { readonly merged?: readonly string[]; readonly properties?: string } = {},
+    references = true,
+  }: {
+    readonly merged?: readonly string[]
+    readonly properties?: string
+    readonly references?: boolean
+  } = {},
 ): Buffer {
   const names = Object.keys(sheets)
   const cells = Object.values(sheets).flat(2)
@@ -43,6 +48,8 @@ export function makeXlsx(
     files[`xl/worksheets/sheet${index + 1}.xml`] =
       `<worksheet xmlns="${main}"><sheetData>${rows.join('')}</sheetData>${merges === '' ? '' : `<mergeCells>${merges}</mergeCells>`}</worksheet>`
   }
+  if (!references)
+    for (const [path, content] of Object.entries(files)) files[path] = content.replaceAll(/ r="[A-Z]\d"/g, '')
   return zip(files)
 }
 

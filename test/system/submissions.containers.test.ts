@@ -3,6 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { splitRecord } from '../../src/engines/records/index.ts'
+import { purgeNow } from '../../src/submissions/retention/purge.ts'
 import { pack } from '../support/pack.ts'
 import { Service } from '../support/service.ts'
 import { temporaryFolder } from '../support/temporary.ts'
@@ -33,7 +34,7 @@ async function start(settings: Readonly<Record<string, string>> = {}) {
     headers = {},
     payload?: Buffer | object,
   ) =>
-    service.app.inject({
+    service.request({
       method,
       url: `/v1/submissions${path}`,
       headers: { 'x-api-key': key, eid: '1001', ...headers },
@@ -193,6 +194,7 @@ test.each([
   expect([400, 415]).toContain(response.statusCode)
   expect(response.json().detail).toMatch(reason)
   expect(await stored()).toEqual([])
+  await purgeNow(service.database)
   expect(await service.database.all('select version from file_version')).toEqual([])
   expect(left()).toEqual([])
   // The files can be changed again at once.
@@ -234,20 +236,4 @@ test('what is neither an archive nor a workbook is refused by its content', asyn
   expect(old.json().detail).toBe(
     'learners: The file is a workbook with a password or in the old format XLS. Save it as XLSX without a password.',
   )
-})
-
-test('while one file of an archive is being changed, the archive waits for another time', async () => {
-  const { put, service, token, stored } = await start()
-  await put(await pack({ 'courses.csv': read('courses') }))
-  await service.database.write(`submission:${token}`, (writer) =>
-    writer.run(`update submission_file set writer = 'other', writer_until = $2 where token = $1`, [
-      token,
-      Date.now() + 60_000,
-    ]),
-  )
-  const response = await put(await pack({ 'learners.csv': LEARNERS, 'courses.csv': 'localId\n1\n' }))
-  expect([response.statusCode, response.json().errorCode]).toEqual([409, 'DS1'])
-  expect((await stored()).map(({ file, records }) => [file, records])).toEqual([['courses', 39]])
-  // Its claim on the other file is gone.
-  expect((await put(await pack({ 'learners.csv': LEARNERS }))).statusCode).toBe(200)
 })

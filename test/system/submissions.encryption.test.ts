@@ -66,7 +66,7 @@ test('a first key and its successor encrypt what is stored from then on, and the
   const token = await store(plain, '202512')
   const before = await read(plain, token)
   expect(before).toMatchObject({ ofStudent: { totalCount: 1 }, page: { totalCount: FINDINGS } })
-  // Files and runs of before stay as they are, and are read as before.
+  // Files, what was done with them and runs of before stay as they are, and are read as before.
   const first = await serve(K1)
   expect(await read(first, token)).toEqual(before)
   const sealed = await store(first, '202508')
@@ -74,12 +74,12 @@ test('a first key and its successor encrypt what is stored from then on, and the
   const both = await serve(`${K2},${K1}`)
   expect([await read(both, token), await read(both, sealed)]).toEqual([before, shown])
   expect(await counted()).toHaveLength(2)
-  for (const id of [null, 'k1']) expect(await counted()).toContainEqual({ id, count: 2 })
+  for (const id of [null, 'k1']) expect(await counted()).toContainEqual({ id, count: 3 })
   await both.submissions.delete(token)
   await both.submissions.delete(sealed)
   const successor = await store(both, '202604')
   const latest = await read(both, successor)
-  expect(await counted()).toEqual([{ id: 'k2', count: 2 }])
+  expect(await counted()).toEqual([{ id: 'k2', count: 3 }])
   const holdsName = () =>
     withDatabase(mahi.databaseUrl, async (database) => {
       for (const { name } of await database.all<{ name: string }>(database.dialect.tables))

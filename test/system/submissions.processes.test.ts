@@ -6,6 +6,7 @@ import { expect, test } from 'vitest'
 import { createClient } from '../../client/src/index.ts'
 import { openDatabase } from '../../src/foundation/database/open.ts'
 import { Installation } from '../support/command.ts'
+import { FileWorker } from '../support/file-worker.ts'
 import { temporaryFolder } from '../support/temporary.ts'
 
 const FAULTY = fileURLToPath(new URL('../../samples/sdr/faulty/', import.meta.url))
@@ -79,15 +80,18 @@ test('mahi submit and results fetch say which codes are partial', async () => {
 test('a worker that is killed loses nothing: another one does its run', async () => {
   const { mahi, client } = await start()
   const { submissionToken: token = '' } = await client.submissions.create({ returnId: '202512' })
-  for (const name of readdirSync(CLEAN).filter((each) => each.endsWith('.csv')))
-    await client.submissions.putFile(token, name.replace('.csv', ''), readFileSync(CLEAN + name, 'utf8'))
+  const database = await openDatabase(mahi.databaseUrl)
+  const files = new FileWorker(database)
+  for (const name of readdirSync(CLEAN).filter((each) => each.endsWith('.csv'))) {
+    const content = readFileSync(CLEAN + name, 'utf8')
+    await files.during(client.submissions.putFile(token, name.replace('.csv', ''), content))
+  }
   const { runId = 0 } = await client.submissions.validate(token)
   const first = mahi.start(['work'])
   while ((await client.submissions.run(token, runId)).status === 'Queued') await sleep(5)
   expect(getPriority(first.child.pid)).toBeGreaterThanOrEqual(constants.priority.PRIORITY_BELOW_NORMAL)
   first.kill('SIGKILL')
   await first.ended
-  const database = await openDatabase(mahi.databaseUrl)
   const job = await database.get<{ attempts: number }>('select attempts from job where kind = $1', ['run'])
   // It may have been quicker than the kill.
   if (job !== undefined) {
@@ -107,7 +111,9 @@ test('a server that is killed while mahi submit waits: the command says that the
   const submit = mahi.start(['submit', `${CLEAN}courses.csv`, ...given], {
     environment: { MAHI_API_KEY: key },
   })
-  await submit.output(/The run is waiting for its turn\./)
+  const database = await openDatabase(mahi.databaseUrl)
+  await new FileWorker(database).during(submit.output(/The run is waiting for its turn\./))
+  await database.close()
   command.kill('SIGKILL')
   const { code, stderr } = await submit.ended
   expect(code).toBe(1)

@@ -1,10 +1,10 @@
 import { readdirSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { unzip } from '@cj-tech-master/excelts/archive'
+import type { InjectOptions } from 'fastify'
 import { expect, test } from 'vitest'
 import { readWorkbook } from '../../src/engines/records/index.ts'
-import { DatabaseFull } from '../../src/foundation/database/database.ts'
-import { DecryptionFailed } from '../../src/foundation/database/seal.ts'
+import { forgetOldJobs } from '../../src/submissions/files/file-job.ts'
 import { Service } from '../support/service.ts'
 import { makeSmallDefinition } from '../support/small-definition.ts'
 import { temporaryFolder } from '../support/temporary.ts'
@@ -22,9 +22,18 @@ async function start({ encrypted = false } = {}) {
   })
   const scopes = ['validation-results:read', 'submissions:write'] as const
   const { key } = await service.createKey({ scopes, eids: ['1001'] })
-  const ask = (method: 'GET' | 'PUT' | 'POST' | 'DELETE', path: string, more = {}) => {
+  const ask = (
+    method: 'GET' | 'PUT' | 'POST' | 'DELETE',
+    path: string,
+    { headers: own = {}, ...more }: InjectOptions = {},
+  ) => {
     const headers = { 'x-api-key': key, eid: '1001', 'content-type': 'text/csv' }
-    return service.app.inject({ method, url: `/v1/submissions${path}`, headers, ...more })
+    return service.request({
+      method,
+      url: `/v1/submissions${path}`,
+      headers: { ...headers, ...own },
+      ...more,
+    })
   }
   const created = await ask('POST', '', {
     headers: { 'x-api-key': key, eid: '1001', 'content-type': 'application/json' },
@@ -99,28 +108,34 @@ test('without files, after a cancellation and with an unknown format there is no
   expect((await ask('GET', `/${token}/marked-files`)).statusCode).toBe(410)
 })
 
-test.each([
-  {
-    failure: new DatabaseFull('/srv/mahi.db has no room left'),
-    expected: [503, 'The service has no disk space left. Nothing was changed.'],
-  },
-  {
-    failure: new DecryptionFailed('the data is encrypted with the key k9'),
-    expected: [500, 'The service failed. The log has the cause under this ID.'],
-  },
-])('$failure.name is a failure of the service, not of the files', async ({ failure, expected }) => {
+test('what was made is kept until the files change, or nobody has used it for long', async () => {
   const { service, ask, token, upload } = await start()
   await upload()
-  const { database } = service
-  const { get } = database
-  database.get = async <Row>(...[sql, parameters]: Parameters<typeof get>) => {
-    if (sql.includes('file_chunk')) throw failure
-    return (await get.call(database, sql, parameters)) as Row | undefined
+  const made = async () => {
+    const rows = await service.database.all<{ id: string }>(
+      `select id from submission_job where work = 'corrected'`,
+    )
+    return rows.map(({ id }) => id)
   }
-  for (const path of ['marked-files', 'corrected-files']) {
-    const response = await ask('GET', `/${token}/${path}`)
-    expect([response.statusCode, response.json().detail]).toEqual(expected)
-  }
+  const first = await ask('GET', `/${token}/corrected-files`)
+  const again = await ask('GET', `/${token}/corrected-files`)
+  expect(again.rawPayload.equals(first.rawPayload)).toBe(true)
+  const [id = ''] = await made()
+  expect(await made()).toEqual([id])
+  const shown = await ask('GET', `/${token}/jobs/${id}`)
+  expect(shown.json()).toMatchObject({ jobId: id, work: 'corrected', status: 'Processed' })
+  expect((await ask('GET', `/${token}/jobs/unknown`)).statusCode).toBe(404)
+  await service.database.write('schema', (writer) => writer.run('update submission_job set completed = 1'))
+  await forgetOldJobs(service.database)
+  expect((await ask('GET', `/${token}/jobs/${id}`)).statusCode).toBe(404)
+  await ask('GET', `/${token}/corrected-files`)
+  const [other] = await made()
+  expect(other).not.toBe(id)
+  await upload()
+  // Without a worker, the response says where the result will be.
+  const later = await ask('GET', `/${token}/corrected-files`, { headers: { prefer: 'respond-async' } })
+  expect([later.statusCode, later.json().status]).toEqual([202, expect.stringMatching(/Queued|InProgress/)])
+  expect(later.headers.location).toBe(`/v1/submissions/${token}/jobs/${later.json().jobId}`)
 })
 
 test('a file that is deleted while it is read is a conflict', async () => {

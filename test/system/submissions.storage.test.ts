@@ -8,9 +8,9 @@ import { Sealer } from '../../src/foundation/database/seal.ts'
 import { claim, type Job, schedule } from '../../src/foundation/jobs/queue.ts'
 import { submit } from '../../src/submissions/explanations/submit.ts'
 import { applyBatch } from '../../src/submissions/files/batch.ts'
-import { createChangeSlots, readCurrentFile } from '../../src/submissions/files/current-file.ts'
-import type { Upload } from '../../src/submissions/files/receive.ts'
-import { storeFile } from '../../src/submissions/files/upload.ts'
+import { readCurrentFile } from '../../src/submissions/files/current-file.ts'
+import { findFileJob } from '../../src/submissions/files/file-job.ts'
+import { receiveUpload, type Upload } from '../../src/submissions/files/upload.ts'
 import { readRun } from '../../src/submissions/findings/runs.ts'
 import { cancelSubmission } from '../../src/submissions/retention/ending.ts'
 import { countOrphans, sweepOrphans } from '../../src/submissions/retention/orphans.ts'
@@ -19,6 +19,7 @@ import { sweep } from '../../src/submissions/retention/retention.ts'
 import { Definitions } from '../../src/submissions/rules/definitions.ts'
 import { cancelRun, requestRun } from '../../src/submissions/runs/validation.ts'
 import { createSubmission, findOwn, listFiles, readState } from '../../src/submissions/submission.ts'
+import { FileWorker } from '../support/file-worker.ts'
 import { makeSmallDefinition } from '../support/small-definition.ts'
 import { countStored } from '../support/stored-findings.ts'
 import { startWorker } from '../support/submission-worker.ts'
@@ -51,7 +52,7 @@ class Store {
   /** What submitting needs. */
   get submitting() {
     const { database, sealer, definitions } = this
-    return { database, sealer, definitions, takeMemory: () => createChangeSlots().take('', 0) }
+    return { database, sealer, definitions }
   }
 
   async create(returnId = '202512'): Promise<string> {
@@ -64,16 +65,19 @@ class Store {
     return submission.token
   }
 
-  async put(token: string, resource: string, content: string | Buffer, rest: Partial<Upload> = {}) {
-    return await storeFile(this.database, this.sealer, {
+  async put(
+    token: string,
+    resource: string,
+    content: string | Buffer,
+    { maxBytes = 50_000_000, ...rest }: Partial<Upload> & { maxBytes?: number } = {},
+  ) {
+    const { database, sealer, definitions } = this
+    return await new FileWorker(database, { sealer, definitions, maxBytes }).store({
       token,
       eid: EID,
       resource,
       format: String(content).startsWith('{') ? 'ndjson' : 'csv',
-      form: this.definitions.formOf('small', resource),
-      gzip: false,
       content: pieces(Buffer.from(content)),
-      maxBytes: 50_000_000,
       ...rest,
     })
   }
@@ -84,7 +88,6 @@ class Store {
       eid: EID,
       resource,
       operations: operations as never,
-      form: this.definitions.formOf('small', resource),
     })
   }
 
@@ -98,10 +101,8 @@ class Store {
   async files(token: string, sealer = this.sealer): Promise<Map<string, Buffer>> {
     const files = new Map<string, Buffer>()
     for (const file of await listFiles(this.database, token)) {
-      const form = this.definitions.formOf('small', file.resource)
       const chunks: Buffer[] = []
-      for await (const chunk of readCurrentFile(this.database, sealer, file, form, takeMemory))
-        chunks.push(chunk)
+      for await (const chunk of readCurrentFile(this.database, sealer, file)) chunks.push(chunk)
       files.set(`${file.resource}.${file.format}`, Buffer.concat(chunks))
     }
     return files
@@ -127,9 +128,6 @@ class Store {
       await new Promise((resolve) => setTimeout(resolve, 20))
   }
 }
-
-/** Memory for the changes to a file. */
-const takeMemory = () => createChangeSlots().take('', 0)
 
 async function* pieces(content: Buffer, size = 1000): AsyncGenerator<Buffer> {
   for (let at = 0; at < content.length; at += size) yield content.subarray(at, at + size)
@@ -198,8 +196,8 @@ test('an upload that is refused leaves the file before, and nothing of itself', 
   const token = await store.create()
   const before = await store.put(token, 'people', PEOPLE)
   const bomb = gzipSync(Buffer.alloc(60_000_000, `${'a,b'.repeat(40)}\n`))
-  const refusals: [string | Buffer, Partial<Upload>, object][] = [
-    [Buffer.from('PK\x03\x04 and so on'), { format: 'csv' }, { kind: 'unsupported' }],
+  const refusals: [string | Buffer, Partial<Upload> & { maxBytes?: number }, object][] = [
+    [Buffer.from('PK\x03\x04 and so on'), { format: 'csv' }, { kind: 'invalid' }],
     ['', { format: 'csv' }, { kind: 'invalid', message: 'people: The file is empty.' }],
     [PEOPLE, { digest: Buffer.alloc(32) }, { kind: 'invalid' }],
     [PEOPLE, { ifMatch: ['"other"'] }, { kind: 'precondition' }],
@@ -217,25 +215,44 @@ test('an upload that is refused leaves the file before, and nothing of itself', 
   }
   await expect(store.put(token, 'people', PEOPLE, { content: broken() })).rejects.toThrow('was lost')
   expect((await store.state(token)).files).toEqual([before])
+  await purgeNow(store.database)
   expect(await store.database.all('select version from file_version')).toEqual([{ version: before.version }])
   expect(await store.database.all('select version from file_chunk')).toEqual([{ version: before.version }])
   const etag = `"${before.sha256}"`
   expect((await store.put(token, 'people', PEOPLE, { ifMatch: [etag] })).records).toBe(2)
 })
 
-test('a second upload of a file is refused while the first is in progress', async () => {
+test('of two uploads of a file, the one that arrived later stays, whichever is read first', async () => {
   const store = await Store.open()
   const token = await store.create()
-  const content = new PausedContent(PEOPLE)
-  const first = store.put(token, 'people', PEOPLE, { content })
-  await content.started
-  const second = { kind: 'conflict', errorCode: 'DS1' }
-  await expect(store.put(token, 'people', PEOPLE)).rejects.toMatchObject(second)
-  await expect(store.batch(token, 'people', [{ localId: '1', record: {} }])).rejects.toMatchObject(second)
-  await store.put(token, 'groups', 'localId,code\n1,G1\n')
-  content.resume()
-  expect((await first).records).toBe(2)
-  await store.put(token, 'people', PEOPLE)
+  const send = (content: string) =>
+    receiveUpload(store.database, store.sealer, {
+      ...{ token, eid: EID, resource: 'people', format: 'csv', gzip: false, isContainer: false },
+      ...{ content: pieces(Buffer.from(content)), maxWaiting: 100 },
+    } as const)
+  const earlier = await send(PEOPLE)
+  await new Promise((resolve) => setTimeout(resolve, 2))
+  const later = await send('localId,id,group,age\n1,A1,G1,20\n')
+  // What depends on the files waits until they are read.
+  const busy = { kind: 'conflict', errorCode: 'DS1' }
+  await expect(store.validate(token)).rejects.toMatchObject(busy)
+  await expect(store.batch(token, 'groups', [{ localId: '1', record: {} }])).rejects.toMatchObject(busy)
+  await expect(
+    submit(store.submitting, { token, eid: EID, actor: { id: 'test', name: 'Test' } }),
+  ).rejects.toMatchObject(busy)
+  await store.database.write('schema', (writer) =>
+    writer.run('update job set due = due + 60000 where subject = $1', [earlier]),
+  )
+  const worker = new FileWorker(store.database, { sealer: store.sealer, definitions: store.definitions })
+  expect(await worker.takeOne()).toBe(true)
+  await store.database.write('schema', (writer) => writer.run('update job set due = 1'))
+  expect(await worker.takeOne()).toBe(true)
+  expect(await findFileJob(store.database, store.sealer, earlier)).toMatchObject({
+    status: 'Halted',
+    refused: busy,
+  })
+  expect(await findFileJob(store.database, store.sealer, later)).toMatchObject({ status: 'Processed' })
+  expect((await store.state(token)).files).toMatchObject([{ records: 1 }])
 })
 
 test('an upload that paused until its data was deleted fails, and leaves the file before', async () => {
@@ -245,7 +262,9 @@ test('an upload that paused until its data was deleted fails, and leaves the fil
   const content = new PausedContent(PEOPLE)
   const paused = store.put(token, 'people', PEOPLE, { content })
   await content.started
-  await store.database.write('schema', (writer) => writer.run('update submission_file set writer_until = 1'))
+  await store.database.write('schema', (writer) =>
+    writer.run('update file_version set received = 1 where stored = 0'),
+  )
   await schedule(store.database, 'retention', 'sweep')
   const job = await claim(store.database, 'test', ['retention'])
   if (job === undefined) throw new Error('there is no sweep')
@@ -293,8 +312,8 @@ test('a cancelled submission leaves nothing of its records in any table, nor in 
   const [one, other] = secrets
   const rows = Array.from({ length: 500 }, (_, index) => `L${index}-${other},${one},${other},12`)
   await store.put(token, 'people', `localId,id,group,age\n${rows.join('\n')}\n`)
-  await store.batch(token, 'people', [
-    { localId: `L1-${other}`, record: { localId: `L1-${other}`, id: one } },
+  await store.batch(token, 'groups', [
+    { localId: `L1-${other}`, record: { localId: `L1-${other}`, code: one } },
   ])
   await store.startWorker()
   await store.validate(token)
@@ -365,10 +384,10 @@ test('a sweep deletes and counts what belongs to no submission, and nothing else
     )
     const content = Buffer.from('0')
     for (let ordinal = 0; ordinal < 40; ordinal++)
-      await writer.run(
-        `insert into file_chunk (version, ordinal, kind, data) values ('nowhere', $1, 'file', $2)`,
-        [ordinal, content],
-      )
+      await writer.run(`insert into file_chunk (version, ordinal, data) values ('nowhere', $1, $2)`, [
+        ordinal,
+        content,
+      ])
     await writer.run('insert into result_block (run, part, block, content) values (1001, 1, 0, $1)', [
       content,
     ])

@@ -212,26 +212,12 @@ export function createSlots() {
       detail: 'Too many lists of titles are being coded.',
       retryAfter: 5,
     }),
-    /** Archives and workbooks that are opened at once, each in a process that may be as large as that of a check. */
-    containers: new Slots({
-      capacity: 1,
-      waiting: 16,
-      detail: 'Other archives and workbooks are being opened. Try again later.',
-      retryAfter: 10,
-    }),
     /** Responses that are generated while they are sent. Each keeps up to half a megabyte in memory. */
     downloads: new Slots({
       capacity: 64,
       share: 16,
       detail: 'Too many downloads are in progress.',
       retryAfter: 5,
-    }),
-    /** Marked and corrected copies of files that are made at once, each in processes as large as that of a check. */
-    returnedFiles: new Slots({
-      capacity: 1,
-      waiting: 16,
-      detail: 'Other marked or corrected files are being made. Try again later.',
-      retryAfter: 10,
     }),
     /** Each upload needs up to 3 MiB. */
     uploads: new Slots({

@@ -13,9 +13,10 @@ import { tmpdir } from 'node:os'
 import { basename, dirname, join, relative, resolve, sep } from 'node:path'
 import { Readable, Transform, type TransformCallback } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
+import { crc32 } from 'node:zlib'
 import { explainReadError } from '../../foundation/faults/read-error.ts'
 import { type Fault, fail, UserError } from '../../foundation/faults/user-error.ts'
-import { hasDirectory, renderRecord, type TextSheet } from '../records/index.ts'
+import { isKnownMethod, readEntries, renderRecord, type TextSheet } from '../records/index.ts'
 import type { Definition } from './definition/definition.ts'
 import { MARK_PREFIX } from './engine/columns.ts'
 import { isFile, isJunk } from './is-file.ts'
@@ -29,6 +30,9 @@ export interface ArchiveLimits {
 }
 
 const LIMITS: ArchiveLimits = { unpackedBytes: 2 ** 33, files: 1000 }
+
+/** The most folders in which a file may be: file systems limit the length of a path. */
+const DEEPEST = 20
 
 const ARCHIVE = /\.zip$/i
 const WORKBOOK = /\.xls[xm]$/i
@@ -77,30 +81,42 @@ export class Containers {
     let room = unpackedBytes
     let count = 0
     let progress = 0
+    let arrived = 0
     const unpackAll = async () => {
+      const entries = readEntries(path)
       // The reader would wait for the rest.
-      if (!hasDirectory(path)) throw new Error('the archive is cut off')
+      if (entries === undefined) throw new Error('the archive is cut off')
+      if (entries.length > files)
+        fail({
+          file: path,
+          message: `has more than ${files} files and folders: unpack it, and check the folder`,
+        })
       for await (const entry of unzip(source).entries()) {
-        progress++
+        const listed = entries[progress++]
+        if (listed === undefined) throw new Error('the directory of the archive lacks a file')
+        if (entry.path.split(/[\\/]/).length > DEEPEST)
+          fail({ file: path, message: `has folders in more than ${DEEPEST - 1} folders: unpack it` })
         if (entry.type !== 'file' || isJunk(entry.path)) {
           entry.discard()
           continue
         }
-        if (++count > files)
-          fail({ file: path, message: `has more than ${files} files: unpack it, and check the folder` })
+        count++
         const file = `${path}/${entry.path}`
         const target = resolve(folder, entry.path.replaceAll('\\', '/'))
         if (!target.startsWith(folder + sep)) fail({ file, message: 'is outside of the archive' })
         if (entry.isEncrypted) fail({ file, message: 'is encrypted: unpack it first' })
+        if (!isKnownMethod(listed))
+          fail({ file, message: 'is compressed in a way that few programs know: pack it again as Deflate' })
         if (existsSync(target)) fail({ file, message: 'is twice in the archive' })
         mkdirSync(dirname(target), { recursive: true })
         const limit = new Limit(room, { file: path, message: `unpacks to more than ${unpackedBytes} bytes` })
-        limit.on('data', () => progress++)
+        limit.on('data', () => arrived++)
         await pipeline(entry.stream(), limit, createWriteStream(target, { mode: 0o600 }))
         room -= limit.passed
+        if (limit.crc32 !== listed.crc32) fail({ file, message: 'is damaged: its checksum is wrong' })
       }
     }
-    const stall = new Stall(source, () => progress)
+    const stall = new Stall(source, () => progress + arrived)
     try {
       await Promise.race([unpackAll(), stall.found])
     } catch (error) {
@@ -287,9 +303,10 @@ class Stall {
   }
 }
 
-/** Counts bytes, and fails after more than a number of them. */
+/** Counts bytes and takes their checksum, and fails after more than a number of them. */
 class Limit extends Transform {
   passed = 0
+  crc32 = 0
   readonly #most: number
   readonly #fault: Fault
 
@@ -301,6 +318,7 @@ class Limit extends Transform {
 
   override _transform(chunk: Buffer, _encoding: BufferEncoding, done: TransformCallback): void {
     this.passed += chunk.length
+    this.crc32 = crc32(chunk, this.crc32)
     if (this.passed > this.#most) done(new UserError([this.#fault]))
     else done(null, chunk)
   }

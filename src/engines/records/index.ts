@@ -34,4 +34,4 @@ export { advise, kindOf, OTHER_SEPARATORS, QUOTED, type RecordFault } from './re
 export { detectSeparator, SEPARATORS, trimName } from './separator.ts'
 export type { SourceRecord } from './source-record.ts'
 export { inTurns, PieceSource, PieceWriter, readInTurns, Turns } from './turns.ts'
-export { hasDirectory, isWorkbook } from './zip.ts'
+export { isKnownMethod, isWorkbook, readEntries } from './zip.ts'

@@ -1,8 +1,9 @@
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs'
-import { inflateRawSync } from 'node:zlib'
+import { crc32, inflateRawSync } from 'node:zlib'
 
 const DIRECTORY_END = Buffer.from('PK\u0005\u0006', 'latin1')
 const ENTRY = 0x02014b50
+const STORED = 0
 const DEFLATED = 8
 /** The end record of a ZIP archive with the longest comment. */
 const MOST_END = 22 + 65_535
@@ -17,7 +18,9 @@ const ZIP64 = 1
 /** A file in a ZIP archive, as the directory of the archive states. */
 export interface ZipEntry {
   readonly name: string
-  readonly isDeflated: boolean
+  /** How it is compressed (APPNOTE.TXT, section 4.4.5). */
+  readonly method: number
+  readonly crc32: number
   readonly packedBytes: number
   /** The offset of its own header. */
   readonly at: number
@@ -28,17 +31,22 @@ type ReadAt = (from: number, bytes: number) => Buffer
 
 /** Whether a ZIP archive is a workbook, which its directory says: an archive can also contain a workbook. */
 export function isWorkbook(path: string): boolean {
-  return withFile(path, (size, read) => readDirectory(size, read).some(({ name }) => name === CONTENT_TYPES))
+  return readEntries(path)?.some(({ name }) => name === CONTENT_TYPES) === true
 }
 
-/** Whether a file ends like a ZIP archive, with its directory: one that was cut off does not. */
-export function hasDirectory(path: string): boolean {
-  return withFile(path, (size, read) => findEnd(size, read) !== undefined)
+/** The files and folders of an archive in the order of their content; `undefined` if its directory is missing. */
+export function readEntries(path: string): ZipEntry[] | undefined {
+  return withFile(path, (size, read) => readDirectory(size, read))?.sort((one, other) => one.at - other.at)
+}
+
+/** Whether programs that read archives know how a file is compressed. */
+export function isKnownMethod({ method }: ZipEntry): boolean {
+  return method === STORED || method === DEFLATED
 }
 
 /** The files of an archive in memory; none if its directory is missing. */
 export function listEntries(bytes: Buffer): ZipEntry[] {
-  return readDirectory(bytes.length, (from, length) => bytes.subarray(from, from + length))
+  return readDirectory(bytes.length, (from, length) => bytes.subarray(from, from + length)) ?? []
 }
 
 /**
@@ -47,11 +55,16 @@ export function listEntries(bytes: Buffer): ZipEntry[] {
  * @throws {RangeError} with the code `ERR_BUFFER_TOO_LARGE` if it has more bytes than `most`
  * @throws {Error} if it is damaged
  */
-export function unpackEntry(bytes: Buffer, { at, packedBytes, isDeflated }: ZipEntry, most: number): Buffer {
+export function unpackEntry(bytes: Buffer, entry: ZipEntry, most: number): Buffer {
+  const { at, packedBytes, method } = entry
+  if (!isKnownMethod(entry)) throw new Error(`the compression method ${method} is unknown`)
   // The lengths of the name and the extra field can differ from those in the directory.
   const start = at + 30 + bytes.readUInt16LE(at + 26) + bytes.readUInt16LE(at + 28)
   const packed = bytes.subarray(start, start + packedBytes)
-  return isDeflated ? inflateRawSync(packed, { maxOutputLength: Math.max(most, 1) }) : packed
+  const unpacked =
+    method === DEFLATED ? inflateRawSync(packed, { maxOutputLength: Math.max(most, 1) }) : packed
+  if (crc32(unpacked) !== entry.crc32) throw new Error('the checksum is wrong')
+  return unpacked
 }
 
 function withFile<T>(path: string, use: (size: number, read: ReadAt) => T): T {
@@ -73,9 +86,9 @@ function findEnd(size: number, read: ReadAt): Buffer | undefined {
   return at < 0 || at + 22 > rest.length ? undefined : rest.subarray(at)
 }
 
-function readDirectory(size: number, read: ReadAt): ZipEntry[] {
+function readDirectory(size: number, read: ReadAt): ZipEntry[] | undefined {
   const end = findEnd(size, read)
-  if (end === undefined) return []
+  if (end === undefined) return undefined
   const directory = read(end.readUInt32LE(16), Math.min(end.readUInt32LE(12), MOST_DIRECTORY))
   const entries: ZipEntry[] = []
   for (let at = 0; at + 46 <= directory.length && directory.readUInt32LE(at) === ENTRY; ) {
@@ -85,7 +98,8 @@ function readDirectory(size: number, read: ReadAt): ZipEntry[] {
     const [, packedBytes = 0, own = 0] = readSizes(stated, directory.subarray(afterName, afterExtra))
     entries.push({
       name: directory.toString('utf8', at + 46, afterName),
-      isDeflated: directory.readUInt16LE(at + 10) === DEFLATED,
+      method: directory.readUInt16LE(at + 10),
+      crc32: directory.readUInt32LE(at + 16),
       packedBytes,
       at: own,
     })

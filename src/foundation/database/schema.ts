@@ -263,11 +263,25 @@ const files = ({ text, bytes, clustered }: Dialect): string[] => [
   `create table submission_file (
     token ${text} not null,
     resource ${text} not null,
-    version ${text},
-    writer ${text},
-    writer_until bigint,
+    version ${text} not null,
     primary key (token, resource)
   )`,
+  `create table submission_job (
+    id ${text} primary key,
+    token ${text} not null,
+    eid ${text} not null,
+    work ${text} not null,
+    resource ${text},
+    revision bigint not null,
+    status ${text} not null,
+    received bigint not null,
+    completed bigint,
+    version ${text},
+    document ${text} not null,
+    sealed ${text}
+  )`,
+  'create index submission_job_by_token on submission_job (token)',
+  'create index submission_job_by_version on submission_job (version)',
   `create table file_version (
     version ${text} primary key,
     token ${text} not null,
@@ -281,14 +295,12 @@ const files = ({ text, bytes, clustered }: Dialect): string[] => [
     received bigint not null,
     sealed ${text},
     stored bigint not null,
-    indexed bigint not null default 0,
     notes ${text}
   )`,
   'create index file_version_by_token on file_version (token)',
   `create table file_chunk (
     version ${text} not null,
     ordinal bigint not null,
-    kind ${text} not null,
     data ${bytes} not null,
     primary key (version, ordinal)
   )`,

@@ -1,8 +1,11 @@
 import { currentRequest } from '../database/caller.ts'
 import type { Database, Reader, Writer } from '../database/database.ts'
 
-/** Kinds of jobs. Each has one handler; only runs wait behind runs. */
-export type JobKind = 'run' | 'purge' | 'retention' | 'index'
+/** Kinds of jobs. Each has one handler. */
+export type JobKind = 'run' | 'copies' | 'upload' | 'purge' | 'retention' | 'index'
+
+/** Kinds whose jobs wait for each other: a check and a copy of files take as long, and reading an upload does not. */
+const TOGETHER: readonly JobKind[] = ['run', 'copies']
 
 /** A job that a worker has claimed. */
 export interface Job {
@@ -36,14 +39,15 @@ export async function enqueue(
   writer: Writer,
   { kind, subject, eid, due = Date.now() }: { kind: JobKind; subject: string; eid: string; due?: number },
 ): Promise<void> {
+  const kinds = (TOGETHER.includes(kind) ? TOGETHER : [kind]).map((each) => `'${each}'`).join(', ')
   await writer.run(
     `insert into job (kind, subject, eid, turn, queued, due, attempts, request)
      select $1, $2, $3,
        case when own.last is not null and own.last >= now.turn then own.last + 1 else now.turn end, $4, $5, 0, $6
-     from (select max(turn) as last from job where eid = $3 and kind = $1) own,
+     from (select max(turn) as last from job where eid = $3 and kind in (${kinds})) own,
        (select coalesce(
-          (select max(turn) from job where kind = $1 and worker is not null),
-          (select min(turn) from job where kind = $1), 0) as turn) now
+          (select max(turn) from job where kind in (${kinds}) and worker is not null),
+          (select min(turn) from job where kind in (${kinds})), 0) as turn) now
      where true on conflict (kind, subject) do nothing`,
     [kind, subject, eid, Date.now(), due, currentRequest() ?? null],
   )

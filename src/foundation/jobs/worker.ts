@@ -48,7 +48,7 @@ export interface JobHandler {
 export interface WorkerOptions {
   readonly database: Database
   readonly handlers: Readonly<Partial<Record<JobKind, JobHandler>>>
-  /** The number of concurrent runs. */
+  /** The number of concurrent runs, and of uploads that are read meanwhile. */
   readonly runs: number
   /** Called with failures, which must not contain submitted data. */
   readonly onError: (error: unknown, job: Pick<Job, 'kind' | 'attempts'>) => void
@@ -66,11 +66,12 @@ export class Worker {
 
   constructor(options: WorkerOptions) {
     this.#options = options
-    // Deletions and the search index have their own loops, so that they never wait for long runs.
+    // Deletions, the search index and uploads have their own loops, so that they never wait for long runs.
     const loops: JobKind[][] = [
       ['purge', 'retention'],
       ...(options.handlers.index === undefined ? [] : [['index'] satisfies JobKind[]]),
-      ...Array.from({ length: options.runs }, (): JobKind[] => ['run']),
+      ...Array.from({ length: options.runs }, (): JobKind[] => ['run', 'copies']),
+      ...Array.from({ length: options.runs }, (): JobKind[] => ['upload']),
     ]
     this.#loops = loops.map((kinds) => this.#loop(kinds))
   }

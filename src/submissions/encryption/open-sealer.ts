@@ -69,12 +69,13 @@ function opens(sealer: Sealer, text: string, context: string): boolean {
   }
 }
 
-/** The number of files, runs, explanations and receipts by the key that encrypts them; `null` for none. */
+/** The number of files, work with them, runs, explanations and receipts by the key that encrypts them; `null` for none. */
 export async function countByKey(reader: Reader): Promise<{ id: string | null; count: number }[]> {
   return await reader.all(
     `select id, count(*) as count from (
        select v.sealed as id, v.token from file_version v
        union all select sealed, token from submission_run where status = 'Processed'
+       union all select sealed, token from submission_job
        union all ${SEALED_RECORDS}
      ) stored join submission s on s.token = stored.token where coalesce(s.ended, '') <> 'Cancelled'
      group by id order by id`,

@@ -71,7 +71,7 @@ const Reopening = Type.Object(
 /** The longest time for which a submission is opened again, in milliseconds. */
 const LONGEST = 3650 * 86_400_000
 
-export function reopenSubmission({ database, definitions }: SubmissionOptions): Operation {
+export function reopenSubmission({ database, definitions, sealer }: SubmissionOptions): Operation {
   return operation({
     name: 'reopen-submission',
     id: 'reopenSubmission',
@@ -107,6 +107,6 @@ export function reopenSubmission({ database, definitions }: SubmissionOptions): 
     const { token, eid, returnId } = found
     const actor = actorOf(principal)
     const reopened = await refusing(reopen(database, { token, eid, returnId, actor, reason, until }))
-    return document(renderState(definitions, reopened))
+    return document(renderState({ definitions, sealer }, reopened))
   })
 }

@@ -9,10 +9,9 @@ import { MAX_BATCH_RECORDS } from '../contract.ts'
 import type { SubmissionWriter } from '../findings/change-submission.ts'
 import { Refusal } from '../refusal.ts'
 import { assertOpen, type FileState, withSubmission } from '../submission.ts'
-import { claimWriter } from './claims.ts'
-import type { FileForm, Operation } from './current-file.ts'
-import { COMPLETE, hashLocalId, indexFile, isIndexed } from './file-index.ts'
-import { FileGone, insertChunk, packChunk } from './file-store.ts'
+import { isBuilt, type Operation } from './current-file.ts'
+import { assertAllRead } from './file-job.ts'
+import { insertChunk, packChunk } from './file-store.ts'
 
 export interface Batch {
   readonly token: string
@@ -20,7 +19,6 @@ export interface Batch {
   readonly resource: string
   /** Records to add or replace, each with its `localId`. */
   readonly operations: readonly Operation[]
-  readonly form: FileForm
   readonly actor?: Actor
 }
 
@@ -43,7 +41,7 @@ export async function applyBatch(
   sealer: Sealer,
   batch: Batch,
 ): Promise<Acknowledgement[]> {
-  const { operations, form } = batch
+  const { operations } = batch
   if (operations.length > MAX_BATCH_RECORDS) {
     throw new Refusal(
       'invalid',
@@ -52,41 +50,25 @@ export async function applyBatch(
     )
   }
   const content = await renderOperations(operations)
-  for (let before: string | undefined; ; ) {
-    const { file, acknowledgements } = await tryBatch(database, sealer, batch, content)
-    if (acknowledgements !== undefined) return acknowledgements
-    const state = JSON.stringify([file.version, file.indexed])
-    await indexFile(database, sealer, { ...batch, form }, file).catch((error: unknown) => {
-      // The submission has another file now, which is indexed next.
-      if (!(error instanceof FileGone) || state === before) throw error
-    })
-    before = state
-  }
-}
-
-type Tried =
-  | { acknowledgements: Acknowledgement[]; file?: never }
-  | { acknowledgements?: never; file: FileState }
-
-/** Applies a batch, or returns the file that must be indexed before. */
-async function tryBatch(database: Database, sealer: Sealer, batch: Batch, content: Buffer): Promise<Tried> {
-  const { resource, operations } = batch
   return await withSubmission(database, batch, async (writer, submission) => {
     assertOpen(submission)
-    // Fails during an upload of the file, and prevents another one until this transaction ends.
-    await claimWriter(writer, batch, null, 0)
-    const known = submission.files.find((each) => each.resource === resource)
+    await assertAllRead(writer, batch.token)
+    const known = submission.files.find((each) => each.resource === batch.resource)
+    if (known !== undefined && !isBuilt(known))
+      throw new Refusal(
+        'conflict',
+        'The file was uploaded, so its records cannot be changed one by one. Upload it again as a whole.',
+      )
     if (known === undefined && operations.every(({ record }) => record === undefined))
-      return { acknowledgements: operations.map(({ localId }) => ({ localId, errors: [UNKNOWN_RECORD] })) }
+      return operations.map(({ localId }) => ({ localId, errors: [UNKNOWN_RECORD] }))
     const file = known ?? (await createFile(writer, sealer, batch))
-    if (!isIndexed(file)) return { file }
     const { acknowledgements, records, changed } = await count(writer, sealer, file, operations)
     if (changed) {
       await append(writer, sealer, batch, file, { content, records })
-      const { token, actor = SERVICE } = batch
+      const { token, actor = SERVICE, resource } = batch
       await recordSimilar(writer, { token, event: 'RecordsChanged', actor, file: resource })
     }
-    return { acknowledgements }
+    return acknowledgements
   })
 }
 
@@ -99,11 +81,11 @@ async function createFile(
   const version = randomBytes(16).toString('hex')
   const received = Date.now()
   await writer.run(
-    `insert into file_version (version, token, resource, format, chunks, records, size, digest, batches, received, sealed, stored, indexed)
-     values ($1, $2, $3, 'ndjson', 0, 0, 0, '', 0, $4, $5, 1, ${COMPLETE})`,
+    `insert into file_version (version, token, resource, format, chunks, records, size, digest, batches, received, sealed, stored)
+     values ($1, $2, $3, 'ndjson', 0, 0, 0, '', 0, $4, $5, 1)`,
     [version, token, resource, received, sealer.keyId],
   )
-  await writer.run('update submission_file set version = $3 where token = $1 and resource = $2', [
+  await writer.run('insert into submission_file (token, resource, version) values ($1, $2, $3)', [
     token,
     resource,
     version,
@@ -119,7 +101,6 @@ async function createFile(
     sha256: '',
     received,
     sealed: sealer.keyId,
-    indexed: COMPLETE,
     notes: null,
   }
 }
@@ -185,11 +166,16 @@ async function append(
   { content, records }: { content: Buffer; records: number },
 ): Promise<void> {
   const data = await packChunk(sealer.begin(sealed), version, chunks, content)
-  await insertChunk(writer, { version, ordinal: chunks, kind: 'batch', data })
+  await insertChunk(writer, { version, ordinal: chunks, data })
   await writer.run(
     `update file_version set chunks = chunks + 1, batches = batches + 1, records = $2, size = $3, received = $4
      where version = $1`,
     [version, records, bytes + content.length, Date.now()],
   )
   await writer.run('update submission set revision = revision + 1 where token = $1', [token])
+}
+
+/** Equal for equal ids within a file, and readable only without encryption. */
+function hashLocalId(sealer: Sealer, { version, sealed }: FileState, localId: string): string {
+  return sealer.hash(sealed, localId, `record/${version}`)
 }

@@ -17,7 +17,7 @@ export function addRecords(options: SubmissionOptions): Operation {
     id: 'addSubmissionRecords',
     summary: 'Add or replace records',
     description:
-      'Adds a batch of records to a file. A record replaces the earlier one with the same `localId`; within a batch, the last one applies.',
+      'Adds a batch of records to a file that is built from batches; an uploaded file is replaced as a whole. A record replaces the earlier one with the same `localId`; within a batch, the last one applies.',
     method: 'POST',
     schema: RecordBatch,
     toOperation: ({ localId = '', ...record }, keep): RecordOperation => ({
@@ -92,7 +92,6 @@ function batchOperation(
         resource,
         operations,
         actor: actorOf(principal),
-        form: definitions.formOf(submission.definition ?? '', resource),
       }),
     )
     return document({ submissionToken: submission.token, content: acknowledged })

@@ -24,6 +24,10 @@ export const CONTAINERS = [
   'application/octet-stream',
 ] as const
 
+export function isContainerType(type: string): boolean {
+  return CONTAINERS.some((each) => each === type)
+}
+
 export const FILE_PATH = Type.Object({
   ...TOKEN_PATH.properties,
   fileType: Type.String({

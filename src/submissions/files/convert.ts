@@ -37,7 +37,7 @@ export async function* csvToNdjson(open: () => Content, form: FileForm): AsyncGe
       if (fault !== undefined)
         throw new Refusal(
           'conflict',
-          `Line ${line} of the file cannot be converted. ${fault} The file is available as CSV only.`,
+          `Line ${line} of the file cannot be converted. ${fault.message} The file is available as CSV only.`,
         )
     }
   }

@@ -20,7 +20,7 @@ export function describeLoss(encoding: string): string {
 const LOOKED_AT = 4096
 
 /** How many bytes show whether content is gzip, an archive or UTF-16. */
-export const FIRST_BYTES = 8
+const FIRST_BYTES = 8
 
 /** Content that may be UTF-16, which its first bytes show. */
 export class WideText {

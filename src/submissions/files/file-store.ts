@@ -8,11 +8,14 @@ import type { SubmissionWriter } from '../findings/change-submission.ts'
 /** The size of a stored chunk in bytes. */
 export const CHUNK_BYTES = 1024 * 1024
 
-/** The content of a chunk: bytes of the uploaded file, or the operations of a batch, one JSON object per line. */
-export type ChunkKind = 'file' | 'batch'
-
 const compress = promisify(zstdCompress)
 const decompress = promisify(zstdDecompress)
+
+/**
+ * How long content that arrives may pause, in milliseconds: after that, it counts as abandoned and is deleted. While
+ * its process lives, it does not pause.
+ */
+export const ARRIVAL_LEASE = 60_000
 
 /** Compresses and encrypts a chunk for storage. */
 export async function packChunk(
@@ -27,23 +30,9 @@ export async function packChunk(
 
 export async function insertChunk(
   writer: SubmissionWriter,
-  chunk: { version: string; ordinal: number; kind: ChunkKind; data: Buffer },
-): Promise<void> {
-  const { version, ordinal, kind, data } = chunk
-  await writer.run('insert into file_chunk (version, ordinal, kind, data) values ($1, $2, $3, $4)', [
-    version,
-    ordinal,
-    kind,
-    data,
-  ])
-}
-
-/** Empties a chunk whose content has been stored in others. */
-export async function emptyChunk(
-  writer: SubmissionWriter,
   { version, ordinal, data }: { version: string; ordinal: number; data: Buffer },
 ): Promise<void> {
-  await writer.run('update file_chunk set data = $3 where version = $1 and ordinal = $2', [
+  await writer.run('insert into file_chunk (version, ordinal, data) values ($1, $2, $3)', [
     version,
     ordinal,
     data,
@@ -68,18 +57,14 @@ export async function* readChunks(
   reader: Reader,
   sealer: Sealer,
   { version, chunks }: StoredFile,
-  kind?: ChunkKind,
-): AsyncGenerator<{ kind: ChunkKind; content: Buffer }> {
+): AsyncGenerator<Buffer> {
   for (let ordinal = 0; ordinal < chunks; ordinal++) {
-    const row = await reader.get<{ kind: ChunkKind; data: Uint8Array | null }>(
-      `select kind, case when kind = coalesce($3, kind) then data end as data
-       from file_chunk where version = $1 and ordinal = $2`,
-      [version, ordinal, kind ?? null],
+    const row = await reader.get<{ data: Uint8Array }>(
+      'select data from file_chunk where version = $1 and ordinal = $2',
+      [version, ordinal],
     )
     if (row === undefined) throw new FileGone()
-    if (row.data === null) continue
-    const packed = sealer.open(row.data, chunkContext(version, ordinal))
-    yield { kind: row.kind, content: await decompress(packed) }
+    yield await decompress(sealer.open(row.data, chunkContext(version, ordinal)))
   }
 }
 

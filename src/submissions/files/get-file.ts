@@ -3,37 +3,39 @@ import { type Operation, operation } from '../../api/contract/contract.ts'
 import { describeStream } from '../../api/contract/describe.ts'
 import { Problem } from '../../api/contract/problems.ts'
 import { continueAfter, stream } from '../../api/contract/results.ts'
-import { callerOf } from '../../api/request/caller.ts'
 import { assertAccepts } from '../../api/serving/negotiate.ts'
 import { recordDownload } from '../activity/activity.ts'
-import { REFUSALS, refusing } from '../authorize.ts'
+import { REFUSALS, toProblem } from '../authorize.ts'
 import { SUBMISSION_PROBLEMS, TAG } from '../contract.ts'
 import type { SubmissionOptions } from '../options.ts'
-import { Refusal } from '../refusal.ts'
+import { SubmissionFile } from '../schema.ts'
 import { cancelled, type FileState, listFiles } from '../submission.ts'
 import { assertKnown, CSV, FILE_PATH, forFile, NDJSON } from './contract.ts'
-import { csvToNdjson, ndjsonToCsv } from './convert.ts'
-import { readCurrentFile, TooManyChanges } from './current-file.ts'
-import { FileGone } from './file-store.ts'
+import { findCopy } from './copies.ts'
+import { isBuilt } from './current-file.ts'
+import { FileGone, readChunks } from './file-store.ts'
+import { ACCEPTED, FileWork } from './file-work.ts'
 import { fileEtag } from './upload.ts'
+import { MAX_WAIT, preferHeader } from './wait.ts'
 
 export function getFile(options: SubmissionOptions): Operation {
-  const { database, sealer, definitions, changes } = options
+  const { database, sealer, definitions } = options
   return operation({
     name: 'get-file',
     id: 'getSubmissionFile',
     summary: 'Get a file',
     description:
-      'The current file of a submission: the uploaded file with all later batches applied. Send its ETag as If-Match with the next upload. An error during the download closes the connection.',
+      'The current file of a submission: the uploaded one, or the records of all batches. A worker renders it in the other format: the response is 202 if that takes longer than the caller waits. Send its ETag as If-Match with the next upload. An error during the download closes the connection.',
     tag: TAG,
     method: 'GET',
     path: '/submissions/{submissionToken}/files/{fileType}',
     access: forFile(database, 'validation-results:read'),
     limit: 'submissions',
     accepts: [CSV, NDJSON],
-    request: { path: FILE_PATH },
-    schemas: {},
+    request: { path: FILE_PATH, header: preferHeader(MAX_WAIT) },
+    schemas: { FileWork, SubmissionFile },
     responses: {
+      202: ACCEPTED,
       200: {
         ...describeStream(CSV, 'The file in its stored format.'),
         content: Object.fromEntries([CSV, NDJSON].map((type) => [type, { schema: { type: 'string' } }])),
@@ -44,26 +46,31 @@ export function getFile(options: SubmissionOptions): Operation {
       'not-found': 'The submission has no such file.',
       gone: REFUSALS.gone,
       conflict:
-        'The file has too many fields for CSV or a record that cannot be converted, or batches have changed too many of its records.',
+        'The file has too many fields for CSV or a record that cannot be converted, or batches have added too many records.',
     },
-  }).handle(async ({ authorized, request, principal }) => {
+  }).handle(async ({ authorized, request, principal, header }) => {
     const { submission, resource } = authorized
-    if (submission.ended === 'Cancelled') await refusing(Promise.reject(cancelled()))
+    if (submission.ended === 'Cancelled') throw toProblem(cancelled())
     assertKnown(definitions, authorized)
     const answer = async (file: FileState) => {
-      const form = definitions.formOf(submission.definition ?? '', resource)
       const stored = file.format === 'csv' ? CSV : NDJSON
       const type = assertAccepts(request, stored === CSV ? [CSV, NDJSON] : [NDJSON, CSV])
-      const takeMemory = () => changes.take(callerOf(request), 0)
-      const open = () => readCurrentFile(database, sealer, file, form, takeMemory)
-      const body = type === stored ? open() : type === CSV ? ndjsonToCsv(open, form) : csvToNdjson(open, form)
-      const first = await refusing(body.next().catch(explainChanges))
+      const work = type === CSV ? 'csv' : 'ndjson'
+      const { pending, content } =
+        type === stored && !isBuilt(file)
+          ? { content: await open(file) }
+          : await findCopy(options, request, submission, { work, resource }, header.Prefer)
+      if (content === undefined) return pending
       await recordDownload(database, { token: submission.token, actor: actorOf(principal), file: resource })
-      return stream(`${type}; charset=utf-8`, continueAfter(first, body), {
+      return stream(`${type}; charset=utf-8`, content, {
         etag: fileEtag(file),
         // The name comes from the definition.
-        'content-disposition': `attachment; filename="${file.resource}.${type === CSV ? 'csv' : 'ndjson'}"`,
+        'content-disposition': `attachment; filename="${file.resource}.${work}"`,
       })
+    }
+    const open = async (file: FileState) => {
+      const chunks = readChunks(database, sealer, file)
+      return continueAfter(await chunks.next(), chunks)
     }
     for (let last: FileState | undefined; ; ) {
       const files = await listFiles(database, submission.token)
@@ -78,9 +85,4 @@ export function getFile(options: SubmissionOptions): Operation {
       }
     }
   })
-}
-
-function explainChanges(error: unknown): never {
-  if (error instanceof TooManyChanges) throw new Refusal('conflict', error.message)
-  throw error
 }

@@ -4,16 +4,18 @@ import { type Operation, operation } from '../../api/contract/contract.ts'
 import { describeStream } from '../../api/contract/describe.ts'
 import { oneOf } from '../../api/contract/fields.ts'
 import { stream } from '../../api/contract/results.ts'
-import { callerOf } from '../../api/request/caller.ts'
-import { whileConnected } from '../../api/request/while-connected.ts'
 import type { ReturnedForm } from '../../engines/checking/index.ts'
 import { Type } from '../../foundation/schema/type.ts'
 import { recordDownload } from '../activity/activity.ts'
-import { forSubmission, REFUSALS, refusing } from '../authorize.ts'
+import { forSubmission, REFUSALS } from '../authorize.ts'
 import { SUBMISSION_PROBLEMS, TAG, TOKEN_PATH } from '../contract.ts'
 import type { SubmissionOptions } from '../options.ts'
-import { cancelled, type SubmissionRow } from '../submission.ts'
+import { SubmissionFile } from '../schema.ts'
+import type { SubmissionRow } from '../submission.ts'
 import { XLSX, ZIP } from './contract.ts'
+import { findCopy } from './copies.ts'
+import { ACCEPTED, FileWork } from './file-work.ts'
+import { MAX_WAIT, preferHeader } from './wait.ts'
 
 const PROBLEMS = {
   ...SUBMISSION_PROBLEMS,
@@ -21,7 +23,7 @@ const PROBLEMS = {
   gone: REFUSALS.gone,
   conflict:
     'The files exceed a limit of a check, a sheet has no room for their records, or one was replaced while it was read (errorCode `DS1`).',
-  unavailable: 'Other marked or corrected files are being made.',
+  unavailable: 'Too many jobs are queued.',
 } as const
 
 export function getMarkedFiles(options: SubmissionOptions): Operation {
@@ -30,7 +32,7 @@ export function getMarkedFiles(options: SubmissionOptions): Operation {
     id: 'getMarkedFiles',
     summary: 'Get the files with their findings marked',
     description:
-      'Copies of the current files of a submission with the findings beside each row: one workbook with coloured cells, or CSV files in a ZIP archive. The files are checked for it, so the response begins after the time of a check.',
+      'Copies of the current files of a submission with the findings beside each row: one workbook with coloured cells, or CSV files in a ZIP archive. A worker checks the files for it: the response is 202 if that takes longer than the caller waits. Ask again when the work has ended; what was made is kept for an hour, unless the files change.',
     tag: TAG,
     method: 'GET',
     path: '/submissions/{submissionToken}/marked-files',
@@ -39,10 +41,12 @@ export function getMarkedFiles(options: SubmissionOptions): Operation {
     accepts: [XLSX, ZIP],
     request: {
       path: TOKEN_PATH,
+      header: preferHeader(MAX_WAIT),
       query: Type.Object({ format: oneOf(['xlsx', 'csv'], 'A workbook, the default, or CSV files.') }),
     },
-    schemas: {},
+    schemas: { FileWork, SubmissionFile },
     responses: {
+      202: ACCEPTED,
       200: {
         ...describeStream(XLSX, 'The workbook, or the archive of the CSV files.'),
         content: Object.fromEntries(
@@ -51,10 +55,20 @@ export function getMarkedFiles(options: SubmissionOptions): Operation {
       },
     },
     problems: PROBLEMS,
-  }).handle(async ({ authorized, request, query }) =>
+  }).handle(async ({ authorized, request, query, header }) =>
     query.format === 'csv'
-      ? await send(options, request, authorized, 'marked', ZIP, 'marked-files.zip')
-      : await send(options, request, authorized, 'workbook', XLSX, 'marked.xlsx'),
+      ? await send(options, request, authorized, {
+          form: 'marked',
+          type: ZIP,
+          name: 'marked-files.zip',
+          prefer: header.Prefer,
+        })
+      : await send(options, request, authorized, {
+          form: 'workbook',
+          type: XLSX,
+          name: 'marked.xlsx',
+          prefer: header.Prefer,
+        }),
   )
 }
 
@@ -64,45 +78,48 @@ export function getCorrectedFiles(options: SubmissionOptions): Operation {
     id: 'getCorrectedFiles',
     summary: 'Get corrected copies of the files',
     description:
-      'Copies of the current files of a submission, in a ZIP archive, in which every fault with only one possible repair is corrected, and `mahi-changes.csv`, which lists each change. The submission does not change: upload the copies to use them.',
+      'Copies of the current files of a submission, in a ZIP archive, in which every fault with only one possible repair is corrected, and `mahi-changes.csv`, which lists each change. The submission does not change: upload the copies to use them. The response is 202 if a worker needs longer than the caller waits.',
     tag: TAG,
     method: 'GET',
     path: '/submissions/{submissionToken}/corrected-files',
     access: forSubmission(options.database, 'validation-results:read'),
     limit: 'submissions',
     accepts: [ZIP],
-    request: { path: TOKEN_PATH },
-    schemas: {},
-    responses: { 200: describeStream(ZIP, 'The archive.') },
+    request: { path: TOKEN_PATH, header: preferHeader(MAX_WAIT) },
+    schemas: { FileWork, SubmissionFile },
+    responses: { 200: describeStream(ZIP, 'The archive.'), 202: ACCEPTED },
     problems: PROBLEMS,
-  }).handle(({ authorized, request }) =>
-    send(options, request, authorized, 'corrected', ZIP, 'corrected-files.zip'),
+  }).handle(({ authorized, request, header }) =>
+    send(options, request, authorized, {
+      form: 'corrected',
+      type: ZIP,
+      name: 'corrected-files.zip',
+      prefer: header.Prefer,
+    }),
   )
 }
 
 async function send(
-  { database, returned, changes }: SubmissionOptions,
+  options: SubmissionOptions,
   request: FastifyRequest,
   submission: SubmissionRow,
-  form: ReturnedForm,
-  type: string,
-  name: string,
+  {
+    form,
+    type,
+    name,
+    prefer,
+  }: { form: ReturnedForm; type: string; name: string; prefer: string | undefined },
 ) {
-  if (submission.ended === 'Cancelled') await refusing(Promise.reject(cancelled()))
-  const owner = callerOf(request)
-  const content = await whileConnected(request, (signal) =>
-    refusing(
-      returned.create({
-        submission,
-        form,
-        slots: request.server.slots.returnedFiles,
-        owner,
-        takeMemory: () => changes.take(owner, 0),
-        signal,
-      }),
-    ),
+  const { database } = options
+  const { pending, content, etag } = await findCopy(
+    options,
+    request,
+    submission,
+    { work: form, resource: null },
+    prefer,
   )
+  if (content === undefined) return pending
   const file = form === 'corrected' ? 'corrected-files' : 'marked-files'
   await recordDownload(database, { token: submission.token, actor: actorOf(request.principal), file })
-  return stream(type, content, { 'content-disposition': `attachment; filename="${name}"` })
+  return stream(type, content, { etag, 'content-disposition': `attachment; filename="${name}"` })
 }

@@ -2,6 +2,7 @@ import type { Operation } from '../../api/contract/contract.ts'
 import type { SubmissionOptions } from '../options.ts'
 import { addRecords, deleteRecords } from './change-records.ts'
 import { getFile } from './get-file.ts'
+import { getFileJob } from './get-job.ts'
 import { getCorrectedFiles, getMarkedFiles } from './get-returned-files.ts'
 import { putFile } from './put-file.ts'
 import { putFiles } from './put-files.ts'
@@ -13,6 +14,7 @@ export function fileOperations(options: SubmissionOptions): readonly Operation[]
     getFile(options),
     getMarkedFiles(options),
     getCorrectedFiles(options),
+    getFileJob(options),
     addRecords(options),
     deleteRecords(options),
   ]

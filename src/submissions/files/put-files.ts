@@ -5,27 +5,27 @@ import { Problem } from '../../api/contract/problems.ts'
 import { document } from '../../api/contract/results.ts'
 import { unsupportedEncoding } from '../../api/request/body.ts'
 import { Type } from '../../foundation/schema/type.ts'
-import { forSubmission, REFUSALS, refusing } from '../authorize.ts'
+import { forSubmission, REFUSALS } from '../authorize.ts'
 import { SUBMISSION_PROBLEMS, TAG, TOKEN_PATH } from '../contract.ts'
 import { EXAMPLE_FILE } from '../example.ts'
 import type { SubmissionOptions } from '../options.ts'
-import { Refusal } from '../refusal.ts'
 import { renderFile } from '../render.ts'
 import { SubmissionFile, SubmissionFiles } from '../schema.ts'
 import { CONTAINERS } from './contract.ts'
 import { readDigest } from './file-headers.ts'
-import { lookInto, NO_CONTAINER, storeContainer } from './store-container.ts'
-import { TOO_MANY_UPLOADS, takeSlot } from './upload-slot.ts'
+import { ACCEPTED, awaitWork, FileWork } from './file-work.ts'
+import { receive, TOO_MANY_UPLOADS } from './receive.ts'
+import { MAX_WAIT, preferHeader } from './wait.ts'
 
 /** The files of a submission at once, as people have them. */
 export function putFiles(options: SubmissionOptions): Operation {
-  const { database, definitions, maxUploadBytes, minUploadRate } = options
+  const { database, maxUploadBytes, minUploadRate } = options
   return operation({
     name: 'put-files',
     id: 'putSubmissionFiles',
     summary: 'Upload an archive or a workbook',
     description:
-      'Replaces files of a submission by those in a ZIP archive, or by the sheets of a workbook (XLSX). Each is recognised by its name, as `mahi check` does; files of the submission that are not in it stay. `notes` say what was guessed, and those of the first file also what was not read. All files are replaced at once: if one is refused, none is.',
+      'Replaces files of a submission by those in a ZIP archive, or by the sheets of a workbook (XLSX). Each is recognised by its name, as `mahi check` does; files of the submission that are not in it stay. `notes` say what was guessed, and those of the first file also what was not read. All files are replaced at once: if one is refused, none is. A worker reads them: the response is 202 if that takes longer than the caller waits.',
     tag: TAG,
     method: 'PUT',
     path: '/submissions/{submissionToken}/files',
@@ -34,14 +34,16 @@ export function putFiles(options: SubmissionOptions): Operation {
     request: {
       path: TOKEN_PATH,
       header: Type.Object({
+        ...preferHeader(MAX_WAIT).properties,
         'Content-Digest': text('SHA-256 of the content as it is sent (RFC 9530), such as `sha-256=:...:`.', {
           maxLength: 1000,
         }),
       }),
       body: { stream: CONTAINERS, maxBytes: maxUploadBytes, minRate: minUploadRate },
     },
-    schemas: { SubmissionFile, SubmissionFiles },
+    schemas: { SubmissionFile, SubmissionFiles, FileWork },
     responses: {
+      202: ACCEPTED,
       200: describeDocument(SubmissionFiles, 'The stored files.', { files: [EXAMPLE_FILE] }),
     },
     problems: {
@@ -64,13 +66,18 @@ export function putFiles(options: SubmissionOptions): Operation {
     const { encoding, bytes } = body
     if (encoding !== 'identity') throw unsupportedEncoding(encoding, ['identity'])
     const digest = readDigest(header['Content-Digest'])
-    const slot = takeSlot(request)
-    const stored = lookInto(bytes, async (content, isContainer) => {
-      if (!isContainer) throw new Refusal('unsupported', NO_CONTAINER)
-      const upload = { submission: authorized, content, ...(digest !== undefined && { digest }) }
-      return await storeContainer(options, request, upload)
+    const { token, eid, definition } = authorized
+    const id = await receive(options, request, {
+      token,
+      eid,
+      format: 'csv',
+      gzip: false,
+      isContainer: true,
+      content: bytes,
+      ...(digest !== undefined && { digest }),
     })
-    const files = await refusing(stored).finally(() => slot.release())
-    return document({ files: files.map((file) => renderFile(definitions, authorized.definition, file)) })
+    const { pending, job } = await awaitWork(options, request, { id, prefer: header.Prefer, definition })
+    if (job === undefined) return pending
+    return document({ files: (job.files ?? []).map((file) => renderFile(options, definition, file)) })
   })
 }

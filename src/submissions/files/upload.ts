@@ -1,15 +1,24 @@
-import { randomBytes } from 'node:crypto'
-import { SERVICE } from '../../api/access/principal.ts'
+import { timingSafeEqual } from 'node:crypto'
+import { type Actor, SERVICE } from '../../api/access/principal.ts'
 import type { Database } from '../../foundation/database/database.ts'
 import type { Sealer } from '../../foundation/database/seal.ts'
-import { recordActivity } from '../activity/activity.ts'
-import type { SubmissionWriter } from '../findings/change-submission.ts'
 import { Refusal } from '../refusal.ts'
-import { deleteInParts } from '../retention/purge.ts'
 import { assertOpen, type FileState, type SubmissionState, withSubmission } from '../submission.ts'
-import { claimWriter, holdWriter, releaseWriter, WRITER_LEASE } from './claims.ts'
-import { dropVersion } from './file-store.ts'
-import { type Received, receive, type Upload } from './receive.ts'
+import { dropContent, keepContent, storeContent } from './content.ts'
+import { assertRoom, insertFileJob, type SentAs } from './file-job.ts'
+
+export interface Upload extends SentAs {
+  readonly token: string
+  readonly eid: string
+  /** The only file that it may replace, such as `learners`; by default, each is recognised by its name. */
+  readonly resource?: string
+  readonly content: AsyncIterable<Uint8Array>
+  /** SHA-256 of the content as sent, from `Content-Digest`. */
+  readonly digest?: Uint8Array
+  /** The most queued uploads of all organisations. */
+  readonly maxWaiting: number
+  readonly actor?: Actor
+}
 
 /** The ETag of a file: its digest or, with batches, its version and state. */
 export function fileEtag({ sha256, batches, version, chunks }: FileState): string {
@@ -17,91 +26,55 @@ export function fileEtag({ sha256, batches, version, chunks }: FileState): strin
 }
 
 /**
- * Stores a file in chunks while it arrives, then replaces the previous file in one transaction. The data of a failed
- * upload is deleted.
+ * Stores an upload as it was sent while it arrives, and queues its reading; returns the id of that work. The data of a
+ * failed upload is deleted.
  *
  * @throws {Refusal}
  */
-export async function storeFile(database: Database, sealer: Sealer, upload: Upload): Promise<FileState> {
-  const [file] = await storeFiles(database, sealer, [upload])
-  if (file === undefined) throw new Error('the file that was just stored is missing')
-  return file
-}
-
-/** A version of a file that is being stored. */
-interface Draft {
-  readonly upload: Upload
-  readonly version: string
-}
-
-/**
- * Stores files of one submission one after the other, then replaces all previous ones in one transaction: if one is
- * refused, none is stored.
- *
- * @throws {Refusal}
- */
-export async function storeFiles(
+export async function receiveUpload(
   database: Database,
   sealer: Sealer,
-  uploads: readonly [Upload, ...Upload[]],
-): Promise<FileState[]> {
-  const drafts = uploads.map((upload) => ({ upload, version: randomBytes(16).toString('hex') }))
-  const [submission] = uploads
-  const change = <T>(work: (writer: SubmissionWriter, submission: SubmissionState) => Promise<T>) =>
-    withSubmission(database, submission, work)
-  await change(async (writer, state) => {
-    for (const draft of drafts) await begin(writer, state, sealer, draft)
+  { content, digest, maxWaiting, token, eid, resource, actor = SERVICE, ...sent }: Upload,
+): Promise<string> {
+  const owner = { token, eid }
+  await withSubmission(database, owner, async (writer, submission) => {
+    assertOpen(submission)
+    if (resource !== undefined) assertMatches(submission, resource, sent)
+    await assertRoom(writer, { kind: 'upload', eid, maxWaiting })
   })
-  const timer = setInterval(() => {
-    change(async (writer, state) => {
-      for (const { upload, version } of drafts) await holdWriter(writer, state, upload, version)
-    }).catch(() => undefined)
-  }, WRITER_LEASE / 3)
+  const stored = await storeContent(database, sealer, owner, content)
   try {
-    const received: [Draft, Received][] = []
-    for (const draft of drafts)
-      received.push([draft, await receive(database, sealer, draft.upload, draft.version)])
-    return await change(async (writer, state) => {
-      const files: FileState[] = []
-      for (const [draft, content] of received)
-        files.push(await replace(writer, state, sealer, draft, content))
-      return files
+    const found = Buffer.from(stored.sha256, 'hex')
+    if (digest !== undefined && (digest.length !== found.length || !timingSafeEqual(digest, found)))
+      throw new Refusal('invalid', 'Content-Digest does not match the content that arrived.')
+    return await withSubmission(database, owner, async (writer, submission) => {
+      assertOpen(submission)
+      await keepContent(writer, owner, stored)
+      const { revision } = submission
+      const { version } = stored
+      const job = {
+        ...owner,
+        work: 'upload',
+        resource: resource ?? null,
+        revision,
+        sent,
+        actor,
+        version,
+      } as const
+      return await insertFileJob(writer, sealer, job)
     })
   } catch (error) {
-    await abandon(database, drafts)
+    await dropContent(database, token, stored.version)
     throw error
-  } finally {
-    clearInterval(timer)
   }
 }
 
-/** Deletes what has arrived. The sweep deletes what is left. */
-async function abandon(database: Database, drafts: readonly Draft[]): Promise<void> {
-  for (const { upload, version } of drafts)
-    await withSubmission(database, upload, (writer) => releaseWriter(writer, upload, version))
-      .then(() => deleteInParts(database, upload.token, version))
-      .catch(() => undefined)
-  await database.scrub().catch(() => undefined)
-}
-
-async function begin(
-  writer: SubmissionWriter,
-  submission: SubmissionState,
-  sealer: Sealer,
-  { upload, version }: Draft,
-): Promise<void> {
-  const { token, resource, format } = upload
-  assertOpen(submission)
-  assertMatches(submission, upload)
-  await claimWriter(writer, upload, version, Date.now() + WRITER_LEASE)
-  await writer.run(
-    `insert into file_version (version, token, resource, format, chunks, records, size, digest, batches, received, sealed, stored)
-     values ($1, $2, $3, $4, 0, 0, 0, '', 0, $5, $6, 0)`,
-    [version, token, resource, format, Date.now(), sealer.keyId],
-  )
-}
-
-function assertMatches({ files }: SubmissionState, { resource, ifMatch, ifNoneMatch = [] }: Upload): void {
+/** @throws {Refusal} if the state of a file is not the one that the caller expects */
+export function assertMatches(
+  { files }: SubmissionState,
+  resource: string,
+  { ifMatch, ifNoneMatch = [] }: Pick<SentAs, 'ifMatch' | 'ifNoneMatch'>,
+): void {
   const file = files.find((each) => each.resource === resource)
   const isOne = (etags: readonly string[]) =>
     file !== undefined && (etags.includes('*') || etags.includes(fileEtag(file)))
@@ -114,48 +87,4 @@ function assertMatches({ files }: SubmissionState, { resource, ifMatch, ifNoneMa
       ? 'If-Match contains an ETag, but the file does not exist yet.'
       : 'The file has changed: its ETag is not in If-Match. Read it again before you replace it.',
   )
-}
-
-async function replace(
-  writer: SubmissionWriter,
-  submission: SubmissionState,
-  sealer: Sealer,
-  { upload, version }: Draft,
-  { format, chunks, records, bytes, sha256, notes: found }: Received,
-): Promise<FileState> {
-  const { token, resource } = upload
-  assertOpen(submission)
-  assertMatches(submission, upload)
-  await holdWriter(writer, submission, upload, version)
-  const before = submission.files.find((each) => each.resource === resource)
-  const received = Date.now()
-  const notes = found.length === 0 ? null : JSON.stringify(found)
-  await writer.run(
-    `update file_version set chunks = $2, records = $3, size = $4, digest = $5, received = $6, format = $7,
-       notes = $8, stored = 1
-     where version = $1`,
-    [version, chunks, records, bytes, sha256, received, format, notes],
-  )
-  await writer.run(
-    `update submission_file set version = $3, writer = null, writer_until = null where token = $1 and resource = $2`,
-    [token, resource, version],
-  )
-  await writer.run('update submission set revision = revision + 1 where token = $1', [token])
-  if (before !== undefined) await dropVersion(writer, upload.eid, before.version)
-  const { actor = SERVICE } = upload
-  await recordActivity(writer, { token, event: 'FileUploaded', actor, file: resource, detail: { records } })
-  return {
-    resource,
-    version,
-    format,
-    chunks,
-    batches: 0,
-    records,
-    bytes,
-    sha256,
-    received,
-    sealed: sealer.keyId,
-    indexed: 0,
-    notes,
-  }
 }

@@ -29,17 +29,15 @@ export async function readColumns(
   for (const { resource, fileType } of summary?.files ?? []) {
     const file = run.files.find((each) => each.resource === resource && each.format === 'csv')
     if (file === undefined || !types.has(fileType as PublishedFinding['fileType'])) continue
-    const columns = await readHeader(readChunks(reader, sealer, file, 'file'))
+    const columns = await readHeader(readChunks(reader, sealer, file))
     if (columns !== undefined) found.push({ fileType, columns })
   }
   return found
 }
 
-async function readHeader(
-  chunks: AsyncIterable<{ readonly content: Buffer }>,
-): Promise<string[] | undefined> {
+async function readHeader(chunks: AsyncIterable<Buffer>): Promise<string[] | undefined> {
   try {
-    for await (const { content } of chunks) {
+    for await (const content of chunks) {
       const start = content.toString('utf8', 0, LONGEST_HEADER).replace(/^\ufeff/, '')
       const end = start.search(/\r?\n/)
       const header = start.slice(0, end)

@@ -19,7 +19,7 @@ export const RUN_STATUSES = [
   'Cancelled',
   'UnknownError',
 ] as const
-type RunStatus = (typeof RUN_STATUSES)[number]
+export type RunStatus = (typeof RUN_STATUSES)[number]
 
 /** A file as it was when the run was requested. */
 export interface RunFile {

@@ -29,6 +29,7 @@ const OF_RUN = 'exists (select 1 from submission_run r where r.run = owner.name)
 const SOURCES: readonly Source[] = [
   { table: 'file_version', column: 'token', start: '', owned: OF_SUBMISSION },
   { table: 'submission_file', column: 'token', start: '', owned: OF_SUBMISSION },
+  { table: 'submission_job', column: 'token', start: '', owned: OF_SUBMISSION },
   { table: 'submission_run', column: 'token', start: '', owned: OF_SUBMISSION },
   {
     table: 'file_chunk',

@@ -5,8 +5,7 @@ import { claim, enqueue, finish, type Job } from '../../foundation/jobs/queue.ts
 import { endJob, JobLost } from '../../foundation/jobs/worker.ts'
 import { recordActivity } from '../activity/activity.ts'
 import { deleteRecordsOf } from '../explanations/store.ts'
-import { deleteIndex } from '../files/file-index.ts'
-import { deleteVersion } from '../files/file-store.ts'
+import { ARRIVAL_LEASE, deleteVersion } from '../files/file-store.ts'
 import { changeSubmission, type SubmissionWriter } from '../findings/change-submission.ts'
 import { KEY_FIELD } from '../findings/postings.ts'
 import { deleteRun } from '../findings/runs.ts'
@@ -43,11 +42,6 @@ async function purgeVersion(database: Database, job: Job, version: string): Prom
   ])
   if (owner === undefined) return true
   const needed = await changeSubmission(database, owner.token, async (writer) => {
-    // An upload that has paused for too long must not finish once its data is being deleted.
-    await writer.run(
-      'update submission_file set writer = null, writer_until = null where writer = $1 and writer_until <= $2',
-      [version, Date.now()],
-    )
     if (!(await isNeeded(writer, version))) return false
     // In this transaction: what makes the version superfluous adds a job, unless there is one.
     if (!(await finish(writer, job))) throw new JobLost()
@@ -58,9 +52,15 @@ async function purgeVersion(database: Database, job: Job, version: string): Prom
   return true
 }
 
-/** Whether a version is current, is being uploaded, or is needed by a run. */
+/** Whether a version `v` is current, arrives after the time `$1`, or belongs to work with files. */
+export const IN_USE = `(v.stored = 0 and v.received > $1)
+  or exists (select 1 from submission_file f where f.version = v.version)
+  or exists (select 1 from submission_job j where j.version = v.version)`
+
+/** Whether a version is in use, or is needed by a run. */
 async function isNeeded(reader: Reader, version: string): Promise<boolean> {
-  const used = await reader.get('select token from submission_file where version = $1 or writer = $1', [
+  const used = await reader.get(`select version from file_version v where version = $2 and (${IN_USE})`, [
+    Date.now() - ARRIVAL_LEASE,
     version,
   ])
   if (used !== undefined) return true
@@ -83,7 +83,14 @@ export async function deleteInParts(database: Database, token: string, version: 
       ),
     )
   }
-  await deleteIndex(database, token, version)
+  for (let deleted = 1; deleted > 0; )
+    deleted = await changeSubmission(database, token, (writer) =>
+      writer.run(
+        `delete from file_record where version = $1 and local_id in
+           (select local_id from file_record where version = $1 order by local_id limit ${ENTRIES})`,
+        [version],
+      ),
+    )
   await changeSubmission(database, token, (writer) => deleteVersion(writer, version))
 }
 
@@ -95,7 +102,8 @@ export interface Detached {
 
 /** Takes the files away from a submission, and returns the versions to delete. */
 export async function detachFiles(writer: SubmissionWriter, token: string): Promise<string[]> {
-  await writer.run('delete from submission_file where token = $1', [token])
+  for (const table of ['submission_file', 'submission_job'])
+    await writer.run(`delete from ${table} where token = $1`, [token])
   const rows = await writer.all<{ version: string }>('select version from file_version where token = $1', [
     token,
   ])

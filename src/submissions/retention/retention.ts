@@ -2,7 +2,8 @@ import { SERVICE } from '../../api/access/principal.ts'
 import type { Database } from '../../foundation/database/database.ts'
 import { type Job, release } from '../../foundation/jobs/queue.ts'
 import { deleteActivity, recordActivity } from '../activity/activity.ts'
-import { dropVersion } from '../files/file-store.ts'
+import { forgetOldJobs } from '../files/file-job.ts'
+import { ARRIVAL_LEASE, dropVersion } from '../files/file-store.ts'
 import { changeSubmission, type SubmissionWriter } from '../findings/change-submission.ts'
 import { writeAudit } from '../submission.ts'
 import {
@@ -11,6 +12,7 @@ import {
   detachFiles,
   detachRuns,
   enqueuePurge,
+  IN_USE,
   type OnPurge,
 } from './purge.ts'
 
@@ -32,6 +34,7 @@ export async function sweep(
   retention: Retention,
   onPurge: OnPurge,
 ): Promise<void> {
+  await forgetOldJobs(database)
   await dropAbandoned(database)
   await resumePurges(database)
   await expireFiles(database, retention.files, onPurge)
@@ -46,10 +49,8 @@ export async function sweep(
 async function dropAbandoned(database: Database): Promise<void> {
   const versions = await database.all<{ version: string; token: string; eid: string }>(
     `select v.version, v.token, s.eid from file_version v join submission s on s.token = v.token
-     where not exists (select 1 from submission_file f where f.token = v.token
-       and (f.version = v.version or (f.writer = v.version and f.writer_until > $1)))
-     limit 1000`,
-    [Date.now()],
+     where not (${IN_USE}) limit 1000`,
+    [Date.now() - ARRIVAL_LEASE],
   )
   for (const { version, token, eid } of versions)
     await changeSubmission(database, token, (writer) => dropVersion(writer, eid, version))

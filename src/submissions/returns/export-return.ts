@@ -11,8 +11,8 @@ import { makeFolder } from '../../foundation/make-folder.ts'
 import { formatTimestamp } from '../../foundation/text/timestamp.ts'
 import { readReceipt } from '../explanations/receipt.ts'
 import { ndjsonToCsv } from '../files/convert.ts'
-import { createChangeSlots, type FileForm, knownColumns, readCurrentFile } from '../files/current-file.ts'
-import type { Definitions } from '../rules/definitions.ts'
+import { type FileForm, knownColumns, readCurrentFile } from '../files/current-file.ts'
+import { type Definitions, formOf } from '../rules/definitions.ts'
 import { type FileState, listFiles } from '../submission.ts'
 import { describePackage, type Merged } from './describe-package.ts'
 
@@ -92,7 +92,7 @@ async function writeAll(
     )
     if (sources.length === 0) continue
     onFile?.(resource.name, sources.length)
-    const form = definitions.formOf(definition.name, resource.name)
+    const form = formOf(resource)
     const merge = new Merge(reader, sealer, form)
     const path = `${resource.name}.csv`
     files.push({ path, resource, ...(await merge.write(join(folder, path), sources)) })
@@ -142,7 +142,6 @@ class Merge {
   readonly #reader: Reader
   readonly #sealer: Sealer
   readonly #form: FileForm
-  readonly #changes = createChangeSlots()
   #records = 0
 
   constructor(reader: Reader, sealer: Sealer, form: FileForm) {
@@ -193,8 +192,7 @@ class Merge {
   }
 
   #open({ file }: Source): AsyncGenerator<Buffer> {
-    const stored = () =>
-      readCurrentFile(this.#reader, this.#sealer, file, this.#form, () => this.#changes.take('', 0))
+    const stored = () => readCurrentFile(this.#reader, this.#sealer, file)
     return file.format === 'csv' ? stored() : ndjsonToCsv(stored, this.#form)
   }
 
@@ -242,9 +240,7 @@ class Merge {
     const expected = digests.get(file.resource)
     if (expected === undefined) return
     const digest = createHash('sha256')
-    const take = () => this.#changes.take('', 0)
-    for await (const piece of readCurrentFile(this.#reader, this.#sealer, file, this.#form, take))
-      digest.update(piece)
+    for await (const piece of readCurrentFile(this.#reader, this.#sealer, file)) digest.update(piece)
     if (digest.digest('hex') === expected) return
     throw new UserError(`the file ${file.resource} of organisation ${eid} is not the one of its receipt`)
   }

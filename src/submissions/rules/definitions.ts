@@ -3,7 +3,6 @@ import {
   assertQueries,
   findDefinition,
   isUnusual,
-  judgeFirstLine,
   listOwnDefinitions,
   loadDefinition,
   ownEncoding,
@@ -61,26 +60,18 @@ export class Definitions {
     return definition
   }
 
-  formOf(name: string, resource: string): FileForm {
-    const { fields = [], record, dialect, encoding: stated } = this.findResource(name, resource) ?? {}
-    const localId = record?.localId === undefined ? undefined : fields[record.localId]?.name
-    const hasOwnDialect = dialect !== undefined && isUnusual(dialect)
-    const encoding = ownEncoding(stated)
-    return {
-      fields,
-      localId: localId ?? 'localId',
-      hasOwnDialect,
-      ...(encoding !== undefined && { encoding }),
-    }
-  }
-
-  /** What is wrong with the first line of a CSV file, if anything. */
-  judgeStart(name: string, resource: string, start: Buffer): string | undefined {
-    const own = this.findResource(name, resource)
-    return own && judgeFirstLine(start, own, this.find(name)?.resources ?? [])
-  }
-
   findResource(name: string, resource: string): Resource | undefined {
     return this.find(name)?.resources.find((each) => each.name === resource)
+  }
+}
+
+/** What the definition of a file says about its form. */
+export function formOf(resource: Resource | undefined): FileForm {
+  const { fields = [], dialect, encoding: stated } = resource ?? {}
+  const encoding = ownEncoding(stated)
+  return {
+    fields: fields.map(({ name, delimiter }) => ({ name, delimiter })),
+    hasOwnDialect: dialect !== undefined && isUnusual(dialect),
+    ...(encoding !== undefined && { encoding }),
   }
 }

@@ -1,27 +1,19 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import { type Operation, operation } from '../../api/contract/contract.ts'
 import { describeDocument } from '../../api/contract/describe.ts'
-import { text } from '../../api/contract/fields.ts'
 import { document } from '../../api/contract/results.ts'
-import type { Database } from '../../foundation/database/database.ts'
-import { Type } from '../../foundation/schema/type.ts'
 import { forSubmission, REFUSALS, refusing } from '../authorize.ts'
 import { SUBMISSION_PROBLEMS, TAG } from '../contract.ts'
 import { EXAMPLE_RUN } from '../example.ts'
-import { findRun, type Run } from '../findings/runs.ts'
+import { preferHeader, readWait, waitFor } from '../files/wait.ts'
+import { findRun } from '../findings/runs.ts'
 import type { SubmissionOptions } from '../options.ts'
 import { renderRun } from '../render.ts'
 import { ValidationRun } from '../schema.ts'
 import { cancelled } from '../submission.ts'
 import { BASE, RUN_PATH } from './contract.ts'
 
-/** The longest wait for `Prefer: wait`, in seconds: shorter than the timeouts of common proxies. */
-const MAX_WAIT = 30
-
-/** How often a run is polled during the wait, in milliseconds. */
-const WAIT_INTERVAL = 250
-
-export function getValidationRun({ database, isStopping }: SubmissionOptions): Operation {
+export function getValidationRun(options: SubmissionOptions): Operation {
+  const { database } = options
   return operation({
     name: 'get-run',
     id: 'getValidationRun',
@@ -35,11 +27,7 @@ export function getValidationRun({ database, isStopping }: SubmissionOptions): O
     limit: 'submissions',
     request: {
       path: RUN_PATH,
-      header: Type.Object({
-        Prefer: text(`\`wait=SECONDS\` (RFC 7240), ${MAX_WAIT} at most; other preferences are ignored.`, {
-          maxLength: 1000,
-        }),
-      }),
+      header: preferHeader(0),
     },
     schemas: { ValidationRun },
     responses: { 200: describeDocument(ValidationRun, 'The run.', EXAMPLE_RUN) },
@@ -51,31 +39,9 @@ export function getValidationRun({ database, isStopping }: SubmissionOptions): O
   }).handle(async ({ authorized, path, header, request, refuse }) => {
     if (authorized.ended === 'Cancelled') await refusing(Promise.reject(cancelled()))
     const wait = readWait(header.Prefer)
-    const ends = () => isStopping() || request.raw.socket.destroyed === true
-    const run = await waitForRun(database, authorized.token, path.runId, wait, ends)
+    const run = await waitFor(options, request, wait, () => findRun(database, authorized.token, path.runId))
     if (run === undefined) return refuse('not-found', 'The submission has no run with this ID.')
     const current = run.status === 'Processed' && run.run > authorized.run ? run.run : authorized.run
     return document(renderRun(run, current), wait === 0 ? {} : { 'preference-applied': `wait=${wait}` })
   })
-}
-
-/** The seconds that the caller is willing to wait (RFC 7240, section 4.3). */
-function readWait(prefer = ''): number {
-  const seconds = Number(/(?:^|[,;\s])wait\s*=\s*"?(\d{1,9})"?/i.exec(prefer)?.[1] ?? 0)
-  return Math.min(seconds, MAX_WAIT)
-}
-
-async function waitForRun(
-  database: Database,
-  token: string,
-  number: number,
-  seconds: number,
-  ends: () => boolean,
-): Promise<Run | undefined> {
-  const end = performance.now() + seconds * 1000
-  for (;;) {
-    const run = await findRun(database, token, number)
-    if (run === undefined || run.completed !== null || performance.now() >= end || ends()) return run
-    await sleep(WAIT_INTERVAL)
-  }
 }

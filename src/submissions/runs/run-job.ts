@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { isSuspended } from '../../api/access/suspensions.ts'
@@ -14,11 +15,11 @@ import { finish, type Job } from '../../foundation/jobs/queue.ts'
 import { endJob, type JobContext, type JobHandler, JobLost } from '../../foundation/jobs/worker.ts'
 import { findRequester, recordActivity } from '../activity/activity.ts'
 import { ENDED_BY_SUSPENSION } from '../by-organisation.ts'
-import { createChangeSlots, readCurrentFile, TooManyChanges } from '../files/current-file.ts'
+import { readCurrentFile, TooManyChanges } from '../files/current-file.ts'
 import type { Finding } from '../findings/blocks.ts'
 import { changeSubmission, lockSubmission } from '../findings/change-submission.ts'
 import { makeCurrent } from '../findings/publish.ts'
-import { type Run, type RunProgress, type RunSummary, readRun } from '../findings/runs.ts'
+import { type Run, type RunFile, type RunProgress, type RunSummary, readRun } from '../findings/runs.ts'
 import type { ValidationEntry } from '../findings/schema.ts'
 import { type StoredRun, storeFindings } from '../findings/store-run.ts'
 import { storeCauses } from '../returns/causes.ts'
@@ -50,8 +51,6 @@ const FAILED = 'The check failed. This is a fault of the service; its operator f
 export class RunJob implements JobHandler {
   readonly #options: RunJobOptions
   readonly #folder: string
-  /** Of the files that are checked at once. */
-  readonly #changes = createChangeSlots()
 
   constructor(options: RunJobOptions) {
     this.#options = options
@@ -121,6 +120,7 @@ export class RunJob implements JobHandler {
     const definition = definitions.get(run.definition ?? '')
     const progress = new ProgressWriter(database, run)
     const counted = new RecordCount(run.files)
+    const digests = new Digests()
     const result = await checkThem(
       {
         definition,
@@ -129,10 +129,7 @@ export class RunJob implements JobHandler {
         files: run.files.map((file) => ({
           resource: file.resource,
           name: `${file.resource}.${file.format}`,
-          open: () =>
-            readCurrentFile(database, sealer, file, definitions.formOf(definition.name, file.resource), () =>
-              this.#changes.take('', 0),
-            ),
+          open: () => digests.take(file, readCurrentFile(database, sealer, file)),
         })),
       },
       {
@@ -152,6 +149,10 @@ export class RunJob implements JobHandler {
         const publication = { token: run.token, run: run.run, ...summarise(stored, result.summary) }
         await makeCurrent(writer, publication, sealer, keep)
         await dropUnused(writer, run.eid, run.files)
+        await writer.run('update submission_run set files = $2 where run = $1', [
+          run.run,
+          JSON.stringify(run.files.map((file) => digests.complete(file))),
+        ])
         await storeCauses(writer, run.token, publication.causes ?? [])
         await recordActivity(writer, {
           token: run.token,
@@ -170,6 +171,25 @@ export class RunJob implements JobHandler {
     } finally {
       await result.dispose()
     }
+  }
+}
+
+/** The digests of files that are built from batches, which are known once they have been read. */
+class Digests {
+  readonly #found = new Map<string, string>()
+
+  async *take({ resource, sha256 }: RunFile, content: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+    if (sha256 !== '') return yield* content
+    const digest = createHash('sha256')
+    for await (const piece of content) {
+      digest.update(piece)
+      yield piece
+    }
+    this.#found.set(resource, digest.digest('hex'))
+  }
+
+  complete(file: RunFile): RunFile {
+    return { ...file, sha256: this.#found.get(file.resource) ?? file.sha256 }
   }
 }
 

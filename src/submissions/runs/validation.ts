@@ -1,8 +1,9 @@
 import { type Actor, SERVICE } from '../../api/access/principal.ts'
 import type { Database, Reader } from '../../foundation/database/database.ts'
 import { bumpRevision } from '../../foundation/database/revisions.ts'
-import { cancelJob, countWaiting, enqueue } from '../../foundation/jobs/queue.ts'
+import { cancelJob, enqueue } from '../../foundation/jobs/queue.ts'
 import { recordActivity } from '../activity/activity.ts'
+import { assertAllRead, assertRoom } from '../files/file-job.ts'
 import { dropVersion } from '../files/file-store.ts'
 import type { SubmissionWriter } from '../findings/change-submission.ts'
 import { findRun, type Run, type RunFile, readRun } from '../findings/runs.ts'
@@ -18,9 +19,6 @@ export interface RunRequest {
   readonly actor?: Actor
 }
 
-/** Each organisation may fill one tenth of the queue. */
-const OWN_SHARE = 10
-
 /**
  * Requests a run of the current files; returns the existing run while one is queued or in progress.
  *
@@ -32,13 +30,14 @@ export async function requestRun(
 ): Promise<{ run: Run; created: boolean }> {
   return await withSubmission(database, { token, eid }, async (writer, submission) => {
     assertOpen(submission)
+    await assertAllRead(writer, token)
     const active = await findActiveRun(writer, token)
     if (active !== undefined) return { run: active, created: false }
     const { files } = submission
     if (files.length === 0) throw new Refusal('invalid', 'No records were uploaded. Upload a file first.')
     // One request at a time from here on, or several could take the last place of the queue.
     const { number: run } = await bumpRevision(writer, 'run')
-    await assertRoom(writer, eid, maxWaiting)
+    await assertRoom(writer, { kind: 'run', eid, maxWaiting })
     await writer.run('update submission set runs = runs + 1 where token = $1', [token])
     await writer.run(
       `insert into submission_run
@@ -76,16 +75,6 @@ export async function findActiveRun(reader: Reader, token: string): Promise<Run 
     [token],
   )
   return row === undefined ? undefined : await readRun(reader, row.run)
-}
-
-async function assertRoom(reader: Reader, eid: string, maxWaiting: number): Promise<void> {
-  const { total, own } = await countWaiting(reader, 'run', eid)
-  if (own >= Math.max(1, Math.floor(maxWaiting / OWN_SHARE))) {
-    throw new Refusal('too-many', `${own} runs of this organisation are already queued.`, { retryAfter: 30 })
-  }
-  if (total >= maxWaiting) {
-    throw new Refusal('busy', 'Too many runs are queued. Try again later.', { retryAfter: 30 })
-  }
 }
 
 /**

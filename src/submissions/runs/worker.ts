@@ -2,12 +2,13 @@ import type { FastifyBaseLogger } from 'fastify'
 import { type JobKind, schedule } from '../../foundation/jobs/queue.ts'
 import { endJob, type JobHandler, Worker } from '../../foundation/jobs/worker.ts'
 import { Outage } from '../../foundation/outage.ts'
+import { DoFileJob, type FileWorkerOptions } from '../files/do-file-job.ts'
 import { type OnOrphans, sweepOrphans } from '../retention/orphans.ts'
 import { type OnPurge, purge } from '../retention/purge.ts'
 import { type Retention, sweep } from '../retention/retention.ts'
 import { RunJob, type RunJobOptions } from './run-job.ts'
 
-export interface SubmissionWorkerOptions extends RunJobOptions {
+export interface SubmissionWorkerOptions extends RunJobOptions, FileWorkerOptions {
   /** The number of concurrent validation runs. */
   readonly runs: number
   readonly retention: Retention
@@ -27,6 +28,7 @@ export async function startSubmissionWorker(options: SubmissionWorkerOptions): P
   const onPurge: OnPurge = (purged) => log.warn({ audit: 'purged', ...purged })
   const onOrphans: OnOrphans = (found) => log.warn({ audit: 'orphans', ...found })
   const runs = new RunJob(options)
+  const files = new DoFileJob(options)
   // Any worker can run the recurring sweeps.
   const scheduleSweeps = async () => {
     for (const subject of ['sweep', 'orphans']) await schedule(database, 'retention', subject)
@@ -34,6 +36,8 @@ export async function startSubmissionWorker(options: SubmissionWorkerOptions): P
   await scheduleSweeps()
   const handlers: Partial<Record<JobKind, JobHandler>> = {
     run: runs,
+    upload: files,
+    copies: files,
     ...(options.index !== undefined && { index: options.index }),
     purge: {
       run: (job) => purge(database, job, onPurge),
@@ -67,6 +71,7 @@ export async function startSubmissionWorker(options: SubmissionWorkerOptions): P
     stop: async () => {
       await worker.stop()
       runs.stop()
+      files.stop()
     },
   }
 }

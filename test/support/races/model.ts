@@ -14,6 +14,8 @@ export interface State {
   readonly ended: 'Submitted' | 'Cancelled' | undefined
   /** The records by their ids; absent if there is no file. */
   readonly records: ReadonlyMap<string, string> | undefined
+  /** Whether the file was built from records, not uploaded. */
+  readonly isBuilt: boolean
   /** Identifies the state of the file. */
   readonly tag: string
   readonly revision: number
@@ -35,6 +37,7 @@ export interface State {
 export const NEW: State = {
   ended: undefined,
   records: undefined,
+  isBuilt: false,
   tag: '',
   revision: 0,
   runs: [],
@@ -126,17 +129,22 @@ export const put =
     if (refused !== undefined) return respond(state, refused)
     const actual = state.records === undefined ? 'none' : state.tag
     if (wanted !== undefined && wanted !== actual) return respond(state, '412')
-    return respond(changeFile(state, records, tag), `200 ${records.size}`)
+    return respond({ ...changeFile(state, records, tag), isBuilt: false }, `200 ${records.size}`)
   }
+
+/** The records of an uploaded file do not change. */
+const isUploaded = ({ records, isBuilt }: State) => records !== undefined && !isBuilt
 
 export const add =
   (id: string, value: string): Atom =>
   (state) => {
     const refused = refuseEnded(state)
     if (refused !== undefined) return respond(state, refused)
+    if (isUploaded(state)) return respond(state, '409')
     const records = new Map(state.records)
     records.set(id, value)
-    return respond(changeFile(state, records, `${state.tag}+${value}`), '200 known')
+    const changed = changeFile(state, records, `${state.tag}+${value}`)
+    return respond({ ...changed, isBuilt: true }, '200 known')
   }
 
 export const remove =
@@ -144,6 +152,7 @@ export const remove =
   (state) => {
     const refused = refuseEnded(state)
     if (refused !== undefined) return respond(state, refused)
+    if (isUploaded(state)) return respond(state, '409')
     const records = new Map(state.records)
     if (!records.delete(id)) return respond(state, '200 unknown')
     return respond(changeFile(state, records, `${state.tag}-${id}`), '200 known')

@@ -39,6 +39,8 @@ interface Step {
   readonly atoms: readonly model.Atom[]
   /** Whether it may be refused because another change of the file is in progress. */
   readonly changesFile?: boolean
+  /** Whether it may be refused because an upload is still being read. */
+  readonly needsFiles?: boolean
   readonly optional?: boolean
   /** Returns the response in the words of the model. */
   run(replica: Replica, subject: Subject): Promise<string | undefined>
@@ -158,9 +160,16 @@ const add = batch('POST', model.add)
 const remove = batch('DELETE', model.remove)
 
 const plain =
-  (method: 'POST' | 'DELETE', path: string, atom: model.Atom, show: (body: object) => string): MakeStep =>
+  (
+    method: 'POST' | 'DELETE',
+    path: string,
+    atom: model.Atom,
+    show: (body: object) => string,
+    needsFiles = false,
+  ): MakeStep =>
   () => ({
     atoms: [atom],
+    needsFiles,
     run: async (replica, subject) =>
       read(await ask(replica, subject, method, `/${subject.token}${path}`), show),
   })
@@ -337,9 +346,9 @@ export const STEPS = {
   'addSubmissionRecords, faulty': add('A', model.BAD),
   deleteSubmissionRecords: remove('A', ''),
   getSubmissionFile: download,
-  requestValidationRun: plain('POST', '/validation-runs', model.request, showRun),
+  requestValidationRun: plain('POST', '/validation-runs', model.request, showRun, true),
   cancelValidationRun: plain('DELETE', '/validation-runs/1', model.cancelRun(1), showRun),
-  submitSubmission: plain('POST', '/submit', model.submit, showSubmission),
+  submitSubmission: plain('POST', '/submit', model.submit, showSubmission, true),
   reopenSubmission: reopen,
   deleteSubmission: plain('DELETE', '', model.cancel, showSubmission),
   suspendOrganisation: suspend,

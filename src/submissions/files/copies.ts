@@ -1,0 +1,78 @@
+import type { FastifyRequest } from 'fastify'
+import { actorOf } from '../../api/access/principal.ts'
+import { continueAfter } from '../../api/contract/results.ts'
+import { refusing, toProblem } from '../authorize.ts'
+import type { SubmissionOptions } from '../options.ts'
+import { Refusal } from '../refusal.ts'
+import { cancelled, type SubmissionRow, withSubmission } from '../submission.ts'
+import {
+  assertRoom,
+  type FileJob,
+  type FileWork,
+  findSameJob,
+  forgetFileJob,
+  insertFileJob,
+  queueOf,
+  useFileJob,
+} from './file-job.ts'
+import { readChunks } from './file-store.ts'
+import { awaitWork } from './file-work.ts'
+
+/** A copy of the files of a submission, or of one. */
+interface Copy {
+  readonly work: Exclude<FileWork, 'upload'>
+  readonly resource: string | null
+}
+
+/**
+ * A copy of the current files: what was made before, or is made now, as far as the caller waits for it.
+ *
+ * @throws {Problem}
+ */
+export async function findCopy(
+  options: SubmissionOptions,
+  request: FastifyRequest,
+  { token, eid, definition }: SubmissionRow,
+  copy: Copy,
+  prefer: string | undefined,
+) {
+  const { database, sealer } = options
+  const id = await refusing(requestCopy(options, request, { token, eid }, copy))
+  const { pending, job } = await awaitWork(options, request, { id, prefer, definition }).catch(
+    async (error: unknown) => {
+      // It was told: the next request tries again.
+      await withSubmission(database, { token, eid }, (writer) =>
+        forgetFileJob(writer, { id } as FileJob),
+      ).catch(() => undefined)
+      throw error
+    },
+  )
+  if (job === undefined) return { pending }
+  if (job.content === undefined) throw toProblem(cancelled())
+  const chunks = readChunks(database, sealer, job.content)
+  return { content: continueAfter(await chunks.next(), chunks), etag: `"${job.content.sha256}"` }
+}
+
+/** Returns the id of the work. */
+async function requestCopy(
+  { database, sealer, maxWaitingRuns: maxWaiting }: SubmissionOptions,
+  request: FastifyRequest,
+  owner: { token: string; eid: string },
+  { work, resource }: Copy,
+): Promise<string> {
+  return await withSubmission(database, owner, async (writer, submission) => {
+    if (submission.ended === 'Cancelled') throw cancelled()
+    const { files, revision } = submission
+    if (!files.some((file) => resource === null || file.resource === resource))
+      throw new Refusal('not-found', 'The submission has no files yet. Upload them first.')
+    const known = await findSameJob(writer, sealer, { ...owner, work, resource, revision })
+    if (known !== undefined) {
+      if (known.completed !== null) await useFileJob(writer, known)
+      return known.id
+    }
+    const kind = queueOf(work)
+    await assertRoom(writer, { kind, eid: owner.eid, maxWaiting })
+    const actor = actorOf(request.principal)
+    return await insertFileJob(writer, sealer, { ...owner, work, resource, revision, actor, sent: undefined })
+  })
+}

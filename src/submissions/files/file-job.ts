@@ -1,0 +1,226 @@
+import { randomBytes } from 'node:crypto'
+import { type Actor, SERVICE } from '../../api/access/principal.ts'
+import type { Database, Reader } from '../../foundation/database/database.ts'
+import type { Sealer } from '../../foundation/database/seal.ts'
+import { countWaiting, enqueue, type JobKind } from '../../foundation/jobs/queue.ts'
+import { changeSubmission, type SubmissionWriter } from '../findings/change-submission.ts'
+import type { RunStatus } from '../findings/runs.ts'
+import { Refusal, type RefusalKind } from '../refusal.ts'
+import type { FileState } from '../submission.ts'
+import type { StoredFile } from './file-store.ts'
+import type { Format } from './scan.ts'
+
+/** What is done with files in a worker: an upload is read, copies are made, or a file is converted. */
+export const FILE_WORK = ['upload', 'workbook', 'marked', 'corrected', 'csv', 'ndjson'] as const
+export type FileWork = (typeof FILE_WORK)[number]
+
+/** How an upload was sent. */
+export interface SentAs {
+  readonly format: Format
+  /** Whether the content is said to be gzip; it may be without being said to be. */
+  readonly gzip: boolean
+  /** Whether the content must be an archive or a workbook. */
+  readonly isContainer: boolean
+  /** The file must have one of these ETags; `*` matches any file. */
+  readonly ifMatch?: readonly string[]
+  /** The file must have none of these ETags. */
+  readonly ifNoneMatch?: readonly string[]
+}
+
+/** Why work with files has no result; the message is for the caller. */
+interface Refused {
+  readonly kind: RefusalKind
+  readonly message: string
+  readonly errorCode?: string | undefined
+  readonly retryAfter?: number | undefined
+}
+
+/** Parts that may contain names in an archive, and so are encrypted. */
+interface Sealed {
+  readonly actor: Pick<Actor, 'id' | 'name'>
+  readonly sent?: SentAs | undefined
+  /** The files that an upload has replaced. */
+  readonly files?: readonly FileState[] | undefined
+  readonly refused?: Refused | undefined
+}
+
+/** Work with the files of a submission, while it waits, and for a while afterwards. */
+export interface FileJob extends Sealed {
+  readonly id: string
+  readonly token: string
+  readonly eid: string
+  readonly work: FileWork
+  /** The only file that it is about. */
+  readonly resource: string | null
+  /** The revision of the files that a copy is made of. */
+  readonly revision: number
+  readonly status: RunStatus
+  readonly received: number
+  readonly completed: number | null
+  /** The content that arrived, or the copy that was made. */
+  readonly content: (StoredFile & { readonly sha256: string }) | undefined
+}
+
+/** How long the result is kept after its last use, in milliseconds. */
+const RESULT_KEPT = 3_600_000
+
+/** Each organisation may fill one tenth of the queue. */
+const OWN_SHARE = 10
+
+/** @throws {Refusal} if too many jobs of a kind wait, of one organisation or of all */
+export async function assertRoom(
+  reader: Reader,
+  { kind, eid, maxWaiting }: { kind: JobKind; eid: string; maxWaiting: number },
+): Promise<void> {
+  const { total, own } = await countWaiting(reader, kind, eid)
+  if (own >= Math.max(1, Math.floor(maxWaiting / OWN_SHARE)))
+    throw new Refusal('too-many', `${own} jobs of this organisation are already queued.`, { retryAfter: 30 })
+  if (total >= maxWaiting)
+    throw new Refusal('busy', 'Too many jobs are queued. Try again later.', { retryAfter: 30 })
+}
+
+export const queueOf = (work: FileWork): JobKind => (work === 'upload' ? 'upload' : 'copies')
+
+interface NewFileJob extends Pick<FileJob, 'token' | 'eid' | 'work' | 'resource' | 'revision' | 'sent'> {
+  readonly actor?: Actor | undefined
+  readonly version?: string
+}
+
+/** Queues work with files, and returns its id. */
+export async function insertFileJob(
+  writer: SubmissionWriter,
+  sealer: Sealer,
+  { token, eid, work, resource, revision, sent, actor = SERVICE, version }: NewFileJob,
+): Promise<string> {
+  actor.assertStillAllowed?.()
+  const id = randomBytes(16).toString('hex')
+  const { id: actorId, name } = actor
+  await writer.run(
+    `insert into submission_job (id, token, eid, work, resource, revision, status, received, version, document, sealed)
+     values ($1, $2, $3, $4, $5, $6, 'Queued', $7, $8, $9, $10)`,
+    [
+      id,
+      token,
+      eid,
+      work,
+      resource,
+      revision,
+      Date.now(),
+      version ?? null,
+      seal(sealer, id, { actor: { id: actorId, name }, sent }),
+      sealer.keyId,
+    ],
+  )
+  await enqueue(writer, { kind: queueOf(work), subject: id, eid })
+  return id
+}
+
+function seal(sealer: Sealer, id: string, sealed: Sealed): string {
+  return sealer.begin().sealText(JSON.stringify(sealed), contextOf(id))
+}
+
+function contextOf(id: string): string {
+  return `file-job/${id}`
+}
+
+interface Row extends Pick<FileJob, 'id' | 'token' | 'eid' | 'work' | 'resource' | 'revision'> {
+  readonly status: RunStatus
+  readonly received: number
+  readonly completed: number | null
+  readonly document: string
+  readonly version: string | null
+  readonly chunks: number | null
+  readonly sha256: string | null
+}
+
+const SELECT = `select j.id, j.token, j.eid, j.work, j.resource, j.revision, j.status, j.received, j.completed, j.document,
+    v.version, v.chunks, v.digest as sha256
+  from submission_job j left join file_version v on v.version = j.version`
+
+function toJob(sealer: Sealer, { document, version, chunks, sha256, ...row }: Row): FileJob {
+  const sealed = JSON.parse(sealer.openText(document, contextOf(row.id))) as Sealed
+  const content =
+    version === null || chunks === null || sha256 === null ? undefined : { version, chunks, sha256 }
+  return { ...row, ...sealed, content }
+}
+
+export async function findFileJob(reader: Reader, sealer: Sealer, id: string): Promise<FileJob | undefined> {
+  const row = await reader.get<Row>(`${SELECT} where j.id = $1`, [id])
+  return row && toJob(sealer, row)
+}
+
+/** The newest work of a kind with the files as they are, if it is known. */
+export async function findSameJob(
+  reader: Reader,
+  sealer: Sealer,
+  { token, work, resource, revision }: Pick<FileJob, 'token' | 'work' | 'resource' | 'revision'>,
+): Promise<FileJob | undefined> {
+  const row = await reader.get<Row>(
+    `${SELECT} where j.token = $1 and j.work = $2 and coalesce(j.resource, '') = $3 and j.revision = $4
+     order by j.received desc, j.id limit 1`,
+    [token, work, resource ?? '', revision],
+  )
+  return row && toJob(sealer, row)
+}
+
+/**
+ * Refuses a change that would overtake an upload which has arrived.
+ *
+ * @throws {Refusal}
+ */
+export async function assertAllRead(reader: Reader, token: string): Promise<void> {
+  const pending = await reader.get(
+    `select id from submission_job where token = $1 and work = 'upload' and completed is null`,
+    [token],
+  )
+  if (pending !== undefined)
+    throw new Refusal('conflict', 'An upload is still being read. Wait until it ends.', {
+      errorCode: 'DS1',
+      retryAfter: 1,
+    })
+}
+
+export async function startFileJob(database: Database, { id, token }: FileJob): Promise<void> {
+  await changeSubmission(database, token, (writer) =>
+    writer.run(`update submission_job set status = 'InProgress' where id = $1 and completed is null`, [id]),
+  )
+}
+
+/** Stores the result, in the transaction that ends the job. */
+export async function endFileJob(
+  writer: SubmissionWriter,
+  sealer: Sealer,
+  { id, actor }: FileJob,
+  {
+    status,
+    version = null,
+    ...outcome
+  }: Pick<Sealed, 'files' | 'refused'> & { readonly status: RunStatus; readonly version?: string | null },
+): Promise<void> {
+  await writer.run(
+    'update submission_job set status = $2, completed = $3, version = $4, document = $5, sealed = $6 where id = $1',
+    [id, status, Date.now(), version, seal(sealer, id, { actor, ...outcome }), sealer.keyId],
+  )
+}
+
+/** Keeps a result that somebody uses. */
+export async function useFileJob(writer: SubmissionWriter, { id }: FileJob): Promise<void> {
+  await writer.run('update submission_job set completed = $2 where id = $1', [id, Date.now()])
+}
+
+export async function forgetFileJob(writer: SubmissionWriter, { id }: FileJob): Promise<void> {
+  await writer.run('delete from submission_job where id = $1', [id])
+}
+
+/** Forgets results that nobody has used for a while; the sweep then deletes their content. */
+export async function forgetOldJobs(database: Database): Promise<void> {
+  const before = Date.now() - RESULT_KEPT
+  const old = await database.all<{ id: string; token: string }>(
+    'select id, token from submission_job where completed < $1 limit 1000',
+    [before],
+  )
+  for (const { id, token } of old)
+    await changeSubmission(database, token, (writer) =>
+      writer.run('delete from submission_job where id = $1 and completed < $2', [id, before]),
+    )
+}

@@ -1,0 +1,103 @@
+import type { FastifyRequest } from 'fastify'
+import { describeDocument } from '../../api/contract/describe.ts'
+import { listOf, oneOf, text, time } from '../../api/contract/fields.ts'
+import { accepted } from '../../api/contract/results.ts'
+import type { Static } from '../../foundation/schema/type.ts'
+import { Type } from '../../foundation/schema/type.ts'
+import { formatTimestamp } from '../../foundation/text/timestamp.ts'
+import { toProblem } from '../authorize.ts'
+import { RUN_STATUSES } from '../findings/runs.ts'
+import type { SubmissionOptions } from '../options.ts'
+import { Refusal } from '../refusal.ts'
+import { renderFile } from '../render.ts'
+import type { SubmissionFile } from '../schema.ts'
+import { cancelled } from '../submission.ts'
+import { FILE_WORK, type FileJob, findFileJob } from './file-job.ts'
+import { MAX_WAIT, readWait, waitFor } from './wait.ts'
+
+export const FileWork = Type.Object(
+  {
+    jobId: text('Identifies the work within its submission.'),
+    submissionToken: text('The token of the submission.'),
+    work: oneOf(
+      FILE_WORK,
+      'upload: what arrived is read. workbook, marked, corrected: copies of the files are made. csv, ndjson: a file is rendered in this format.',
+    ),
+    file: text('The only file that it is about.'),
+    status: oneOf(
+      RUN_STATUSES,
+      'Queued, InProgress: the work has not ended. Processed: it has. Halted, Cancelled, UnknownError: it has no result, for `reason`.',
+    ),
+    dateReceived: time('When it was requested.'),
+    dateCompleted: time('When it ended.'),
+    reason: text('Why it has no result.'),
+    files: listOf<Static<typeof SubmissionFile>>('SubmissionFile', 'The files that an upload has replaced.'),
+  },
+  { description: 'Work with the files of a submission.' },
+)
+
+export const JOBS = '/submissions/{submissionToken}/jobs'
+
+/** The response while the work has not ended. */
+export const ACCEPTED = describeDocument(
+  FileWork,
+  'The work has not ended yet.',
+  {
+    jobId: '9f86d081884c7d659a2feaa0c55ad015',
+    submissionToken: 'Jb7cJb0i1s8YJw2Vq2cJcJZ1m6v0gQpA',
+    work: 'upload',
+    status: 'InProgress',
+    dateReceived: '2026-01-15T22:09:58.000Z',
+  },
+  {
+    location: { description: 'The URL of the work.', type: 'string' },
+    'retry-after': { description: 'Whole seconds to wait.', type: 'integer' },
+  },
+)
+
+export function renderFileWork(
+  options: Pick<SubmissionOptions, 'definitions' | 'sealer'>,
+  definition: string | null,
+  { id, token, work, resource, status, received, completed, refused, files }: FileJob,
+): Static<typeof FileWork> {
+  return {
+    jobId: id,
+    submissionToken: token,
+    work,
+    ...(resource !== null && { file: resource }),
+    status,
+    dateReceived: formatTimestamp(received),
+    ...(completed !== null && { dateCompleted: formatTimestamp(completed) }),
+    ...(refused !== undefined && { reason: refused.message }),
+    ...(files !== undefined && { files: files.map((file) => renderFile(options, definition, file)) }),
+  }
+}
+
+/**
+ * Waits for work as long as the caller wants.
+ *
+ * @returns the work with its result, or the response that says where it will be
+ * @throws {Problem} if it has no result
+ */
+export async function awaitWork(
+  options: SubmissionOptions,
+  request: FastifyRequest,
+  { id, prefer, definition }: { id: string; prefer: string | undefined; definition: string | null },
+) {
+  const { database, sealer } = options
+  const wait = readWait(prefer, MAX_WAIT)
+  const job = await waitFor(options, request, wait, () => findFileJob(database, sealer, id))
+  if (job === undefined) throw toProblem(cancelled())
+  if (job.completed === null) {
+    const location = `/v1/submissions/${job.token}/jobs/${id}`
+    return { pending: accepted(location, 1, renderFileWork(options, definition, job)) }
+  }
+  if (job.refused === undefined) return { job }
+  const { kind, message, errorCode, retryAfter } = job.refused
+  throw toProblem(
+    new Refusal(kind, message, {
+      ...(errorCode !== undefined && { errorCode }),
+      ...(retryAfter !== undefined && { retryAfter }),
+    }),
+  )
+}

@@ -1,0 +1,18 @@
+import type { Sealer } from '../../foundation/database/seal.ts'
+import type { FileState } from '../submission.ts'
+
+/** The notes of a file contain names in an archive. */
+export function sealNotes(sealer: Sealer, version: string, notes: readonly string[]): string {
+  return sealer.begin().sealText(JSON.stringify(notes), contextOf(version))
+}
+
+export function openNotes(
+  sealer: Sealer,
+  { version, notes }: Pick<FileState, 'version' | 'notes'>,
+): string[] | undefined {
+  return notes === null ? undefined : (JSON.parse(sealer.openText(notes, contextOf(version))) as string[])
+}
+
+function contextOf(version: string): string {
+  return `notes/${version}`
+}

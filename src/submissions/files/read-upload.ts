@@ -1,0 +1,377 @@
+import { createHash } from 'node:crypto'
+import { closeSync, createReadStream, openSync, readdirSync, readSync, renameSync } from 'node:fs'
+import { type FileHandle, open } from 'node:fs/promises'
+import { join } from 'node:path'
+import {
+  Containers,
+  type Definition,
+  describeTwo,
+  EMPTY_NOTE,
+  isDiskFull,
+  judgeFirstLine,
+  MARK_PREFIX,
+} from '../../engines/checking/index.ts'
+import {
+  CsvReader,
+  EncodingLook,
+  inTurns,
+  isWorkbook,
+  PieceWriter,
+  readInTurns,
+  renderRecord,
+} from '../../engines/records/index.ts'
+import { type Fault, fail, UserError } from '../../foundation/faults/user-error.ts'
+import { Refusal, type RefusalKind } from '../refusal.ts'
+import { formOf } from '../rules/definitions.ts'
+import { csvToNdjson, ndjsonToCsv } from './convert.ts'
+import { type FileForm, knownColumns } from './current-file.ts'
+import { CR_NOTE, describeEncoding, describeLoss, unpack, WideText } from './decode.ts'
+import { type Format, Scanner } from './scan.ts'
+
+/** What a child process does with files on disk. It writes into their folder, which only this work uses. */
+export type FileOrder = ReadOrder | ConvertOrder
+
+/** Reads an upload as `mahi check` reads its files. */
+interface ReadOrder {
+  readonly kind: 'read'
+  readonly folder: string
+  readonly path: string
+  readonly definition: Definition
+  /** The only file that it must contain, whatever its name. */
+  readonly only: string | undefined
+  readonly format: Format
+  readonly gzip: boolean
+  readonly isContainer: boolean
+  /** The most bytes of a file, and of all files in an archive together. */
+  readonly maxBytes: number
+}
+
+/** Converts a file of a submission. */
+interface ConvertOrder {
+  readonly kind: 'convert'
+  readonly folder: string
+  readonly path: string
+  readonly form: FileForm
+  readonly to: Format
+}
+
+/** A file as it is to be stored: in UTF-8, with plain line ends. */
+export interface ReadFile {
+  readonly resource: string
+  readonly format: Format
+  readonly path: string
+  readonly records: number
+  readonly bytes: number
+  readonly sha256: string
+  /** What was guessed about it, as full sentences. */
+  readonly notes: readonly string[]
+}
+
+/** The files that were written, or why the content was refused. */
+export type FileResult =
+  | { readonly files: readonly ReadFile[]; readonly refused?: never }
+  | {
+      readonly files?: never
+      readonly refused: {
+        readonly kind: RefusalKind
+        readonly message: string
+        readonly errorCode: string | undefined
+      }
+    }
+
+export async function readUpload(order: FileOrder): Promise<FileResult> {
+  try {
+    return { files: order.kind === 'read' ? await readAll(order) : [await convert(order)] }
+  } catch (error) {
+    if (error instanceof Refusal) {
+      const { kind, message, errorCode } = error
+      return { refused: { kind, message, errorCode } }
+    }
+    if (!(error instanceof UserError) || isDiskFull(error.cause)) throw error
+    return { refused: { kind: 'invalid', message: explain(error, order.folder), errorCode: undefined } }
+  }
+}
+
+/** The most reasons that are named, and the most characters of one, which contains a name in the archive. */
+const MOST_REASONS = 10
+const MOST_CHARACTERS = 500
+
+/** The faults contain names within the container, and no data. */
+function explain({ faults }: UserError, folder: string): string {
+  const reasons = faults.map(({ file, message }: Fault) =>
+    `${file === undefined ? '' : `${file.replace(`${folder}/`, '')} `}${message}.`.slice(0, MOST_CHARACTERS),
+  )
+  return [...new Set(reasons)].slice(0, MOST_REASONS).join(' ')
+}
+
+/** What is read as one file. */
+interface Source {
+  readonly resource: string
+  readonly path: string
+  /** Its name in messages, such as `archive.zip/learners.csv`. */
+  readonly name: string
+  readonly format: Format
+  readonly gzip: boolean
+}
+
+async function readAll(order: ReadOrder): Promise<ReadFile[]> {
+  const isContainer = !order.gzip && startsLikeContainer(order.path)
+  if (order.isContainer && !isContainer)
+    throw new Refusal(
+      'unsupported',
+      'The content is neither a ZIP archive nor a workbook in the format XLSX.',
+    )
+  const containers = new Containers({ unpackedBytes: order.maxBytes })
+  try {
+    return await readFiles(order, containers, isContainer)
+  } finally {
+    await containers.remove()
+  }
+}
+
+async function readFiles(
+  order: ReadOrder,
+  containers: Containers,
+  isContainer: boolean,
+): Promise<ReadFile[]> {
+  const { path, only, format, gzip, folder } = order
+  const opened: { files: readonly Source[]; notes: readonly string[] } =
+    isContainer || only === undefined
+      ? await openContainer(containers, order)
+      : { files: [{ resource: only, path, name: only, format, gzip }], notes: [] }
+  const files: ReadFile[] = []
+  for (const [index, source] of opened.files.entries()) {
+    // What was not read belongs to no file: the first one says so.
+    const notes = index === 0 ? opened.notes : []
+    files.push(await readText(order, source, join(folder, `${index}`), notes))
+  }
+  return files
+}
+
+/** An archive with files begins like this, and an empty one like that. */
+const STARTS = ['PK\u0003\u0004', 'PK\u0005\u0006']
+
+function startsLikeContainer(path: string): boolean {
+  const start = Buffer.alloc(4)
+  const file = openSync(path, 'r')
+  readSync(file, start)
+  closeSync(file)
+  return STARTS.includes(start.toString('latin1'))
+}
+
+/** Opens an archive or a workbook as `mahi check` does, by the same names. */
+async function openContainer(
+  containers: Containers,
+  { path, folder, definition, only }: ReadOrder,
+): Promise<{ files: Source[]; notes: string[] }> {
+  const isSheets = isWorkbook(path)
+  const name = isSheets ? `${only ?? 'workbook'}.xlsx` : `${only ?? 'archive'}.zip`
+  // Its own name decides how it is read, and is that in messages.
+  const container = join(folder, name)
+  renameSync(path, container)
+  const paths = await containers.openArchives([container])
+  const named = only === undefined || isSheets ? [] : nameOnly(paths, only)
+  const { files, unread, spare, notes } = await containers.select(paths, definition, named)
+  const other = files.find(({ resource }) => resource !== only)
+  if (only !== undefined && other !== undefined)
+    fail({
+      file: other.name,
+      message: `is the file ${other.resource}, not ${only}: send an archive or a workbook of several files as a whole`,
+    })
+  // An upload replaces files, so that the surer name does not decide which of two is meant.
+  for (const { name, resource, read } of spare) {
+    const { title = resource } = definition.resources.find((each) => each.name === resource) ?? {}
+    fail(describeTwo({ title }, read, name))
+  }
+  const found = files.flatMap((file) => ('path' in file ? [file] : []))
+  for (const { name, path } of found) {
+    const message = containers.faultOf(path)
+    if (message !== undefined) fail({ file: name, message })
+  }
+  return {
+    files: definition.resources.flatMap(({ name: resource }) =>
+      found.flatMap(({ path, name, ...file }) =>
+        file.resource === resource ? [{ resource, path, name, format: 'csv', gzip: false } as const] : [],
+      ),
+    ),
+    notes: [
+      ...notes,
+      ...unread.map(({ name, resource }) =>
+        resource === undefined
+          ? `${name} was not read: it is no file of the definition ${definition.name}.`
+          : `${name} was not read. It looks like ${resource}: rename it, and send it again.`,
+      ),
+    ],
+  }
+}
+
+/** The only file of an archive, whatever its name. A workbook in it is recognised by its own name, or its sheets. */
+function nameOnly([folder = '']: readonly string[], only: string): string[] {
+  const [name = '', ...others] = readdirSync(folder)
+  return others.length === 0 && !/\.xls[xm]$/i.test(name) ? [`${only}=${join(folder, name)}`] : []
+}
+
+/** The bytes at the start of a file that show its header, which is compared with that of each file of its definition. */
+const JUDGED = 16 * 1024
+
+/** @throws {Refusal} which names the file, if its content is no text of its kind */
+async function readText(
+  order: ReadOrder,
+  source: Source,
+  target: string,
+  notes: readonly string[],
+): Promise<ReadFile> {
+  try {
+    return await normalise(order, source, target, notes)
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error
+    const { kind, message, errorCode } = error
+    throw new Refusal(kind, `${source.name}: ${message}`, { ...(errorCode !== undefined && { errorCode }) })
+  }
+}
+
+async function normalise(
+  { definition, maxBytes }: ReadOrder,
+  { resource: name, path, format, gzip }: Source,
+  target: string,
+  before: readonly string[],
+): Promise<ReadFile> {
+  const resource = definition.resources.find((each) => each.name === name)
+  const form = formOf(resource)
+  const look = new EncodingLook()
+  const wide = new WideText(await unpack(readBytes(path), gzip))
+  let start = Buffer.alloc(0)
+  async function* arrive(): AsyncGenerator<Buffer> {
+    let bytes = 0
+    for await (const piece of wide.read()) {
+      bytes += piece.length
+      if (bytes > maxBytes)
+        throw new Refusal('too-large', `The file must be at most ${maxBytes} bytes, uncompressed.`)
+      // UTF-16 is UTF-8 by now, and no text file has this character.
+      if (piece.includes(0))
+        throw new Refusal(
+          'unsupported',
+          'The content has NUL characters, so it is not a text file. Send CSV, NDJSON, a ZIP archive or a workbook (XLSX). Nothing was replaced.',
+        )
+      look.push(piece)
+      if (start.length < JUDGED) start = Buffer.concat([start, piece.subarray(0, JUDGED - start.length)])
+      yield piece
+    }
+  }
+  let written = await write(target, arrive(), format, form)
+  const encoding = look.end(wide.encoding === undefined ? form.encoding : undefined)
+  const lineEnds = look.endsWithCr && form.hasOwnDialect !== true
+  const read = wide.encoding ?? encoding
+  const notes = [...before]
+  const wrong =
+    written.format === 'csv' && resource !== undefined
+      ? judgeFirstLine(start, resource, definition.resources)
+      : undefined
+  if (wrong !== undefined) notes.push(wrong)
+  if (read !== 'UTF-8') notes.push(describeEncoding(read, form.encoding))
+  if (lineEnds) notes.push(CR_NOTE)
+  if (encoding !== 'UTF-8' || lineEnds) {
+    const decoding = new Decoding(written.path, encoding, lineEnds)
+    written = await write(`${target}-decoded`, decoding.read(), format, form)
+    if (decoding.loses) notes.push(describeLoss(encoding))
+  }
+  if (written.format === 'csv' && hasMarks(start)) {
+    written = await write(`${target}-plain`, withoutMarks(readBytes(written.path), form), format, form)
+    notes.push(`The columns that begin with ${MARK_PREFIX} are notes of Mahi. They were left out.`)
+  }
+  if (wrong === undefined && written.records === 0) notes.push(EMPTY_NOTE)
+  return { resource: name, ...written, notes }
+}
+
+/** Writes content to a new file, and counts its records and bytes. */
+async function write(
+  path: string,
+  content: AsyncIterable<Buffer>,
+  stated: Format,
+  form: FileForm,
+): Promise<Omit<ReadFile, 'resource' | 'notes'>> {
+  const scanner = new Scanner(stated, knownColumns(form))
+  const digest = createHash('sha256')
+  let bytes = 0
+  const file: FileHandle = await open(path, 'wx', 0o600)
+  try {
+    for await (const piece of inTurns(content)) {
+      bytes += piece.length
+      digest.update(piece)
+      scanner.push(piece)
+      await file.writeFile(piece)
+    }
+  } finally {
+    await file.close()
+  }
+  const records = scanner.end()
+  return { path, format: scanner.format, records, bytes, sha256: digest.digest('hex') }
+}
+
+async function* readBytes(path: string): AsyncGenerator<Buffer> {
+  yield* createReadStream(path) as AsyncIterable<Buffer>
+}
+
+/** Content in UTF-8 with plain line ends. */
+class Decoding {
+  readonly #path: string
+  readonly #encoding: string
+  readonly #lineEnds: boolean
+  /** Whether bytes had no character in an encoding other than UTF-8, in which records with such bytes are faulty. */
+  loses = false
+
+  constructor(path: string, encoding: string, lineEnds: boolean) {
+    this.#path = path
+    this.#encoding = encoding
+    this.#lineEnds = lineEnds
+  }
+
+  async *read(): AsyncGenerator<Buffer> {
+    const decoder = new TextDecoder(this.#encoding)
+    for await (const piece of readBytes(this.#path))
+      yield this.#render(decoder.decode(piece, { stream: true }))
+    yield this.#render(decoder.decode())
+  }
+
+  #render(text: string): Buffer {
+    this.loses ||= this.#encoding !== 'UTF-8' && text.includes('\ufffd')
+    return Buffer.from(this.#lineEnds ? text.replaceAll('\r', '\n') : text)
+  }
+}
+
+function hasMarks(start: Buffer): boolean {
+  const [line = ''] = start.toString('utf8').split(/[\r\n]/, 1)
+  return line.includes(MARK_PREFIX)
+}
+
+/** The content without the columns that `--mark` has added. */
+async function* withoutMarks(content: AsyncIterable<Buffer>, form: FileForm): AsyncGenerator<Buffer> {
+  const known = knownColumns(form)
+  const isMark = (cell: string) => cell.startsWith(MARK_PREFIX) && !known.includes(cell)
+  const writer = new PieceWriter()
+  let left: Set<number> | undefined
+  for await (const reader of readInTurns(content, (source) => new CsvReader(source, { known }))) {
+    while (reader.next()) {
+      const cells = reader.cells.slice(0, reader.count)
+      left ??= new Set(cells.flatMap((cell, index) => (isMark(cell.trim()) ? [index] : [])))
+      const { fault, separator } = reader
+      const kept = cells.filter((_, index) => left?.has(index) !== true)
+      writer.add(fault === undefined ? renderRecord(kept, separator) : reader.bytes)
+      if (writer.add('\n')) yield await writer.take()
+    }
+  }
+  yield* writer.end()
+}
+
+async function convert({ folder, path, form, to }: ConvertOrder): Promise<ReadFile> {
+  const content = () => readBytes(path)
+  const converted = to === 'csv' ? ndjsonToCsv(content, form) : csvToNdjson(content, form)
+  const target = join(folder, `converted.${to}`)
+  const file = await open(target, 'wx', 0o600)
+  try {
+    for await (const piece of converted) await file.writeFile(piece)
+  } finally {
+    await file.close()
+  }
+  return { resource: '', format: to, path: target, records: 0, bytes: 0, sha256: '', notes: [] }
+}

@@ -1,0 +1,45 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { FastifyRequest } from 'fastify'
+import { text } from '../../api/contract/fields.ts'
+import { hasLeft } from '../../api/request/while-connected.ts'
+import { Type } from '../../foundation/schema/type.ts'
+import type { SubmissionOptions } from '../options.ts'
+
+/** The longest wait for work in a worker, in seconds: shorter than the timeouts of common proxies. */
+export const MAX_WAIT = 30
+
+/** The first pause of a wait, and the longest one, in milliseconds. */
+const FIRST_PAUSE = 20
+const LONGEST_PAUSE = 250
+
+/** @param usual seconds to wait for a caller that states no preference */
+export const preferHeader = (usual: number) =>
+  Type.Object({
+    Prefer: text(
+      `\`wait=SECONDS\` (RFC 7240), ${MAX_WAIT} at most${usual === 0 ? '' : ` and by default, or \`respond-async\``}; other preferences are ignored.`,
+      { maxLength: 1000 },
+    ),
+  })
+
+/** The seconds that the caller is willing to wait (RFC 7240, sections 4.1 and 4.3). */
+export function readWait(prefer = '', usual = 0): number {
+  const stated = /(?:^|[,;\s])wait\s*=\s*"?(\d{1,9})"?/i.exec(prefer)?.[1]
+  if (stated !== undefined) return Math.min(Number(stated), MAX_WAIT)
+  return /(?:^|[,;\s])respond-async(?:$|[,;\s])/i.test(prefer) ? 0 : usual
+}
+
+/** Reads the state of work until it has ended, the time is over, or nobody waits any more. */
+export async function waitFor<State extends { readonly completed: number | null }>(
+  { isStopping }: Pick<SubmissionOptions, 'isStopping'>,
+  request: FastifyRequest,
+  seconds: number,
+  read: () => Promise<State | undefined>,
+): Promise<State | undefined> {
+  const end = performance.now() + seconds * 1000
+  for (let pause = FIRST_PAUSE; ; pause = Math.min(2 * pause, LONGEST_PAUSE)) {
+    const state = await read()
+    const isOver = performance.now() >= end || isStopping() || hasLeft(request)
+    if (state === undefined || state.completed !== null || isOver) return state
+    await sleep(pause)
+  }
+}
