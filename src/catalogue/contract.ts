@@ -1,5 +1,6 @@
 import type { FastifyRequest } from 'fastify'
 import { withScope } from '../api/contract/access-rules.ts'
+import { operationsOf } from '../api/contract/contract.ts'
 import { notModified, page } from '../api/contract/results.ts'
 import { digestQuery, type Page } from '../api/serving/page.ts'
 import { remember } from '../foundation/cache/remember.ts'
@@ -7,15 +8,18 @@ import { Type } from '../foundation/schema/type.ts'
 import type { Catalogue, DocumentName } from './records/catalogue.ts'
 import { MAX_CODE_LENGTH } from './records/schema.ts'
 
-/** What all contracts of the catalogue have in common. */
-export function ofCatalogue(anonymous: boolean) {
-  return {
+/** Declares the operations that read the catalogue. */
+export function readingOperations(anonymous: boolean) {
+  return operationsOf({
     tag: 'Occupations',
     access: withScope('occupations:read', { anonymous }),
     limit: 'occupations',
     caching: anonymous ? 'public, max-age=60, stale-while-revalidate=600' : 'private, no-cache',
-  } as const
+  })
 }
+
+/** `Cache-Control` of what changes with each revision. */
+export const alwaysAsk = (anonymous: boolean) => (anonymous ? 'public, no-cache' : 'private, no-cache')
 
 export const codeIn = (description: string) =>
   Type.Object({ code: Type.String({ description, maxLength: MAX_CODE_LENGTH }) })

@@ -5,11 +5,14 @@ import type { Serving } from '../api/serving/app.ts'
 import type { Database } from '../foundation/database/database.ts'
 import type { RevisionWatch } from '../foundation/database/revision-watch.ts'
 import { reviewOperations } from './codings/operations.ts'
+import { groupOperations } from './groups/operations.ts'
 import { ChangeFeed } from './history/change-feed.ts'
-import { historyOperations } from './history/operations.ts'
+import { listChanges } from './history/changes-operation.ts'
+import { revisionOperations } from './history/revisions.ts'
+import { getSnapshot } from './history/snapshot-operation.ts'
 import { SnapshotStore } from './history/snapshot-store.ts'
-import { occupationOperations } from './operations.ts'
 import { Catalogue } from './records/catalogue.ts'
+import { occupationOperations } from './records/operations.ts'
 import { CodingThreads } from './search/coding-threads.ts'
 import { LiveIndex } from './search/live-index.ts'
 import { searchOperations } from './search/operations.ts'
@@ -70,16 +73,12 @@ export function createCatalogue(
           max: settings.OCCUPATIONS_LIMIT_MAX,
         },
       }),
-      ...historyOperations({
-        catalogue,
-        feed,
-        snapshots,
-        database,
-        anonymous,
-        limits: { max: settings.OCCUPATIONS_LIMIT_MAX },
-      }),
+      ...groupOperations(catalogue, anonymous),
+      listChanges({ catalogue, feed, anonymous, limits: { max: settings.OCCUPATIONS_LIMIT_MAX } }),
+      getSnapshot(snapshots, anonymous),
+      ...revisionOperations(database),
       ...searchOperations({ index, coding, pages: serving.createCache(), anonymous, path: `${path}/search` }),
-      ...reviewOperations({ database }),
+      ...reviewOperations(database),
     ],
     metrics: [
       {

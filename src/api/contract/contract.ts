@@ -6,7 +6,13 @@ import type { BodyDeclaration, DescribeBodyFaults, IncomingBody, JsonBody } from
 import type { ParameterFault } from '../request/parameters.ts'
 import type { ApiVersion } from '../request/versions.ts'
 import type { AccessRule } from './access-rules.ts'
-import type { BadRequestExample, ResponseDeclaration, SharedProblem } from './describe.ts'
+import {
+  type BadRequestExample,
+  COMMON_PROBLEMS,
+  JSON_BODY_PROBLEMS,
+  type ResponseDeclaration,
+  type SharedProblem,
+} from './describe.ts'
 import type { Defaulted } from './fields.ts'
 import { Problem, type ProblemOptions, type ProblemSlug } from './problems.ts'
 import type { DocumentResult, Result } from './results.ts'
@@ -169,6 +175,53 @@ export function operation<
       // Checked above; the list of operations knows no types of single ones.
       return { ...contract, handle, ...(recall && { recall }) } as unknown as Operation
     },
+  }
+}
+
+type Common = 'tag' | 'access' | 'limit' | 'caching'
+
+/**
+ * Declares the operations of a group: what they have in common is said once, and the problems that follow from access,
+ * body and method are added to those of each operation.
+ */
+export function operationsOf<Authorized>(
+  common: Pick<
+    Contract<TObject, TObject, unknown, TObject, undefined, Authorized, Responses, ProblemSlug>,
+    Common
+  > & { readonly schemas?: Readonly<Record<string, TSchema>> },
+) {
+  return <
+    const R extends Responses,
+    Slug extends ProblemSlug = never,
+    Path extends TObject = NoFields,
+    Query extends TObject = NoFields,
+    Derived = QueryValues<Query>,
+    Header extends TObject = NoFields,
+    Body extends BodyDeclaration | undefined = undefined,
+  >(
+    contract: Omit<
+      Contract<Path, Query, Derived, Header, Body, Authorized, R, Slug>,
+      Exclude<Common, 'caching'> | 'schemas' | 'problems'
+    > & {
+      readonly schemas?: Readonly<Record<string, TSchema>>
+      readonly problems?: Readonly<Record<Slug, string>>
+    },
+  ) => {
+    const whole = {
+      ...common,
+      ...contract,
+      schemas: { ...common.schemas, ...contract.schemas },
+      problems: { ...findProblems(contract.method, contract.request?.body), ...contract.problems },
+    } as Contract<Path, Query, Derived, Header, Body, Authorized, R, Slug>
+    return operation(whole)
+  }
+}
+
+function findProblems(method: string, body: BodyDeclaration | undefined): Record<string, string> {
+  return {
+    ...COMMON_PROBLEMS,
+    ...(body !== undefined && 'json' in body && JSON_BODY_PROBLEMS),
+    ...(body === undefined && method !== 'GET' && { 'malformed-body': 'The request has a body.' }),
   }
 }
 

@@ -1,14 +1,162 @@
-import type { Operation } from '../../api/contract/contract.ts'
+import { withScope } from '../../api/contract/access-rules.ts'
+import { type Operation, operationsOf } from '../../api/contract/contract.ts'
+import { describeDocument, NEXT_LINK } from '../../api/contract/describe.ts'
+import { document } from '../../api/contract/results.ts'
+import { VERSIONS } from '../../api/request/versions.ts'
 import type { Database } from '../../foundation/database/database.ts'
-import { confirmCodings } from './confirm-codings.ts'
-import { listConfirmedCodings } from './list-confirmed.ts'
-import { withdrawCoding } from './withdraw-coding.ts'
+import { Type } from '../../foundation/schema/type.ts'
+import { describeMissing, findMissingCodes } from '../history/missing-codes.ts'
+import {
+  keyOfTitle,
+  listTitles,
+  readById,
+  readTitles,
+  storeDecisions,
+  TooManyDecisions,
+  withdraw,
+} from './decisions.ts'
+import { renderTitles } from './render-titles.ts'
+import {
+  decisionsBody,
+  EXAMPLE_REVIEWED,
+  listQuery,
+  REVIEW_SCHEMAS,
+  ReviewedCodingPage,
+  ReviewedCodings,
+} from './schema.ts'
+import { findTitleFault } from './titles.ts'
 
-export interface ReviewOptions {
-  /** Has the decisions. */
-  readonly database: Database
-}
+const PATH = '/confirmed-codings'
 
-export function reviewOperations(options: ReviewOptions): readonly Operation[] {
-  return [confirmCodings(options), listConfirmedCodings(options), withdrawCoding(options)]
+/** What reviewers have decided about job titles. */
+export function reviewOperations(database: Database): readonly Operation[] {
+  const operation = operationsOf({
+    tag: 'Occupations',
+    access: withScope('codings:confirm'),
+    limit: 'codings',
+    schemas: REVIEW_SCHEMAS,
+  })
+  return [
+    operation({
+      name: 'confirm-codings',
+      id: 'confirmCodings',
+      summary: 'Confirm codings',
+      description:
+        'Stores what a reviewer has decided about job titles: the code, or that none is known. A decision replaces the earlier one of the same client, never that of another: if they disagree, the title is `disputed`. Confirmed titles become names of the search at the next revision of the catalogue.',
+      method: 'POST',
+      path: PATH,
+      request: { body: { json: decisionsBody, maxBytes: 2 ** 20 } },
+      schemas: { ReviewedCodings },
+      responses: {
+        200: describeDocument(ReviewedCodings, 'The titles of the request, in its order.', {
+          items: [EXAMPLE_REVIEWED],
+        }),
+      },
+      problems: {
+        'invalid-body': 'The body has a field that is wrong, too many items, or a title twice.',
+        'unprocessable-content':
+          'The catalogue does not have a code, or there are too many titles. Nothing was stored.',
+      },
+    }).handle(async ({ body: { items }, principal, refuse }) => {
+      const places = new Map<string, number>()
+      for (const [index, { title }] of items.entries()) {
+        const fault = findTitleFault(title)
+        if (fault !== undefined) refuse('invalid-body', `items[${index}].title ${fault}. Nothing was stored.`)
+        const key = keyOfTitle(title)
+        const first = places.get(key)
+        if (first !== undefined)
+          refuse(
+            'invalid-body',
+            `items[${index}].title is the title of items[${first}] again. Send one decision for each title. Nothing was stored.`,
+          )
+        places.set(key, index)
+      }
+      const decisions = items.map(({ title, language, occupationCode }) => ({
+        title,
+        language,
+        code: occupationCode,
+      }))
+      const reviewed = await database.write('codings', async (writer) => {
+        const missing = await findMissingCodes(
+          writer,
+          decisions.flatMap(({ code }) => code ?? []),
+        )
+        for (const [index, { code }] of decisions.entries()) {
+          const found = missing.get(code ?? '')
+          if (found !== undefined)
+            refuse(
+              'unprocessable-content',
+              `items[${index}].occupationCode ${describeMissing(found)}. Nothing was stored.`,
+            )
+        }
+        await storeDecisions(writer, principal?.client ?? '', decisions).catch((error: unknown) => {
+          if (!(error instanceof TooManyDecisions)) throw error
+          return refuse('unprocessable-content', `${error.message}. Nothing was stored.`)
+        })
+        const titles = items.map(({ title }) => title)
+        return await renderTitles(writer, await readTitles(writer, titles))
+      })
+      return document({ items: reviewed })
+    }),
+    operation({
+      name: 'confirmed-codings',
+      id: 'listConfirmedCodings',
+      summary: 'List confirmed codings',
+      description: 'The job titles that reviewers have decided about, in alphabetical order.',
+      method: 'GET',
+      path: PATH,
+      request: { query: listQuery },
+      schemas: { ReviewedCodingPage },
+      responses: {
+        200: describeDocument(
+          ReviewedCodingPage,
+          'A page of titles.',
+          { items: [EXAMPLE_REVIEWED], resultsCount: 1 },
+          NEXT_LINK,
+        ),
+      },
+    }).handle(async ({ query: { Limit: limit, Cursor: from, 'Filter.State': state } }) => {
+      const found = await listTitles(database, { limit: limit + 1, from, state })
+      const items = await renderTitles(database, found.slice(0, limit))
+      const next = found[limit]
+      const page = { items, resultsCount: items.length }
+      if (next === undefined) return document(page)
+      const query = new URLSearchParams({
+        Limit: String(limit),
+        ...(state !== undefined && { 'Filter.State': state }),
+        Cursor: next.key,
+      })
+      const link = `<${VERSIONS[0].prefix}${PATH}?${query}>; rel="next"`
+      return document({ nextCursor: next.key, ...page }, { link })
+    }),
+    operation({
+      name: 'withdraw-coding',
+      id: 'withdrawCoding',
+      summary: 'Withdraw a decision',
+      description: "Withdraws the client's own decision about a job title. Those of other reviewers stay.",
+      method: 'DELETE',
+      path: `${PATH}/{id}`,
+      request: {
+        path: Type.Object({ id: Type.String({ description: 'The ID of the title.', maxLength: 64 }) }),
+      },
+      schemas: { ReviewedCodings },
+      responses: {
+        200: describeDocument(ReviewedCodings, 'The title, if other reviewers have decided about it.', {
+          items: [EXAMPLE_REVIEWED],
+        }),
+      },
+      problems: { 'not-found': 'The client has decided nothing about this title.' },
+    }).handle(async ({ path: { id }, principal, refuse }) => {
+      const left = await database.write('codings', async (writer) => {
+        const count = await withdraw(writer, principal?.client ?? '', id)
+        return count === 0 ? undefined : await renderTitles(writer, await readById(writer, id))
+      })
+      if (left === undefined)
+        return refuse(
+          'not-found',
+          'The client of this key has no decision about a title with this ID. Nothing was changed.',
+        )
+      return document({ items: left })
+    }),
+  ]
 }

@@ -66,3 +66,17 @@ export const GROUP_SCHEMAS = {
   OccupationGroups,
   SimilarCodesProblem: SimilarCodesProblemBody,
 }
+
+/** A response of the demo with groups, for the API reference. */
+export const EXAMPLE_GROUPS: OccupationGroups = {
+  majorGroups: [{ code: '1', nameEnglish: 'Education', primaryCount: 6, totalCount: 7 }],
+  minorGroups: [
+    {
+      code: '11',
+      nameEnglish: 'Teaching',
+      majorGroups: [{ majorGroupRelationType: 'Primary', majorGroupCode: '1' }],
+      primaryCount: 4,
+      totalCount: 5,
+    },
+  ],
+}

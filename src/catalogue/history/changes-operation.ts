@@ -1,11 +1,10 @@
-import { withScope } from '../../api/contract/access-rules.ts'
-import { type Operation, operation } from '../../api/contract/contract.ts'
-import { COMMON_PROBLEMS, describePage, NEXT_LINK, NOT_MODIFIED } from '../../api/contract/describe.ts'
-import { fromCatalogue } from '../contract.ts'
+import type { Operation } from '../../api/contract/contract.ts'
+import { describePage, NEXT_LINK, NOT_MODIFIED } from '../../api/contract/describe.ts'
+import { alwaysAsk, fromCatalogue, readingOperations } from '../contract.ts'
+import type { Catalogue } from '../records/catalogue.ts'
 import { EXAMPLE_PAGE } from '../records/example.ts'
 import { OccupationRecord } from '../records/schema.ts'
-import { type NamedChanges, nameChanges } from './change-feed.ts'
-import type { HistoryOptions } from './operations.ts'
+import { type ChangeFeed, type NamedChanges, nameChanges } from './change-feed.ts'
 import { changesQuery, OccupationChange, OccupationChanges } from './schema.ts'
 
 const EXAMPLE_CHANGES = {
@@ -25,19 +24,25 @@ const EXAMPLE_CHANGES = {
   resultsCount: 2,
 }
 
-export function listChanges({ catalogue, feed, anonymous, limits }: HistoryOptions): Operation {
-  return operation({
+interface FeedOptions {
+  readonly catalogue: Catalogue
+  readonly feed: ChangeFeed
+  /** Whether callers without a credential can read the catalogue. */
+  readonly anonymous: boolean
+  /** Changes per page. */
+  readonly limits: { readonly max: number }
+}
+
+export function listChanges({ catalogue, feed, anonymous, limits }: FeedOptions): Operation {
+  return readingOperations(anonymous)({
     name: 'occupation-changes',
     id: 'listOccupationChanges',
     summary: 'List changes',
     description:
       'The occupations that were created, updated or removed since a token, each once and in its newest state. Follow `next` until it is absent, then keep `delta` for the next time.',
-    tag: 'Occupations',
     method: 'GET',
     path: '/occupations/changes',
-    access: withScope('occupations:read', { anonymous }),
-    limit: 'occupations',
-    caching: anonymous ? 'public, no-cache' : 'private, no-cache',
+    caching: alwaysAsk(anonymous),
     request: { query: changesQuery(limits), derive: nameChanges },
     schemas: { OccupationRecord, OccupationChange, OccupationChanges },
     responses: {
@@ -45,7 +50,6 @@ export function listChanges({ catalogue, feed, anonymous, limits }: HistoryOptio
       304: NOT_MODIFIED,
     },
     problems: {
-      ...COMMON_PROBLEMS,
       gone: 'The token is not valid here, or no longer. Location is the snapshot to begin again with.',
     },
   }).handle(

@@ -1,11 +1,11 @@
-import { withScope } from '../../api/contract/access-rules.ts'
-import { type Operation, operation } from '../../api/contract/contract.ts'
-import { COMMON_PROBLEMS, describeStream, NOT_MODIFIED } from '../../api/contract/describe.ts'
+import type { Operation } from '../../api/contract/contract.ts'
+import { describeStream, NOT_MODIFIED } from '../../api/contract/describe.ts'
 import { notModified, stream } from '../../api/contract/results.ts'
 import { listAccepted } from '../../api/serving/negotiate.ts'
 import { makeEtag } from '../../api/serving/page.ts'
+import { alwaysAsk, readingOperations } from '../contract.ts'
 import { nameRevision } from '../records/catalogue.ts'
-import type { HistoryOptions } from './operations.ts'
+import type { SnapshotStore } from './snapshot-store.ts'
 
 const NDJSON = 'application/x-ndjson'
 
@@ -19,28 +19,23 @@ const SNAPSHOT_HEADERS = {
   'ndjson-digest': text('SHA-256 of the NDJSON, whatever its encoding, in the same form.'),
 }
 
-export function getSnapshot({ snapshots, anonymous }: HistoryOptions): Operation {
-  const caching = anonymous ? 'public, no-cache' : 'private, no-cache'
-  return operation({
+export function getSnapshot(snapshots: SnapshotStore, anonymous: boolean): Operation {
+  const caching = alwaysAsk(anonymous)
+  return readingOperations(anonymous)({
     name: 'occupation-snapshot',
     id: 'getOccupationSnapshot',
     summary: 'Get the whole catalogue',
     description:
       'Every record of one revision as NDJSON, ordered by occupation code: a record on each line, as in the list. Continue with the change feed from the token in Delta-Token.',
-    tag: 'Occupations',
     method: 'GET',
     path: '/occupations/snapshot',
-    access: withScope('occupations:read', { anonymous }),
-    limit: 'occupations',
     caching,
     accepts: [NDJSON, 'application/json'],
-    schemas: {},
     responses: {
       200: describeStream(NDJSON, 'The catalogue.', SNAPSHOT_HEADERS),
       304: NOT_MODIFIED,
     },
     problems: {
-      ...COMMON_PROBLEMS,
       unavailable: 'The snapshot of a new revision is being prepared, or the database does not respond.',
     },
   }).handle(async ({ request, isFresh }) => {

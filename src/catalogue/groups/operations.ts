@@ -1,0 +1,62 @@
+import type { Operation } from '../../api/contract/contract.ts'
+import { describePage, NOT_MODIFIED } from '../../api/contract/describe.ts'
+import { digestQuery } from '../../api/serving/page.ts'
+import { type CodeInPath, codeIn, fromCatalogue, namesOf, readingOperations } from '../contract.ts'
+import type { Catalogue } from '../records/catalogue.ts'
+import { readGroup, readGroups } from './groups.ts'
+import { EXAMPLE_GROUPS, GROUP_SCHEMAS, OccupationGroups } from './schema.ts'
+
+const PATH = '/occupation-groups'
+
+export function groupOperations(catalogue: Catalogue, anonymous: boolean): readonly Operation[] {
+  const operation = readingOperations(anonymous)
+  const all = { key: PATH, digest: digestQuery(PATH) }
+  const nameOf = namesOf(PATH)
+  return [
+    operation({
+      name: 'occupation-groups',
+      id: 'listOccupationGroups',
+      summary: 'List groups',
+      description:
+        'Every major and minor group that an occupation belongs to, by code, with the number of its occupations.',
+      method: 'GET',
+      path: PATH,
+      schemas: GROUP_SCHEMAS,
+      responses: {
+        200: describePage(OccupationGroups, 'The groups.', EXAMPLE_GROUPS),
+        304: NOT_MODIFIED,
+      },
+    }).handle(
+      ...fromCatalogue(
+        catalogue,
+        () => all,
+        () => catalogue.document(all, readGroups, { lasts: true }),
+      ),
+    ),
+    operation({
+      name: 'occupation-group',
+      id: 'getOccupationGroup',
+      summary: 'Get a group',
+      description:
+        'The major group with a code, the minor group with it, or both: the two kinds are numbered separately.',
+      method: 'GET',
+      path: `${PATH}/{code}`,
+      request: { path: codeIn('The code of a major or a minor group.') },
+      schemas: GROUP_SCHEMAS,
+      responses: {
+        200: describePage(OccupationGroups, 'The groups with this code.', EXAMPLE_GROUPS),
+        304: NOT_MODIFIED,
+      },
+      problems: {
+        'no-such-group': 'No group has this code. `similarCodes` lists codes that resemble it.',
+      },
+    }).handle(
+      ...fromCatalogue(
+        catalogue,
+        ({ path }: CodeInPath) => nameOf(path.code),
+        (name, { path }) =>
+          catalogue.document(name, (reader) => readGroup(reader, path.code), { lasts: true }),
+      ),
+    ),
+  ]
+}

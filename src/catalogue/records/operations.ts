@@ -1,0 +1,116 @@
+import type { Operation } from '../../api/contract/contract.ts'
+import { describePage, NEXT_LINK, NOT_MODIFIED } from '../../api/contract/describe.ts'
+import { RemovedOccupationProblemBody, SimilarCodesProblemBody } from '../../api/contract/problems.ts'
+import { type CodeInPath, codeIn, fromCatalogue, namesOf, readingOperations } from '../contract.ts'
+import type { Catalogue } from './catalogue.ts'
+import { EXAMPLE_PAGE } from './example.ts'
+import { type NamedQuery, nameQuery } from './list-query.ts'
+import { readRecord } from './lookup.ts'
+import {
+  EntryRequirements,
+  MajorGroup,
+  MajorGroupRelation,
+  MinorGroup,
+  MinorGroupRelation,
+  MissingOccupation,
+  OccupationPage,
+  OccupationRecord,
+  occupationQuery,
+  RegistrationAuthority,
+  Renumeration,
+} from './schema.ts'
+
+interface OccupationOptions {
+  readonly catalogue: Catalogue
+  /** Whether callers without a credential can read the catalogue. */
+  readonly anonymous: boolean
+  /** Records per page. */
+  readonly limits: { readonly default: number; readonly max: number }
+}
+
+const PATH = '/occupations'
+
+export function occupationOperations(options: OccupationOptions): readonly Operation[] {
+  const { catalogue, anonymous, limits } = options
+  const operation = readingOperations(anonymous)
+  const nameOf = namesOf(PATH)
+  return [
+    // Section 4.1 of the API specification.
+    operation({
+      name: 'occupations',
+      id: 'listOccupations',
+      summary: 'List occupations',
+      description:
+        'A page of the occupation catalogue, ordered by occupation code. Follow `nextCursor` until it is absent.',
+      method: 'GET',
+      path: PATH,
+      request: { query: occupationQuery(limits), derive: nameQuery },
+      schemas: {
+        OccupationPage,
+        MissingOccupation,
+        OccupationRecord,
+        MinorGroupRelation,
+        MinorGroup,
+        MajorGroupRelation,
+        MajorGroup,
+        EntryRequirements,
+        Renumeration,
+        RegistrationAuthority,
+      },
+      responses: {
+        200: describePage(OccupationPage, 'A page of records.', EXAMPLE_PAGE, NEXT_LINK),
+        304: NOT_MODIFIED,
+      },
+    }).handle(
+      ...fromCatalogue(
+        catalogue,
+        ({ query, received }: { query: NamedQuery; received: Readonly<Record<string, string>> }) =>
+          withAllCodes(query, received, limits.max),
+        (query) => catalogue.page(query),
+      ),
+    ),
+    operation({
+      name: 'occupation',
+      id: 'getOccupation',
+      summary: 'Get an occupation',
+      description: 'The record of one occupation, byte for byte as in the list.',
+      method: 'GET',
+      path: `${PATH}/{code}`,
+      request: { path: codeIn('The occupation code.') },
+      schemas: {
+        OccupationRecord,
+        SimilarCodesProblem: SimilarCodesProblemBody,
+        RemovedOccupationProblem: RemovedOccupationProblemBody,
+      },
+      responses: {
+        200: describePage(OccupationRecord, 'The record.', EXAMPLE_PAGE.data[0] ?? {}),
+        304: NOT_MODIFIED,
+      },
+      problems: {
+        'no-such-occupation': 'No occupation has this code. `similarCodes` lists codes that resemble it.',
+        'occupation-removed':
+          'The occupation was removed from the catalogue: `removedDate` says when, and `replacedBy` lists its successors.',
+      },
+    }).handle(
+      ...fromCatalogue(
+        catalogue,
+        ({ path }: CodeInPath) => nameOf(path.code),
+        (name, { path }) => catalogue.document(name, (reader) => readRecord(reader, path.code)),
+      ),
+    ),
+  ]
+}
+
+/** Without a limit of the caller, a page has all records that it names. */
+function withAllCodes(
+  named: NamedQuery,
+  received: Readonly<Record<string, string>>,
+  most: number,
+): NamedQuery {
+  const { Limit: limit, 'Filter.Codes': codes = [] } = named.query
+  if (codes.length <= limit) return named
+  const hasLimit = Object.entries(received).some(
+    ([name, value]) => name.toLowerCase() === 'limit' && value !== '',
+  )
+  return hasLimit ? named : nameQuery({ ...named.query, Limit: Math.min(codes.length, most) })
+}
