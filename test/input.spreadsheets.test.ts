@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { hasLostMarks } from '../src/catalogue/import/losses.ts'
+import { hasLostMarks } from '../src/catalogue/records/lost-marks.ts'
 import { IMPORT_COLUMNS } from '../src/catalogue/records/record-schema.ts'
 import { readRecords } from '../src/engines/records/index.ts'
 import type { Database } from '../src/foundation/database/database.ts'

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { listDifferences, readRecordAt } from '../src/catalogue/history/past.ts'
-import { readRemoved } from '../src/catalogue/history/replacements.ts'
+import { readRemoved } from '../src/catalogue/records/replacements.ts'
 import { listRevisions, readKept } from '../src/catalogue/history/revision-log.ts'
 import { type ImportOptions, importOccupations } from '../src/catalogue/import/import.ts'
 import type { Database } from '../src/foundation/database/database.ts'

@@ -42,6 +42,23 @@ test('a wing imports only from wings below it, and nothing imports the files tha
   expect(upward.map(({ file, target }) => `${file} imports ${target}`)).toEqual([])
 })
 
+/** The rooms of a wing, from bottom to top. */
+const ROOMS = {
+  catalogue: ['records', 'groups', 'history', 'names', 'import', 'onet', 'search', 'codings'],
+}
+
+test.each(Object.entries(ROOMS))('a room of %s imports only from rooms below it', (wing, rooms) => {
+  const roomOf = (file: string) => /^src\/\w+\/(\w+)\//.exec(file)?.[1] ?? 'commands'
+  const inside = imports.filter(({ file, target }) => wingOf(file) === wing && wingOf(target) === wing)
+  expect(sources.filter((file) => wingOf(file) === wing).map(roomOf)).toEqual(expect.arrayContaining(rooms))
+  const levelOf = (file: string) => [...rooms, 'commands'].indexOf(roomOf(file))
+  const upward = inside.filter(
+    ({ file, target }) => !(levelOf(target) >= 0 && levelOf(target) <= levelOf(file)),
+  )
+  expect(inside.length).toBeGreaterThan(100)
+  expect(upward.map(({ file, target }) => `${file} imports ${target}`)).toEqual([])
+})
+
 test('an engine is imported through its door, and its commands by the command line only', () => {
   const engineOf = (file: string) => /^src\/engines\/\w+/.exec(file)?.[0]
   const inside = imports.filter(({ file, target }) => {

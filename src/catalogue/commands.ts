@@ -10,7 +10,6 @@ import { addHistoryCommands, REVISION, readRevision } from './history/commands.t
 import type { Retention } from './history/revision-log.ts'
 import { describeImport, type ImportFlags, runImport, withImportOptions } from './import/command.ts'
 import { type ExportFormat, exportOccupations } from './import/export.ts'
-import { ShownCells } from './import/shown-cells.ts'
 import { addNameCommands } from './names/commands.ts'
 import { addOnetCommand } from './onet/command.ts'
 import {
@@ -22,6 +21,7 @@ import {
   writeRecordSchema,
 } from './records/record-schema.ts'
 import { OccupationRecord } from './records/schema.ts'
+import { ShownCells } from './records/shown-cells.ts'
 
 interface TableFlags {
   map?: string

@@ -4,7 +4,7 @@ import { action, type WithDatabase } from '../../foundation/command-line/command
 import { assertOutput, replaceFile } from '../../foundation/command-line/output-file.ts'
 import { say, writeOut } from '../../foundation/command-line/terminal.ts'
 import { count, formatNumber } from '../../foundation/text/format-number.ts'
-import { describeRepaired } from '../names/read-rows.ts'
+import { describeRepaired } from '../records/read-rows.ts'
 import { openSearch, type ReadIndexOptions } from '../search/commands.ts'
 import { CODING_COLUMNS, type CodedFile, codeFile, toCells } from './code-file.ts'
 import { checkTitles } from './titles.ts'

@@ -5,10 +5,10 @@ import { FaultList } from '../../foundation/faults/faults.ts'
 import { type Fault, UserError } from '../../foundation/faults/user-error.ts'
 import { normaliseText } from '../../foundation/text/normalise.ts'
 import { quote } from '../../foundation/text/quote.ts'
-import { describeMissing, findMissingCodes } from '../history/missing-codes.ts'
 import type { Retention } from '../history/revision-log.ts'
 import { changeSearchData } from '../names/change-search-data.ts'
 import { learnConfirmed } from '../names/names.ts'
+import { describeMissing, findMissingCodes } from '../records/missing-codes.ts'
 import {
   type Decision,
   type ReviewedTitle,

@@ -5,7 +5,7 @@ import { document } from '../../api/contract/results.ts'
 import { VERSIONS } from '../../api/request/versions.ts'
 import type { Database } from '../../foundation/database/database.ts'
 import { Type } from '../../foundation/schema/type.ts'
-import { describeMissing, findMissingCodes } from '../history/missing-codes.ts'
+import { describeMissing, findMissingCodes } from '../records/missing-codes.ts'
 import {
   keyOfTitle,
   listTitles,

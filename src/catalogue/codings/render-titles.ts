@@ -1,6 +1,6 @@
 import type { Reader } from '../../foundation/database/database.ts'
 import { formatTimestamp } from '../../foundation/text/timestamp.ts'
-import { findMissingCodes } from '../history/missing-codes.ts'
+import { findMissingCodes } from '../records/missing-codes.ts'
 import { renderMissingCode } from '../records/rows.ts'
 import type { ReviewedTitle } from './decisions.ts'
 

@@ -2,7 +2,7 @@ import { compileSchema, SINGLE_LINE } from '../../foundation/schema/compile.ts'
 import { Type } from '../../foundation/schema/type.ts'
 import { formatNumber } from '../../foundation/text/format-number.ts'
 import { quote } from '../../foundation/text/quote.ts'
-import { RowChecks } from '../names/read-rows.ts'
+import { RowChecks } from '../records/read-rows.ts'
 import { keyOfTitle } from './decisions.ts'
 
 /** The longest title, in characters. */

@@ -1,8 +1,8 @@
 import type { Operation } from '../../api/contract/contract.ts'
 import { describePage, NOT_MODIFIED } from '../../api/contract/describe.ts'
 import { digestQuery } from '../../api/serving/page.ts'
-import { type CodeInPath, codeIn, fromCatalogue, namesOf, readingOperations } from '../contract.ts'
 import type { Catalogue } from '../records/catalogue.ts'
+import { type CodeInPath, codeIn, fromCatalogue, namesOf, readingOperations } from '../records/contract.ts'
 import { readGroup, readGroups } from './groups.ts'
 import { EXAMPLE_GROUPS, GROUP_SCHEMAS, OccupationGroups } from './schema.ts'
 

@@ -1,7 +1,7 @@
 import type { Operation } from '../../api/contract/contract.ts'
 import { describePage, NEXT_LINK, NOT_MODIFIED } from '../../api/contract/describe.ts'
-import { alwaysAsk, fromCatalogue, readingOperations } from '../contract.ts'
 import type { Catalogue } from '../records/catalogue.ts'
+import { alwaysAsk, fromCatalogue, readingOperations } from '../records/contract.ts'
 import { EXAMPLE_PAGE } from '../records/example.ts'
 import { OccupationRecord } from '../records/schema.ts'
 import { type ChangeFeed, type NamedChanges, nameChanges } from './change-feed.ts'

@@ -5,10 +5,10 @@ import { say, writeOut } from '../../foundation/command-line/terminal.ts'
 import { UserError } from '../../foundation/faults/user-error.ts'
 import { quote } from '../../foundation/text/quote.ts'
 import { formatTimestamp } from '../../foundation/text/timestamp.ts'
+import { describeSuccessors, readRemoved } from '../records/replacements.ts'
 import { describeChange, describeRevision } from './describe.ts'
 import { assertKept, listDifferences, readRecordAt } from './past.ts'
 import { toChange } from './preview.ts'
-import { describeSuccessors, readRemoved } from './replacements.ts'
 import { listRevisions, readKept } from './revision-log.ts'
 
 interface Flags {

@@ -8,13 +8,19 @@ import {
   readRevisions,
 } from '../../foundation/database/revisions.ts'
 import { enqueue } from '../../foundation/jobs/queue.ts'
-import type { ChangeCounts } from '../import/merge.ts'
-import { learnConfirmed } from '../names/names.ts'
 
 /** The default number of days for which a superseded revision can be restored. */
 const DEFAULT_HISTORY_DAYS = 90
 
 const DAY = 86_400_000
+
+/** The effect of a change on the catalogue, in numbers of records. */
+export interface ChangeCounts {
+  readonly created: number
+  readonly updated: number
+  readonly unchanged: number
+  readonly deleted: number
+}
 
 /** A revision of the catalogue and its origin. */
 export interface CatalogueRevision {
@@ -47,21 +53,33 @@ export interface Retention {
 
 const DEFAULT_RETENTION: Retention = { historyDays: DEFAULT_HISTORY_DAYS }
 
+/**
+ * The current time, or if a clock was ahead, the millisecond after the newest stored date or last import. This is
+ * later than every date that a reader can have seen, including those of deleted records.
+ */
+export async function nextDate(writer: Writer): Promise<number> {
+  const { catalogue } = await readRevisions(writer)
+  const newest = await writer.get<{ updated: number | null }>(
+    `select max(start) as updated from occupation_date
+     where span = 0 and filter = (select id from occupation_filter where major = '' and minor = '')`,
+  )
+  return Math.max(Date.now(), Math.max(catalogue.changed, newest?.updated ?? Number.NEGATIVE_INFINITY) + 1)
+}
+
 /** The revision that a transaction is about to create. */
 export async function nextRevision(writer: Writer, changed: number): Promise<Revision> {
   const { catalogue } = await readRevisions(writer)
   return { number: catalogue.number + 1, changed }
 }
 
-/** Increments the revision, records it, makes confirmed codings names, requests its search index, and deletes expired history. */
-export async function recordRevision(
+/** Increments the revision, logs it, requests its search index, and deletes expired history. */
+export async function logRevision(
   writer: Writer,
   revision: Revision,
   origin: Origin,
   counts: ChangeCounts,
   retention: Retention = DEFAULT_RETENTION,
 ): Promise<void> {
-  await learnConfirmed(writer)
   await bumpRevision(writer, 'catalogue', revision.changed)
   await insertRevision(writer, revision, origin, counts)
   await enqueue(writer, { kind: 'index', subject: String(revision.number), eid: '' })

@@ -8,6 +8,7 @@ import { Type } from '../../foundation/schema/type.ts'
 import { formatTimestamp } from '../../foundation/text/timestamp.ts'
 import { takeTurn } from '../../foundation/timed-turns.ts'
 import { EXAMPLE_PAGE } from '../records/example.ts'
+import { readRemoved } from '../records/replacements.ts'
 import { MAX_CODE_LENGTH, OccupationRecord } from '../records/schema.ts'
 import { compareFields } from './fields.ts'
 import {
@@ -17,7 +18,6 @@ import {
   RevisionUnknown,
   readDifferences,
 } from './past.ts'
-import { readRemoved } from './replacements.ts'
 import { type CatalogueRevision, listRevisions } from './revision-log.ts'
 import {
   FieldDifference,

@@ -12,7 +12,7 @@ import { formatNumber } from '../../foundation/text/format-number.ts'
 import { quote } from '../../foundation/text/quote.ts'
 import { describePreview } from '../history/describe.ts'
 import type { Origin, Retention } from '../history/revision-log.ts'
-import { describeRepaired } from '../names/read-rows.ts'
+import { describeRepaired } from '../records/read-rows.ts'
 import { type ImportOptions, type ImportSummary, importOccupations } from './import.ts'
 
 /** The flags of every import. */

@@ -1,12 +1,15 @@
 import type { SourceRecord } from '../../engines/records/index.ts'
 import type { Database, Writer } from '../../foundation/database/database.ts'
-import { readRevisions } from '../../foundation/database/revisions.ts'
 import { FaultList, InputRefused, isFault, MAX_FAULTS, refuse } from '../../foundation/faults/faults.ts'
 import type { Fault } from '../../foundation/faults/user-error.ts'
 import { quote } from '../../foundation/text/quote.ts'
 import { formatTimestamp } from '../../foundation/text/timestamp.ts'
 import { changeCatalogue } from '../history/dry-run.ts'
 import { previewChanges, type RecordChange } from '../history/preview.ts'
+import { nextDate, nextRevision, type Origin, type Retention } from '../history/revision-log.ts'
+import { recordRevision } from '../names/change-search-data.ts'
+import { type NameCounts, type SearchOnlyName, storeSearchNames } from '../names/names.ts'
+import { type FaultyRecord, type RenderedRecord, renderDocument, renderRecord } from '../records/record.ts'
 import {
   findReplacementFaults,
   isReplacement,
@@ -14,10 +17,7 @@ import {
   REPLACED_BY,
   type Replacement,
   readReplacement,
-} from '../history/replacements.ts'
-import { nextRevision, type Origin, type Retention, recordRevision } from '../history/revision-log.ts'
-import { type NameCounts, type SearchOnlyName, storeSearchNames } from '../names/names.ts'
-import { type FaultyRecord, type RenderedRecord, renderDocument, renderRecord } from '../records/record.ts'
+} from '../records/replacements.ts'
 import { findLosses, findLostZeros, findShortCodes, type LocateLater, OR_ACCEPT } from './losses.ts'
 import {
   applyChanges,
@@ -197,19 +197,6 @@ async function listNewReplacements(
     if (known === undefined) changed.push(replacement)
   }
   return changed
-}
-
-/**
- * The current time, or if a clock was ahead, the millisecond after the newest stored date or last import. This is
- * later than every date that a reader can have seen, including those of deleted records.
- */
-export async function nextDate(writer: Writer): Promise<number> {
-  const { catalogue } = await readRevisions(writer)
-  const newest = await writer.get<{ updated: number | null }>(
-    `select max(start) as updated from occupation_date
-     where span = 0 and filter = (select id from occupation_filter where major = '' and minor = '')`,
-  )
-  return Math.max(Date.now(), Math.max(catalogue.changed, newest?.updated ?? Number.NEGATIVE_INFINITY) + 1)
 }
 
 /** Converts records to rows of the staging table, or only collects faults once there is one. */

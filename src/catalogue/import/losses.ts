@@ -2,6 +2,7 @@ import type { Reader } from '../../foundation/database/database.ts'
 import { MAX_FAULTS } from '../../foundation/faults/faults.ts'
 import type { Fault } from '../../foundation/faults/user-error.ts'
 import { quote } from '../../foundation/text/quote.ts'
+import { hasLostMarks, MARKED } from '../records/lost-marks.ts'
 import { MOST_NAMED, NamedRecords } from './named-records.ts'
 
 /** Finds the column and the cell of a field, by the file and the line of its record. */
@@ -9,9 +10,6 @@ export type LocateLater = (file: string, line: number, field: string) => Pick<Fa
 
 /** Records compared at once. */
 const BATCH = 200
-
-/** A letter with a mark, such as a macron. */
-const MARKED = /[^\0-\x7f]/
 
 /** The beginning of a text that is a number with leading zeros. */
 const ZEROS = /"0\d/
@@ -129,23 +127,4 @@ function compare(before: unknown, after: unknown, field: string): Loss[] {
   return Object.entries(before).flatMap(([name, value]) =>
     compare(value, (after as Record<string, unknown>)[name], field === '' ? name : `${field}.${name}`),
   )
-}
-
-/** Whether a text is another one whose letters with marks became bare or a question mark, or are gone. */
-export function hasLostMarks(before: string, after: string): boolean {
-  if (before === after) return false
-  let at = 0
-  let lost = 0
-  for (const letter of before) {
-    if (after.startsWith(letter, at)) {
-      at += letter.length
-      continue
-    }
-    if (!MARKED.test(letter)) return false
-    lost++
-    const bare = letter.normalize('NFD').replaceAll(/\p{M}/gu, '')
-    if (after.startsWith(bare, at)) at += bare.length
-    else if (after[at] === '?' || after[at] === '_') at++
-  }
-  return lost > 0 && at === after.length
 }

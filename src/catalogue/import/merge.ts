@@ -1,11 +1,10 @@
 import type { Writer } from '../../foundation/database/database.ts'
 import type { Revision } from '../../foundation/database/revisions.ts'
+import type { ChangeCounts } from '../history/revision-log.ts'
+import { SPAN_BITS } from '../records/window.ts'
 
 /** position, file, line, code, updated, hash, filters, document */
 export type StagedRow = readonly [number, string, number, string, number, string, string, string]
-
-/** Dates are counted individually and in spans of 2^26 ms, 18.6 hours. */
-export const SPAN_BITS = 26
 
 const STAGED_COLUMNS = ['position', 'file', 'line', 'code', 'updated', 'hash', 'filters', 'document'] as const
 
@@ -32,14 +31,6 @@ export async function loadReplacements(
     `create temporary table replacement (code ${writer.dialect.text} primary key, replaced_by ${writer.dialect.text})`,
   )
   await writer.load('replacement', ['code', 'replaced_by'], rows)
-}
-
-/** The effect of a change on the catalogue, in numbers of records. */
-export interface ChangeCounts {
-  readonly created: number
-  readonly updated: number
-  readonly unchanged: number
-  readonly deleted: number
 }
 
 /**

@@ -1,13 +1,20 @@
-import type { ReadFile } from '../../engines/records/index.ts'
 import { waitingNotice } from '../../foundation/command-line/command.ts'
 import type { Database, Writer } from '../../foundation/database/database.ts'
-import { nextRevision, type Retention, recordRevision } from '../history/revision-log.ts'
-import { nextDate } from '../import/import.ts'
+import type { Revision } from '../../foundation/database/revisions.ts'
+import {
+  type ChangeCounts,
+  logRevision,
+  nextDate,
+  nextRevision,
+  type Origin,
+  type Retention,
+} from '../history/revision-log.ts'
+import { learnConfirmed } from './names.ts'
 
 /** Changes search data as a new revision of the catalogue in which no record changes. */
 export async function changeSearchData<T>(
   database: Database,
-  origin: { command: string; files: readonly ReadFile[] },
+  origin: Origin,
   retention: Retention,
   work: (writer: Writer) => Promise<{ result: T; changed: boolean }>,
 ): Promise<T> {
@@ -24,4 +31,16 @@ export async function changeSearchData<T>(
     },
     waitingNotice(),
   )
+}
+
+/** Logs a revision, whose names of the search are those that reviewers have confirmed until now. */
+export async function recordRevision(
+  writer: Writer,
+  revision: Revision,
+  origin: Origin,
+  counts: ChangeCounts,
+  retention?: Retention,
+): Promise<void> {
+  await learnConfirmed(writer)
+  await logRevision(writer, revision, origin, counts, retention)
 }

@@ -8,9 +8,10 @@ import { FaultList } from '../../foundation/faults/faults.ts'
 import { count } from '../../foundation/text/format-number.ts'
 import { normaliseText } from '../../foundation/text/normalise.ts'
 import { quote } from '../../foundation/text/quote.ts'
-import { describeMissing, findMissingCodes } from '../history/missing-codes.ts'
 import type { Retention } from '../history/revision-log.ts'
-import { ShownCells } from '../import/shown-cells.ts'
+import { describeMissing, findMissingCodes } from '../records/missing-codes.ts'
+import { describeRepaired, withRepaired } from '../records/read-rows.ts'
+import { ShownCells } from '../records/shown-cells.ts'
 import { changeSearchData } from './change-search-data.ts'
 import { NAME_COLUMNS, type ReadName, readNames, readSynonymLines } from './files.ts'
 import { findLostNames } from './lost-names.ts'
@@ -26,7 +27,6 @@ import {
   storeNameChanges,
   storeSynonyms,
 } from './names.ts'
-import { describeRepaired, withRepaired } from './read-rows.ts'
 
 /** Adds `occupations import-names`, `names` and `import-synonyms`. */
 export function addNameCommands(

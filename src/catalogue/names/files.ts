@@ -4,9 +4,9 @@ import { FaultList } from '../../foundation/faults/faults.ts'
 import type { Fault } from '../../foundation/faults/user-error.ts'
 import { compileSchema, SINGLE_LINE } from '../../foundation/schema/compile.ts'
 import { type Static, Type } from '../../foundation/schema/type.ts'
+import { type RepairedRows, readRows } from '../records/read-rows.ts'
 import { MAX_CODE_LENGTH } from '../records/schema.ts'
 import { MAX_SEARCH_NAME_LENGTH, type SearchLanguage, type SearchOnlyName } from './names.ts'
-import { type RepairedRows, readRows } from './read-rows.ts'
 
 /** A line of a file of search-only names. */
 const NameRecord = Type.Object({

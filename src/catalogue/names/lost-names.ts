@@ -1,6 +1,6 @@
 import type { Fault } from '../../foundation/faults/user-error.ts'
 import { quote } from '../../foundation/text/quote.ts'
-import { hasLostMarks } from '../import/losses.ts'
+import { hasLostMarks } from '../records/lost-marks.ts'
 import type { ReadName } from './files.ts'
 import type { StoredName } from './names.ts'
 

@@ -1,7 +1,7 @@
 import { stringify } from 'csv-stringify/sync'
 import { type CsvColumn, findFlatColumn, listColumns, listFlatColumns } from '../../engines/records/index.ts'
 import { Type } from '../../foundation/schema/type.ts'
-import { REPLACED_BY, REPLACED_BY_COLUMN } from '../history/replacements.ts'
+import { REPLACED_BY, REPLACED_BY_COLUMN } from './replacements.ts'
 import { OccupationRecord } from './schema.ts'
 
 /** The items of a file: records, and removed codes. */

@@ -1,5 +1,7 @@
 import { parseTimestamp } from '../../foundation/text/timestamp.ts'
-import { SPAN_BITS } from '../import/merge.ts'
+
+/** Dates are counted individually and in spans of 2^26 ms, 18.6 hours. */
+export const SPAN_BITS = 26
 
 /** A range of last-updated dates in whole milliseconds, both ends included. */
 export interface Window {

@@ -1,12 +1,12 @@
 import type { FastifyRequest } from 'fastify'
-import { withScope } from '../api/contract/access-rules.ts'
-import { operationsOf } from '../api/contract/contract.ts'
-import { notModified, page } from '../api/contract/results.ts'
-import { digestQuery, type Page } from '../api/serving/page.ts'
-import { remember } from '../foundation/cache/remember.ts'
-import { Type } from '../foundation/schema/type.ts'
-import type { Catalogue, DocumentName } from './records/catalogue.ts'
-import { MAX_CODE_LENGTH } from './records/schema.ts'
+import { withScope } from '../../api/contract/access-rules.ts'
+import { operationsOf } from '../../api/contract/contract.ts'
+import { notModified, page } from '../../api/contract/results.ts'
+import { digestQuery, type Page } from '../../api/serving/page.ts'
+import { remember } from '../../foundation/cache/remember.ts'
+import { Type } from '../../foundation/schema/type.ts'
+import type { Catalogue, DocumentName } from './catalogue.ts'
+import { MAX_CODE_LENGTH } from './schema.ts'
 
 /** Declares the operations that read the catalogue. */
 export function readingOperations(anonymous: boolean) {

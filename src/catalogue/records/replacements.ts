@@ -2,7 +2,7 @@ import type { CsvColumn, SourceRecord } from '../../engines/records/index.ts'
 import type { Reader, Writer } from '../../foundation/database/database.ts'
 import type { Fault } from '../../foundation/faults/user-error.ts'
 import { quote } from '../../foundation/text/quote.ts'
-import { MAX_CODE_LENGTH } from '../records/schema.ts'
+import { MAX_CODE_LENGTH } from './schema.ts'
 
 /** A code that is removed from the catalogue, and its successors. */
 export interface Replacement {

@@ -1,8 +1,8 @@
 import type { Reader } from '../../foundation/database/database.ts'
 import { compareCodePoints } from '../../foundation/text/code-points.ts'
 import { quote } from '../../foundation/text/quote.ts'
-import { type MissingCode, type MissingCodeRow, toMissingCode } from '../records/rows.ts'
 import { describeSuccessors } from './replacements.ts'
+import { type MissingCode, type MissingCodeRow, toMissingCode } from './rows.ts'
 
 /** Codes that the catalogue does not have, in their order. */
 export type MissingCodes = ReadonlyMap<string, MissingCode>
