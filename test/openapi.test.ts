@@ -23,6 +23,19 @@ test('with the console, the document has the same operations and no page', async
   expect(Object.keys(served.paths)).toEqual(Object.keys(JSON.parse(read('openapi.json')).paths))
 })
 
+test('every tag is declared, with a description', () => {
+  const { tags, paths } = JSON.parse(read('openapi.json')) as {
+    tags: { name: string; description: string }[]
+    paths: Record<string, Record<string, { tags?: string[] }>>
+  }
+  const used = Object.values(paths).flatMap((methods) =>
+    Object.values(methods).flatMap((each) => each.tags ?? []),
+  )
+  expect(tags.filter(({ description }) => description !== '').map(({ name }) => name)).toEqual(
+    expect.arrayContaining([...new Set(used)]),
+  )
+})
+
 test('only the problems of one submission have an errorCode, in the specified operations as specified', () => {
   const { components, paths } = JSON.parse(read('openapi.json')) as Document
   const responsesOf = (path: string, method: string) =>

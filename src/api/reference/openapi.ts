@@ -33,6 +33,11 @@ export async function registerOpenApi(app: FastifyInstance): Promise<void> {
       tags: [
         { name: 'Occupations', description: 'The occupation catalogue.' },
         { name: 'Validation results', description: 'The errors and warnings of a data submission.' },
+        { name: 'Submissions', description: 'Data submissions: their files, runs, findings and receipts.' },
+        { name: 'Returns', description: 'What all organisations have submitted for a return.' },
+        { name: 'Rules', description: 'The rules that submissions are checked with.' },
+        { name: 'Credential', description: 'What the credential of a request allows.' },
+        { name: 'Operation', description: 'The state of the service, and its organisations.' },
       ],
       components: {
         securitySchemes: {
