@@ -239,6 +239,10 @@ test('a name that does not exist is refused by the service, not left out', async
 
   const misspelt = { majorGroup: 'J1' } as OccupationsQuery
   await expect(client.occupations.list(misspelt)).rejects.toThrow(/Filter\.MajorGroupCode/)
+  const near = { limt: 5 } as OccupationsQuery
+  await expect(client.occupations.list(near)).rejects.toThrow(
+    'Limt is not a parameter of this endpoint (did you mean "Limit"?)',
+  )
   const failure: unknown = await client.occupations.list({ limit: 1000 }).catch((error: unknown) => error)
   expect(failure).toBeInstanceOf(MahiError)
   expect(failure).toMatchObject({ kind: 'problem', status: 400, type: '/problems/invalid-parameters' })

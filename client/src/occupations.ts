@@ -184,8 +184,11 @@ export function createOccupations(send: SendRequest, change: SendChange): Occupa
   }
 }
 
-/** The parameters whose names do not begin with `Filter.`. */
-const UNFILTERED = new Set(['limit', 'cursor', 'fields', 'lang', 'page'])
+/** The parameters whose names begin with `Filter.`. */
+const FILTERS = new Set([
+  ...['majorGroupCode', 'minorGroupCode', 'groupRelation', 'codes', 'lastUpdatedAfter', 'lastUpdatedBefore'],
+  'state',
+])
 
 /** A name that does not exist is sent too: the service refuses it, where leaving it out would list everything. */
 function nameParameters(query: object): Record<string, unknown> {
@@ -193,7 +196,7 @@ function nameParameters(query: object): Record<string, unknown> {
     Object.entries(query).map(([name, value]) => {
       if (name === 'q') return [name, value]
       const capitalised = name.charAt(0).toUpperCase() + name.slice(1)
-      return [UNFILTERED.has(name) ? capitalised : `Filter.${capitalised}`, value]
+      return [FILTERS.has(name) ? `Filter.${capitalised}` : capitalised, value]
     }),
   )
 }
