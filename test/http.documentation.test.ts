@@ -89,8 +89,8 @@ test('a status with several problems describes each of them', async () => {
   const { description, content } = paths['/v1/confirmed-codings'].post.responses['400']
   expect(description.split(' Or: ')).toEqual([
     'A parameter is invalid, or the version is not supported.',
-    'The body has a field that is wrong, too many items, or a title twice.',
     'The body is not one JSON object.',
+    'The body has a field that is wrong, too many items, or a title twice.',
   ])
   expect(Object.keys(content['application/problem+json'].examples)).toEqual([
     'invalid-parameters',

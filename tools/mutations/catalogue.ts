@@ -86,14 +86,14 @@ export default [
   // Dates
   {
     fault: 'an import gets the date of its clock, though a stored date is later',
-    file: 'src/catalogue/import/import.ts',
+    file: 'src/catalogue/history/revision-log.ts',
     text: 'return Math.max(Date.now(), Math.max(',
     replacement: 'return Math.min(Date.now(), Math.max(',
     test: DATES,
   },
   {
     fault: 'an import in the same millisecond gets the same date',
-    file: 'src/catalogue/import/import.ts',
+    file: 'src/catalogue/history/revision-log.ts',
     text: 'newest?.updated ?? Number.NEGATIVE_INFINITY) + 1)',
     replacement: 'newest?.updated ?? Number.NEGATIVE_INFINITY))',
     test: DATES,
