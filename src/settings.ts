@@ -165,7 +165,7 @@ export const SETTINGS = {
   }),
   CHECK_MEMORY_MB: define({
     default: '2048',
-    meaning: 'megabytes of memory that a validation run may use',
+    meaning: 'megabytes of memory that a validation run may use, and the reading of an upload',
     read: readWhole(128, 1_048_576),
   }),
   CHECK_DISK_MB: define({

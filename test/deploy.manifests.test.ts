@@ -142,7 +142,8 @@ describe('compose.yaml', () => {
     const { WORKERS, CHECK_MEMORY_MB } = readSettings(settingsOf(worker.environment))
     expect([worker.command, WORKERS > 0]).toEqual([['work'], true])
     const memory = Number.parseInt(worker.deploy?.resources.limits.memory ?? '', 10)
-    expect(memory).toBeGreaterThanOrEqual(WORKERS * CHECK_MEMORY_MB + 128)
+    // Of each validation and of each upload that is read meanwhile, beside the search index.
+    expect((memory * 2) / 3).toBeGreaterThanOrEqual(2 * WORKERS * CHECK_MEMORY_MB + 128)
     expect([worker.tmpfs, worker.volumes]).toEqual([[], ['checks:/data']])
   })
 
@@ -364,7 +365,7 @@ describe('the manifests of Kubernetes', () => {
     expect([config.WORKERS, checks.WORKERS > 0]).toEqual(['0', true])
     const { containers, volumes } = worker.spec.template.spec
     const memory = Number.parseInt(containers[0].resources.limits.memory ?? '', 10)
-    expect(memory).toBeGreaterThanOrEqual(checks.WORKERS * checks.CHECK_MEMORY_MB + 128)
+    expect((memory * 2) / 3).toBeGreaterThanOrEqual(2 * checks.WORKERS * checks.CHECK_MEMORY_MB + 128)
     const room = Number.parseInt(volumes?.[0]?.emptyDir?.sizeLimit ?? '', 10) * 1024
     expect(room).toBeGreaterThan(checks.WORKERS * checks.CHECK_DISK_MB)
   })
