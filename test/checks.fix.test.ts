@@ -156,6 +156,10 @@ test.each([
     'members.csv,1,memberId,memmberId,memberId,The name of the column is misspelt by one letter.',
     members(MEMBERS.replace('memberId', 'memmberId')),
   ],
+  [
+    'members.csv,1,kind,Member type,kind,The definition knows the column by this other name.',
+    members(MEMBERS.replace('kind', 'Member type')),
+  ],
   ['members.csv,6,,",,",,The record is empty.', members(`${MEMBERS},,\n`)],
   [
     'members.csv,4,,"memberId,born,kind",,The row repeats the header.',

@@ -16,7 +16,7 @@ export const LIBRARY = {
         fields: [
           { name: 'memberId', constraints: { required: true, maxLength: 4 } },
           { name: 'born', type: 'date' },
-          { name: 'kind', constraints: { enum: ['01', '02'] } },
+          { name: 'kind', constraints: { enum: ['01', '02'] }, 'mahi:synonyms': ['Member type'] },
         ],
         primaryKey: 'memberId',
       },

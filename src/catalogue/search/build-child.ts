@@ -1,5 +1,6 @@
 import { writeFileSync } from 'node:fs'
 import { openDatabase } from '../../foundation/database/open.ts'
+import { endWithParent } from '../../foundation/jobs/end-with-parent.ts'
 import { IndexTooLarge, readOwnMemory } from './build-limits.ts'
 import type { BuildOrder, BuildResult } from './build-messages.ts'
 import { buildStoredIndex } from './build-stored.ts'
@@ -11,12 +12,10 @@ try {
   // Not on this system.
 }
 
-const parent = process.ppid
+endWithParent()
 
 process.once('message', async ({ databaseUrl, memoryBytes }: BuildOrder) => {
   const onStep = () => {
-    // While it computes, this process sees no closed channel.
-    if (process.ppid !== parent) process.exit(1)
     if (readOwnMemory() > memoryBytes) throw new IndexTooLarge(memoryBytes)
   }
   try {
@@ -35,7 +34,6 @@ process.once('message', async ({ databaseUrl, memoryBytes }: BuildOrder) => {
     else throw error
   }
 })
-process.once('disconnect', () => process.exit(1))
 
 function end(result: BuildResult): void {
   process.send?.(result, () => process.disconnect())

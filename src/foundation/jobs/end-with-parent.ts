@@ -15,7 +15,7 @@ setInterval(() => {
  *
  * @param folder that of its temporary files, which are then deleted
  */
-export function endWithParent(folder: string | undefined): void {
+export function endWithParent(folder?: string): void {
   const watch = new Worker(WATCH, {
     eval: true,
     workerData: { parent: process.ppid, folder },
