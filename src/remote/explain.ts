@@ -7,6 +7,7 @@ import { print, say, writeOut } from '../foundation/command-line/terminal.ts'
 import { UserError } from '../foundation/faults/user-error.ts'
 import { EMPTY_RETURN, isEmptyReturn } from '../foundation/text/empty-return.ts'
 import { count, formatNumber } from '../foundation/text/format-number.ts'
+import { escapeControls } from '../foundation/text/quote.ts'
 import { EXPLANATION_REASONS } from '../submissions/explanations/explanation.ts'
 import { askService, openClient } from './service.ts'
 
@@ -60,7 +61,7 @@ export function addExplanationCommands(submissions: Command, apiKey: string | un
         if (reason === 'Other' && !text?.trim())
           throw new UserError('The reason Other needs --text, which says why the findings are right.')
         const stored = await change(flags, (client) => client.explain(token, explained, { reason, text }))
-        await report(flags, stored, describe(stored))
+        await report(flags, stored, escapeControls(describe(stored)))
       }),
     )
   add('withdraw', 'withdraw an explanation')
@@ -68,7 +69,7 @@ export function addExplanationCommands(submissions: Command, apiKey: string | un
     .action(
       action(async (token: string, explained: string, flags: Flags) => {
         const left = await change(flags, (client) => client.withdrawExplanation(token, explained))
-        if (!flags.json) say(`Withdrawn: ${explained}.`)
+        if (!flags.json) say(`Withdrawn: ${escapeControls(explained)}.`)
         await showList(left, flags)
       }),
     )
@@ -133,5 +134,5 @@ async function showReceipt(receipt: Receipt): Promise<void> {
 
 /** Texts of a service and of other people are on one line each. */
 async function writeLine(text: string): Promise<void> {
-  await print(`${text}\n`)
+  await print(`${escapeControls(text)}\n`)
 }

@@ -30,7 +30,13 @@ describe.each(['ndjson', 'csv'])('%s', (format) => {
     const parameters = ['occupations', 'import', '--keep-dates']
     // Two of the awkward records have no title.
     const withoutTitle = { count: 2, first: [expect.any(Object), expect.any(Object)] }
-    const created = { created: count, updated: 0, unchanged: 0, deleted: 0, normalised: 0, withoutTitle }
+    // One has a title that programs write for no value.
+    const doubtful = { count: 1, first: [expect.objectContaining({ occupationCode: '0' })] }
+    const created = {
+      ...{ created: count, updated: 0, unchanged: 0, deleted: 0, normalised: 0 },
+      ...(format === 'csv' ? { doubtful } : {}),
+      withoutTitle,
+    }
     expect(await other.runJson([...parameters, '-'], { input: gzipSync(first.stdout) })).toEqual(created)
     const second = await other.run(['occupations', 'export', '--format', format])
     expect(second.stdout).toBe(first.stdout)
