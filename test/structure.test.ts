@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { matchesGlob, posix } from 'node:path'
 import { expect, test } from 'vitest'
+import type { Mutation } from '../tools/mutations/mutation.ts'
 
 const root = new URL('../', import.meta.url)
 const read = (file: string) => readFileSync(new URL(file, root), 'utf8')
@@ -194,4 +195,20 @@ test('a test that depends on the engine runs on both', () => {
     .filter((file) => file.endsWith('.test.ts') && uses.test(read(file)))
   expect(dependent.length).toBeGreaterThan(10)
   expect(dependent.filter((file) => !patterns.some((pattern) => matchesGlob(file, pattern)))).toEqual([])
+})
+
+test('the text of each mutation occurs once in its file, and its test exists', async () => {
+  const lists = readdirSync(new URL('tools/mutations/', root)).filter(
+    (name) => !/^(?:run|mutation)\.ts$/.test(name),
+  )
+  const mutations = await Promise.all(
+    lists.map(
+      async (name): Promise<readonly Mutation[]> => (await import(`../tools/mutations/${name}`)).default,
+    ),
+  )
+  const lost = mutations
+    .flat()
+    .filter(({ file, text, test }) => read(file).split(text).length !== 2 || !existsSync(new URL(test, root)))
+  expect(mutations.flat().length).toBeGreaterThan(250)
+  expect(lost.map(({ fault }) => fault)).toEqual([])
 })

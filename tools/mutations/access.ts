@@ -1,6 +1,7 @@
 import type { Mutation } from './mutation.ts'
 
 const CREDENTIALS = 'test/access.credentials.test.ts'
+const REFUSALS = 'test/results.refusals.test.ts'
 const KEYS = 'test/access.keys.test.ts'
 const ENDED = 'test/access.ended.test.ts'
 const JWT = 'test/access.jwt.test.ts'
@@ -106,7 +107,7 @@ export default [
     file: 'src/api/access/access-state.ts',
     text: 'principal.expires <= Date.now() || !isClient',
     replacement: 'principal.expires <= 0 || !isClient',
-    test: CREDENTIALS,
+    test: REFUSALS,
   },
   {
     fault: 'a cached key is accepted after it has expired',

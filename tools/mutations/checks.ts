@@ -323,8 +323,8 @@ export default [
   {
     fault: 'archives: one file fewer than the limit is permitted',
     file: 'src/engines/checking/unpack.ts',
-    text: 'if (++count > files)',
-    replacement: 'if (++count >= files)',
+    text: 'if (entries.length > files)',
+    replacement: 'if (entries.length >= files)',
     test: 'test/checks.containers.test.ts',
   },
 ] satisfies Mutation[]

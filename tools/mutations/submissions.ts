@@ -227,7 +227,7 @@ export default [
   {
     fault: 'a receipt has the digest of the upload instead of the merged file',
     file: 'src/submissions/explanations/submit.ts',
-    text: "sha256: digests.get(nameContent(file)) ?? '',",
+    text: "sha256: digests.get(file.resource) ?? '',",
     replacement: 'sha256: file.sha256,',
     test: EXPLANATIONS,
   },
