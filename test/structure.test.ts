@@ -60,6 +60,18 @@ test.each(Object.entries(ROOMS))('a room of %s imports only from rooms below it'
   expect(upward.map(({ file, target }) => `${file} imports ${target}`)).toEqual([])
 })
 
+test('no files import each other in a circle', () => {
+  let left = new Set(sources)
+  for (;;) {
+    // What imports nothing that is left is in no circle.
+    const inner = imports.filter(({ file, target }) => left.has(file) && left.has(target))
+    const importing = new Set(inner.map(({ file }) => file))
+    if (importing.size === left.size) break
+    left = importing
+  }
+  expect([...left]).toEqual([])
+})
+
 test('an engine is imported through its door, and its commands by the command line only', () => {
   const engineOf = (file: string) => /^src\/engines\/\w+/.exec(file)?.[0]
   const inside = imports.filter(({ file, target }) => {
