@@ -1,7 +1,15 @@
 import type { Database, Reader } from '../../foundation/database/database.ts'
 import { type Job, release } from '../../foundation/jobs/queue.ts'
 import { changeSubmission } from '../findings/change-submission.ts'
-import { BLOCKS, CHUNKS, deleteDetached, detachFiles, detachRuns, ENTRIES } from './purge.ts'
+import {
+  BLOCKS,
+  CHUNKS,
+  deleteDetached,
+  deleteRepeatedly,
+  detachFiles,
+  detachRuns,
+  ENTRIES,
+} from './purge.ts'
 
 /** The interval between sweeps for rows without an owner, in milliseconds: there should be none. */
 const INTERVAL = 600_000
@@ -146,8 +154,5 @@ async function deleteRows(
            select ${part.column} from ${table} where ${column} = $1 order by ${part.column} limit ${part.most})`
   // Again in the statement itself: it may have an owner since it was found.
   const remove = `delete from ${table} where ${column} = $1 and not ${owned.replaceAll('owner.name', '$1')} ${some}`
-  let total = 0
-  for (let deleted = 1; deleted > 0; total += deleted)
-    deleted = await changeSubmission(database, '', (writer) => writer.run(remove, [name]))
-  return total > 0
+  return (await deleteRepeatedly(database, '', remove, name)) > 0
 }

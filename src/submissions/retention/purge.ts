@@ -74,24 +74,37 @@ async function isNeeded(reader: Reader, version: string): Promise<boolean> {
 
 /** Deletes a stored file in short transactions, which also need little room on a full disk. */
 export async function deleteInParts(database: Database, token: string, version: string): Promise<void> {
-  for (let deleted = 1; deleted > 0; ) {
-    deleted = await changeSubmission(database, token, (writer) =>
-      writer.run(
-        `delete from file_chunk where version = $1 and ordinal in
-           (select ordinal from file_chunk where version = $1 order by ordinal limit ${CHUNKS})`,
-        [version],
-      ),
-    )
-  }
-  for (let deleted = 1; deleted > 0; )
-    deleted = await changeSubmission(database, token, (writer) =>
-      writer.run(
-        `delete from file_record where version = $1 and local_id in
-           (select local_id from file_record where version = $1 order by local_id limit ${ENTRIES})`,
-        [version],
-      ),
-    )
+  await deleteRepeatedly(
+    database,
+    token,
+    `delete from file_chunk where version = $1 and ordinal in
+       (select ordinal from file_chunk where version = $1 order by ordinal limit ${CHUNKS})`,
+    version,
+  )
+  await deleteRepeatedly(
+    database,
+    token,
+    `delete from file_record where version = $1 and local_id in
+       (select local_id from file_record where version = $1 order by local_id limit ${ENTRIES})`,
+    version,
+  )
   await changeSubmission(database, token, (writer) => deleteVersion(writer, version))
+}
+
+/**
+ * Repeats a statement that deletes a few rows of `$1`, each time in a transaction of its own, until none is left.
+ * Returns the number of rows.
+ */
+export async function deleteRepeatedly(
+  database: Database,
+  token: string,
+  sql: string,
+  of: string | number,
+): Promise<number> {
+  let total = 0
+  for (let deleted = 1; deleted > 0; total += deleted)
+    deleted = await changeSubmission(database, token, (writer) => writer.run(sql, [of]))
+  return total
 }
 
 /** Data of a submission that nothing refers to any more, so that it can be deleted in many short transactions. */
@@ -176,14 +189,13 @@ async function deleteBlocks(database: Database, token: string, run: number): Pro
      and exists (select 1 from result_block where run = $1)`,
     [run],
   )
-  for (let deleted = 1; deleted > 0; )
-    deleted = await changeSubmission(database, token, (writer) =>
-      writer.run(
-        `delete from result_block where run = $1 and block in
-           (select block from result_block where run = $1 order by block limit ${BLOCKS})`,
-        [run],
-      ),
-    )
+  await deleteRepeatedly(
+    database,
+    token,
+    `delete from result_block where run = $1 and block in
+       (select block from result_block where run = $1 order by block limit ${BLOCKS})`,
+    run,
+  )
   return counted?.total ?? 0
 }
 
