@@ -48,7 +48,7 @@ export function rateLimitsOf(settings: RateLimitSettings): RateLimits {
   }
 }
 
-/** Coding a list of titles takes ten times as much work as a page. */
+/** Coding a list of titles takes more work than a page, so a tenth as many requests are allowed. */
 function limitCodings(limit: RateLimit | 'off'): RateLimit | 'off' {
   return limit === 'off' ? 'off' : { ...limit, requests: Math.ceil(limit.requests / 10) }
 }
