@@ -122,10 +122,10 @@ export class Connections {
    * If new connections were refused, one client that opens many and leaves them could shut out all others.
    */
   #closeOne(): boolean {
-    const connections = [...this.#exchanges].filter(([socket]) => !socket.destroyed)
+    const open = () => this.#exchanges.entries().filter(([socket]) => !socket.destroyed)
     const [oldest] =
-      connections.find(([, exchanges]) => exchanges.size === 0) ??
-      connections.find(([socket]) => this.#waitsForClient(socket)) ??
+      open().find(([, exchanges]) => exchanges.size === 0) ??
+      open().find(([socket]) => this.#waitsForClient(socket)) ??
       []
     // After an ordinary close, the system would keep what the client has not read.
     oldest?.resetAndDestroy()
