@@ -54,10 +54,9 @@ const GROUPS: readonly (readonly [names: string, add: Add])[] = [
       const { addResultsCommands } = await import('./submissions/findings/commands.ts')
       const { addFetchCommand } = await import('./remote/commands.ts')
       const { openSealer } = await import('./submissions/encryption/open-sealer.ts')
-      const results = addResultsCommands(program, withDatabase, async (database) => {
-        const settings = readSettings(environment())
-        return { sealer: await openSealer(database, settings), keep: settings.RUNS_KEPT }
-      })
+      const results = addResultsCommands(program, withDatabase, (database) =>
+        openSealer(database, readSettings(environment())),
+      )
       addFetchCommand(results, apiKey())
     },
   ],

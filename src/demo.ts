@@ -108,7 +108,6 @@ async function uploadSample(database: Database, lifecycle: Lifecycle): Promise<v
     eid: DEMO_EID,
     returnId: DEMO_RETURN,
     definition: 'sdr',
-    life: YEAR,
     token: DEMO_TOKEN,
   })
   const { token, eid } = submission
@@ -117,7 +116,6 @@ async function uploadSample(database: Database, lifecycle: Lifecycle): Promise<v
     sealer,
     definitions,
     runs: 1,
-    keep: 10,
     limits: {},
     maxBytes: MAX_SAMPLE_BYTES,
     retention: { files: 'off', results: 'off' },
@@ -129,11 +127,11 @@ async function uploadSample(database: Database, lifecycle: Lifecycle): Promise<v
     if (!('path' in file)) continue
     const content = createReadStream(file.path) as AsyncIterable<Buffer>
     const { resource } = file
-    const sent = { format: 'csv', gzip: false, isContainer: false, maxWaiting: 10 } as const
+    const sent = { format: 'csv', gzip: false, isContainer: false } as const
     const id = await receiveUpload(database, sealer, { token, eid, resource, content, ...sent })
     while ((await findFileJob(database, sealer, id))?.completed === null) await sleep(20)
   }
-  const { run } = await requestRun(database, { token, eid, maxWaiting: 10 })
+  const { run } = await requestRun(database, { token, eid })
   while ((await readRun(database, run.run))?.completed === null) await sleep(50)
 }
 

@@ -69,7 +69,7 @@ export async function startServer(
           }),
       (limiter) => limiter?.stop(),
     )
-    if (settings.METRICS_PORT !== 0) {
+    if (settings.METRICS_PORT.port !== 0) {
       lifecycle.own(await listenForMetrics(settings, metrics, log.logger), (server) => server?.close())
     }
     const { app, cutOffRest } = await buildApp({
@@ -111,12 +111,12 @@ async function startRedisLimiter(limits: RateLimits, options: RedisLimiterOption
  * reports this and runs without metrics.
  */
 async function listenForMetrics(
-  { METRICS_HOST: host, METRICS_PORT: port }: Settings,
+  { METRICS_PORT: { host, port } }: Settings,
   metrics: Metrics,
   logger: Logger,
 ): Promise<Awaited<ReturnType<typeof serveMetrics>> | undefined> {
   try {
-    return await listen({ setting: 'METRICS_PORT', host, port, hostSetting: 'METRICS_HOST' }, () =>
+    return await listen({ setting: 'METRICS_PORT', host, port, hostSetting: 'METRICS_PORT' }, () =>
       serveMetrics(metrics, port, host),
     )
   } catch (error) {

@@ -2,7 +2,6 @@ import { readFileSync } from 'node:fs'
 import { isIP } from 'node:net'
 import { distance } from 'fastest-levenshtein'
 import type { RateLimit } from './api/access/limits.ts'
-import type { Rate } from './api/request/body.ts'
 import { MOST_RECORDS } from './catalogue/records/limits.ts'
 import { LEAST_MEMORY_MB, readContainerLimit } from './foundation/command-line/memory.ts'
 import { readSealKeys } from './foundation/database/seal-keys.ts'
@@ -128,30 +127,10 @@ export const SETTINGS = {
     meaning: 'time zone in which the dates of returns are read and shown, such as Pacific/Auckland',
     read: readTimeZone,
   }),
-  SUBMISSION_DAYS: define({
-    default: '90',
-    meaning: 'days after which a submission expires',
-    read: readWhole(1, 3650),
-  }),
-  UPLOAD_MIN_RATE: define({
-    default: '65536/30',
-    meaning: 'bytes/seconds that an upload must send at least while the service waits for it, or off',
-    read: readRate,
-  }),
   UPLOAD_MAX_MB: define({
     default: '1024',
     meaning: 'megabytes of an uploaded file, unpacked',
     read: readWhole(1, 65536),
-  }),
-  RUNS_WAITING_MAX: define({
-    default: '1000',
-    meaning: 'validation runs, and uploads and copies, that may wait; each organisation may fill a tenth',
-    read: readWhole(1, 1_000_000),
-  }),
-  RUNS_KEPT: define({
-    default: '10',
-    meaning: 'runs of a submission that are kept, so that they can be compared',
-    read: readWhole(1, 1000),
   }),
   CHECK_SECONDS: define({
     default: '3600',
@@ -167,16 +146,6 @@ export const SETTINGS = {
     default: '2048',
     meaning: 'megabytes of memory that a validation run may use, and the reading of an upload',
     read: readWhole(128, 1_048_576),
-  }),
-  CHECK_DISK_MB: define({
-    default: '16384',
-    meaning: 'megabytes of temporary files that a validation run may use',
-    read: readWhole(16, 1_048_576),
-  }),
-  FINDINGS_MAX_MB: define({
-    default: '256',
-    meaning: 'megabytes that the stored findings of a run may take; every code keeps a share',
-    read: readWhole(1, 1_048_576),
   }),
   CHECK_FOLDER: define({
     default: undefined,
@@ -268,15 +237,11 @@ export const SETTINGS = {
     meaning: 'megabytes of rendered pages kept in memory; 0 turns the cache off',
     read: readWhole(0, 65536),
   }),
-  METRICS_HOST: define({
-    default: '127.0.0.1',
-    meaning: 'IP address or host name of the Prometheus metrics',
-    read: readText,
-  }),
   METRICS_PORT: define({
     default: '9464',
-    meaning: 'port of the Prometheus metrics; 0 for none',
-    read: readWhole(0, 65535),
+    meaning:
+      'port of the Prometheus metrics on loopback, or with the address to listen on, such as 0.0.0.0:9464; 0 for none',
+    read: readMetricsPort,
   }),
   DRAIN_SECONDS: define({
     default: '0',
@@ -366,9 +331,8 @@ export function readSettings(given: Environment): Settings {
   }
   faults.push(...findMisspelt(environment))
   const settings = values as Settings
-  if (settings.METRICS_PORT > 0 && settings.METRICS_PORT === settings.PORT) {
+  if (settings.PORT > 0 && settings.METRICS_PORT?.port === settings.PORT)
     faults.push(`METRICS_PORT and PORT must be different, not both ${settings.PORT}`)
-  }
   for (const names of TOGETHER) {
     const missing = names.filter((name) => !environment[name]?.trim())
     const isUsed = names.some((name) => name !== 'PUBLIC_URL' && !missing.includes(name))
@@ -487,6 +451,14 @@ function readWhole(least: number, most: number): (text: string) => number {
   }
 }
 
+/** The port of the metrics and its address: an IPv6 address in brackets, as in a URL. */
+function readMetricsPort(text: string): { host: string; port: number } {
+  const [, host, digits] = /^(?:\[?([\w.:-]+?)\]?:)?(\d{1,5})$/.exec(text) ?? []
+  const port = Number(digits ?? 'none')
+  if (port >= 0 && port <= 65_535) return { host: host ?? '127.0.0.1', port }
+  throw new Error('must be a whole number from 0 to 65535, or an address and a port such as 0.0.0.0:9464')
+}
+
 function readOneOf<const Name extends string>(allowed: readonly Name[]): (text: string) => Name {
   return (text) => {
     const name = allowed.find((each) => each === text)
@@ -502,15 +474,6 @@ function readLimit(text: string): RateLimit | 'off' {
     throw new Error('must be requests/seconds such as 600/60, or off')
   }
   return { requests: Number(requests), seconds: Number(seconds) }
-}
-
-function readRate(text: string): Rate | 'off' {
-  if (text === 'off') return 'off'
-  const [, bytes, seconds] = /^(\d{1,9})\/(\d{1,4})$/.exec(text) ?? []
-  if (bytes === undefined || Number(bytes) < 1 || Number(seconds) < 1) {
-    throw new Error('must be bytes/seconds such as 65536/30, or off')
-  }
-  return { bytes: Number(bytes), seconds: Number(seconds) }
 }
 
 function readDatabaseUrl(text: string): string {

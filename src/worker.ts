@@ -38,7 +38,6 @@ export async function startWork(settings: Settings): Promise<void> {
         sealer,
         definitions,
         runs,
-        keep: settings.RUNS_KEPT,
         limits: checkLimitsOf(settings),
         maxBytes: settings.UPLOAD_MAX_MB * 2 ** 20,
         folder: settings.CHECK_FOLDER,

@@ -367,7 +367,7 @@ describe('the manifests of Kubernetes', () => {
     const memory = Number.parseInt(containers[0].resources.limits.memory ?? '', 10)
     expect((memory * 2) / 3).toBeGreaterThanOrEqual(2 * checks.WORKERS * checks.CHECK_MEMORY_MB + 128)
     const room = Number.parseInt(volumes?.[0]?.emptyDir?.sizeLimit ?? '', 10) * 1024
-    expect(room).toBeGreaterThan(checks.WORKERS * checks.CHECK_DISK_MB)
+    expect(room).toBeGreaterThan(checks.WORKERS * 16 * checks.UPLOAD_MAX_MB)
   })
 })
 

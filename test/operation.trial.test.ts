@@ -1,3 +1,5 @@
+import { type AddressInfo, connect } from 'node:net'
+import { text } from 'node:stream/consumers'
 import Type from 'typebox'
 import { describe, expect, test } from 'vitest'
 import { withScope } from '../src/api/contract/access-rules.ts'
@@ -97,6 +99,26 @@ describe('a wrong declaration stops the start, with its name', () => {
     const other = operation({ ...COMMON, ...change }).handle(handle)
     expect(() => serve(countThings, other)).toThrow(message)
   })
+})
+
+test('a body that arrives too slowly gets 408', async () => {
+  const body = { stream: ['text/csv'], maxBytes: 1000, minRate: { bytes: 1000, seconds: 1 } }
+  const app = serve(
+    operation({ ...COMMON, request: { body } }).handle(async ({ body }) => {
+      for await (const _ of body.bytes);
+      return document({ code: 'a' })
+    }),
+  )
+  await app.listen({ host: '127.0.0.1', port: 0 })
+  const { port } = app.server.address() as AddressInfo
+  const socket = connect(port, '127.0.0.1')
+  socket.write(
+    'POST /v1/things HTTP/1.1\r\nHost: localhost\r\nX-API-Key: right\r\nContent-Type: text/csv\r\n',
+  )
+  socket.write('Content-Length: 999\r\n\r\nlocalId\n')
+  const response = (await text(socket.once('data', () => socket.end()))).split('\r\n')
+  expect(response[0]).toBe('HTTP/1.1 408 Request Timeout')
+  expect(response.at(-1)).toContain('at least 1000 bytes must arrive in 1 seconds')
 })
 
 test('an undeclared problem is logged as a fault of its operation', async () => {

@@ -30,7 +30,7 @@ test('nothing has to be set', () => {
     CORS_ORIGINS: '*',
     TRUST_PROXY: false,
     PAGE_CACHE_MB: 64,
-    METRICS_PORT: 9464,
+    METRICS_PORT: { host: '127.0.0.1', port: 9464 },
     LOG_LEVEL: 'info',
   })
 })
@@ -75,7 +75,6 @@ test('every setting can be faulty at once, and each is named once', () => {
   // Names of hosts and of claims are texts: whether they are any good shows when they are used.
   const texts = [
     'HOST',
-    'METRICS_HOST',
     'DEFINITIONS',
     'ERASURE_LOG',
     'CHECK_FOLDER',

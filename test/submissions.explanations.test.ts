@@ -278,7 +278,6 @@ test('explanations and receipts are encrypted, and read also once another key en
     eid: '1001',
     returnId: '202512',
     definition: 'collected',
-    life: 86_400_000,
   })
   const { token } = submission
   const actor = { id: 'test', name: 'Test' }

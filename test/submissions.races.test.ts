@@ -79,7 +79,6 @@ class Arena {
     const environment = {
       DEFINITIONS: definition,
       RATE_LIMIT_SUBMISSIONS: 'off',
-      RUNS_WAITING_MAX: '1000',
       ENCRYPTION_KEYS: encode(KEY),
     }
     const replicas: Replica[] = []

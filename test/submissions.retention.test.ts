@@ -19,8 +19,7 @@ const EID = '1001'
 const ACTOR = { id: 'test', name: 'Test' }
 
 async function create(database: Database, returnId: string): Promise<string> {
-  const life = 365 * DAY
-  const { submission } = await createSubmission(database, { eid: EID, returnId, definition: 'small', life })
+  const { submission } = await createSubmission(database, { eid: EID, returnId, definition: 'small' })
   return submission.token
 }
 

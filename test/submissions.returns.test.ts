@@ -237,8 +237,7 @@ test('the causes of a return are those of the last check of each submission, cou
     ...{ file: 'learners', field, findings, records: findings },
   })
   const submitted = async (eid: string, ...checks: (readonly Cause[])[]) => {
-    const life = DAY
-    const { submission } = await createSubmission(database, { eid, returnId: '1', definition: 'a', life })
+    const { submission } = await createSubmission(database, { eid, returnId: '1', definition: 'a' })
     await changeSubmission(database, submission.token, async (writer) => {
       for (const causes of checks) await storeCauses(writer, submission.token, causes)
       await writer.run(`update submission set ended = 'Submitted' where token = $1`, [submission.token])

@@ -15,7 +15,6 @@ import { RunJob } from '../../src/submissions/runs/run-job.ts'
 import { requestRun } from '../../src/submissions/runs/validation.ts'
 import { createSubmission } from '../../src/submissions/submission.ts'
 
-const DAY = 86_400_000
 const FILE = readFileSync(new URL('samples/sdr/clean/learners.csv', PACKAGE_ROOT), 'utf8')
 const SMALL = FILE.split('\n').slice(0, 21).join('\n')
 /** A record of 200 characters. */
@@ -69,15 +68,15 @@ export class StoredRuns {
   async store(eid: string, returnId: string, size: Size): Promise<string> {
     const database = this.#database
     this.#size = size
-    const { submission } = await createSubmission(database, { eid, returnId, definition: 'sdr', life: DAY })
+    const { submission } = await createSubmission(database, { eid, returnId, definition: 'sdr' })
     const { token } = submission
     await receiveUpload(database, this.#sealer, {
       ...{ token, eid, resource: 'learners', format: 'csv', gzip: false, isContainer: false },
-      ...{ content: toStream(Buffer.from(SMALL)), maxWaiting: 100 },
+      ...{ content: toStream(Buffer.from(SMALL)) },
     } as const)
     while ((await database.get('select id from job where kind = $1', ['upload'])) !== undefined)
       await new Promise((resolve) => setTimeout(resolve, 20))
-    const { run } = await requestRun(database, { token, eid, maxWaiting: 100 })
+    const { run } = await requestRun(database, { token, eid })
     for (;;) {
       const stored = await readRun(database, run.run)
       if (stored?.status === 'Processed') return token

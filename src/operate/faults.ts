@@ -6,6 +6,7 @@ import { pathOf } from '../foundation/database/open.ts'
 import { Sealer, type SealKey } from '../foundation/database/seal.ts'
 import { formatBytes } from '../foundation/text/format-number.ts'
 import { showDay } from '../foundation/text/zoned-time.ts'
+import { diskOf } from '../submissions/check-limits.ts'
 import { findUnchecked } from '../submissions/encryption/open-sealer.ts'
 import { listUnreplaced, type State } from './state.ts'
 
@@ -17,7 +18,7 @@ export interface TriedSettings {
   readonly OIDC_ISSUER?: string | undefined
   readonly ENCRYPTION_KEYS?: readonly SealKey[] | undefined
   readonly CHECK_FOLDER?: string | undefined
-  readonly CHECK_DISK_MB: number
+  readonly UPLOAD_MAX_MB: number
   readonly HOST: string
   readonly TRUST_PROXY: false | readonly string[]
 }
@@ -148,7 +149,7 @@ function examineFile(url: string): Found {
 }
 
 /** Where validations keep their files meanwhile. */
-function examineFolder({ CHECK_FOLDER: folder = tmpdir(), CHECK_DISK_MB }: TriedSettings): Found {
+function examineFolder({ CHECK_FOLDER: folder = tmpdir(), ...settings }: TriedSettings): Found {
   const otherwise = 'or name another folder in CHECK_FOLDER: validations fail until then.'
   const found = statSync(folder, { throwIfNoEntry: false })
   // The service creates it.
@@ -161,10 +162,10 @@ function examineFolder({ CHECK_FOLDER: folder = tmpdir(), CHECK_DISK_MB }: Tried
   }
   const { bavail, bsize } = statfsSync(folder)
   const free = bavail * bsize
-  const most = CHECK_DISK_MB * 2 ** 20
+  const most = diskOf(settings)
   if (free >= most) return undefined
   return warning(
-    `${folder} has ${formatBytes(free)} of free space, and a validation may need ${formatBytes(most)} (CHECK_DISK_MB): free some, or lower it.`,
+    `${folder} has ${formatBytes(free)} of free space, and a validation may need ${formatBytes(most)} (16 times UPLOAD_MAX_MB): free some, or lower that.`,
   )
 }
 

@@ -15,7 +15,7 @@ import type { Definitions } from './rules/definitions.ts'
 import { NewSubmission, Submission } from './schema.ts'
 import { createSubmission } from './submission.ts'
 
-export function createNewSubmission({ database, definitions, life, sealer }: SubmissionOptions): Operation {
+export function createNewSubmission({ database, definitions, sealer }: SubmissionOptions): Operation {
   return operation({
     name: 'create-submission',
     id: 'createSubmission',
@@ -53,7 +53,6 @@ export function createNewSubmission({ database, definitions, life, sealer }: Sub
       eid,
       returnId,
       definition,
-      life,
       actor: actorOf(principal),
       type: type ?? collected?.type ?? 'Full',
     })

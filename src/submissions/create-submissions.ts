@@ -1,6 +1,5 @@
 import type { Access } from '../api/access/admit.ts'
 import type { Part } from '../api/contract/part.ts'
-import type { Rate } from '../api/request/body.ts'
 import type { Serving } from '../api/serving/app.ts'
 import type { Database } from '../foundation/database/database.ts'
 import type { Life } from '../foundation/lifecycle.ts'
@@ -21,10 +20,7 @@ const DEFAULT_PAGE_SIZE = 100
 export interface SubmissionSettings extends KeySettings {
   readonly DEFINITIONS: readonly string[]
   readonly TIME_ZONE?: string | undefined
-  readonly SUBMISSION_DAYS: number
   readonly UPLOAD_MAX_MB: number
-  readonly UPLOAD_MIN_RATE: Rate | 'off'
-  readonly RUNS_WAITING_MAX: number
   readonly ERASURE_LOG?: string | undefined
   readonly RESULTS_PAGE_SIZE_MAX: number
 }
@@ -54,10 +50,7 @@ export async function createSubmissions(
     sealer,
     definitions,
     timeZone: settings.TIME_ZONE ?? 'UTC',
-    life: settings.SUBMISSION_DAYS * 86_400_000,
     maxUploadBytes,
-    minUploadRate: settings.UPLOAD_MIN_RATE === 'off' ? undefined : settings.UPLOAD_MIN_RATE,
-    maxWaitingRuns: settings.RUNS_WAITING_MAX,
     recordErasure: recordErasuresIn(settings.ERASURE_LOG),
     isStopping: () => life.stopping,
   }

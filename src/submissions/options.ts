@@ -1,5 +1,4 @@
 import type { Access } from '../api/access/admit.ts'
-import type { Rate } from '../api/request/body.ts'
 import type { Database } from '../foundation/database/database.ts'
 import type { Sealer } from '../foundation/database/seal.ts'
 import type { RecordErasure } from './retention/erasures.ts'
@@ -13,12 +12,7 @@ export interface SubmissionOptions {
   readonly definitions: Definitions
   /** The time zone of the dates of returns. */
   readonly timeZone: string
-  /** Milliseconds after which a new submission expires. */
-  readonly life: number
   readonly maxUploadBytes: number
-  /** The least that an upload must send; `undefined` if it may take as long as it likes. */
-  readonly minUploadRate: Rate | undefined
-  readonly maxWaitingRuns: number
   readonly recordErasure: RecordErasure
   /** Whether the process has been told to stop, so that no request may wait any longer. */
   readonly isStopping: () => boolean

@@ -310,14 +310,15 @@ export async function withSubmission<T>(
   })
 }
 
+/** Milliseconds after which a submission expires. */
+const LIFE = 90 * 86_400_000
+
 export interface NewSubmission {
   readonly eid: string
   readonly returnId: string
   /** The name of the definition to check against. */
   readonly definition: string
   readonly type?: SubmissionType
-  /** Milliseconds until the submission expires. */
-  readonly life: number
   readonly actor?: Actor
   /** The token to use; generated if absent. */
   readonly token?: string
@@ -326,7 +327,7 @@ export interface NewSubmission {
 /** Creates a submission, or returns the organisation's open one for the same return. */
 export async function createSubmission(
   database: Database,
-  { eid, returnId, definition, type = 'Full', life, token = createToken(), actor = SERVICE }: NewSubmission,
+  { eid, returnId, definition, type = 'Full', token = createToken(), actor = SERVICE }: NewSubmission,
 ): Promise<{ submission: SubmissionState; created: boolean }> {
   return await database.write(`return:${eid}/${returnId}`, async (transaction) => {
     const open = await findOpen(transaction, eid, returnId)
@@ -336,7 +337,7 @@ export async function createSubmission(
     await writer.run(
       `insert into submission (token, eid, return_id, run, total, published, definition, type, created, expires)
        values ($1, $2, $3, 0, 0, 0, $4, $5, $6, $7)`,
-      [token, eid, returnId, definition, type, now, now + life],
+      [token, eid, returnId, definition, type, now, now + LIFE],
     )
     await carryOver(writer, { token, eid, returnId })
     await writeAudit(writer, { event: 'created', eid, subject: token, actor: actor.id })

@@ -70,7 +70,6 @@ export class FileWorker {
       format: 'csv',
       gzip: false,
       isContainer: false,
-      maxWaiting: 1000,
       ...upload,
     })
     for (;;) {

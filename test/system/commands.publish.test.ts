@@ -146,10 +146,7 @@ test('the findings of mahi check are published as they are; what the operation d
 test('published findings are encrypted and pruned as those of a validation run are', async () => {
   const mahi = new Installation()
   const secret = 'Kereru7391'
-  const environment = {
-    ENCRYPTION_KEYS: `k1:${Buffer.alloc(32, 7).toString('base64')}`,
-    RUNS_KEPT: '2',
-  }
+  const environment = { ENCRYPTION_KEYS: `k1:${Buffer.alloc(32, 7).toString('base64')}` }
   const entry = {
     localId: secret,
     errorCode: 'E1',
@@ -157,13 +154,11 @@ test('published findings are encrypted and pruned as those of a validation run a
     studentId: secret,
     recordText: secret,
   }
-  for (let run = 0; run < 3; run++)
+  for (let run = 0; run < 11; run++)
     await mahi.runJson(publish('--token', TOKEN, '-'), { input: toLines([entry]), environment })
   await withDatabase(mahi.databaseUrl, async (database) => {
-    expect(await database.all('select number, sealed from submission_run order by number')).toEqual([
-      { number: 2, sealed: 'k1' },
-      { number: 3, sealed: 'k1' },
-    ])
+    const kept = await database.all('select number, sealed from submission_run order by number')
+    expect(kept).toEqual(Array.from({ length: 10 }, (_, index) => ({ number: index + 2, sealed: 'k1' })))
     expect(await database.all('select block from result_block where part = 0')).toHaveLength(2)
     for (const { name } of await database.all<{ name: string }>(database.dialect.tables))
       expect(JSON.stringify(await database.all(`select * from ${name}`)), name).not.toContain(secret)

@@ -34,11 +34,11 @@ describe('an unavailable port is reported in one line', () => {
   })
 
   test('for metrics, on an address that the machine does not have', async () => {
-    const environment = { METRICS_PORT: '9464', METRICS_HOST: '192.0.2.1' }
+    const environment = { METRICS_PORT: '192.0.2.1:9464' }
     const { code, stderr } = await new Installation({ inProcesses: true }).run(['serve'], { environment })
     expect(code).toBe(1)
     expect(stderr).toBe(
-      'this machine does not have the address 192.0.2.1: choose another with METRICS_HOST\n',
+      'this machine does not have the address 192.0.2.1: choose another with METRICS_PORT\n',
     )
   })
 

@@ -115,7 +115,7 @@ describe('status says what is wrong, and what to do', () => {
       JWT_JWKS_URL: 'http://127.0.0.1:1/keys',
       JWT_ISSUER: 'https://i.example',
       JWT_AUDIENCE: 'mahi',
-      CHECK_DISK_MB: '1048576',
+      UPLOAD_MAX_MB: '65536',
       TMPDIR: mahi.folder,
       HOST: '0.0.0.0',
     }
@@ -127,7 +127,7 @@ describe('status says what is wrong, and what to do', () => {
         CHECK_FOLDER: [
           'warning',
           expect.stringMatching(
-            /^\S+ has [\d.]+ [MG]iB of free space, and a validation may need 1024\.0 GiB \(CHECK_DISK_MB\): free some, or lower it\.$/,
+            /^\S+ has [\d.]+ [MG]iB of free space, and a validation may need 1024\.0 GiB \(16 times UPLOAD_MAX_MB\): free some, or lower that\.$/,
           ),
         ],
         REDIS_URL: ['bad', 'It cannot be reached (ECONNREFUSED): is it running?'],

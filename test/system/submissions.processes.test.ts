@@ -59,21 +59,21 @@ test('mahi submit uploads a folder, waits, and exits as mahi check does', async 
 })
 
 test('mahi submit and results fetch say which codes are partial', async () => {
-  const { mahi, url, key } = await start({ WORKERS: '1', FINDINGS_MAX_MB: '1' })
+  const { mahi, url, key } = await start({ WORKERS: '1' })
   const options = { environment: { MAHI_API_KEY: key } }
   const folder = temporaryFolder()
   const name = 'courses.csv'
   const [header = '', record = ''] = readFileSync(CLEAN + name, 'utf8').split('\n')
-  writeFileSync(`${folder}/${name}`, `${header}\n${`${record}\n`.repeat(4000)}`)
+  writeFileSync(`${folder}/${name}`, `${header}\n${`${record}\n`.repeat(100_010)}`)
   const given = ['--eid', '9', '--return', '202512']
   const submitted = await mahi.run(['submit', folder, '--url', url, ...given, '--wait'], options)
-  expect(submitted.stderr).toMatch(/ is partial: the first [\d,]+ of its 3,999 findings are kept\./)
+  expect(submitted.stderr).toMatch(/ is partial: the first 100,000 of its 100,009 findings are kept\./)
   expect(submitted.stderr).not.toContain('Console:')
   const [, token = ''] = /Submission (\S+),/.exec(submitted.stderr) ?? []
   const fetched = await mahi.run(['results', 'fetch', url, token, '--eid', '9'], options)
   expect([fetched.code, fetched.stderr]).toEqual([
     0,
-    expect.stringMatching(/ is partial: the first [\d,]+ of its 3,999 findings are kept\./),
+    expect.stringMatching(/ is partial: the first 100,000 of its 100,009 findings are kept\./),
   ])
 })
 

@@ -60,7 +60,6 @@ class Store {
       eid: EID,
       returnId,
       definition: 'small',
-      life: 86_400_000,
     })
     return submission.token
   }
@@ -114,7 +113,7 @@ class Store {
 
   /** Requests a run, and waits for its end. */
   async validate(token: string) {
-    const { run } = await requestRun(this.database, { token, eid: EID, maxWaiting: 100 })
+    const { run } = await requestRun(this.database, { token, eid: EID })
     for (;;) {
       const now = await readRun(this.database, run.run)
       if (now?.completed != null) return now
@@ -228,7 +227,7 @@ test('of two uploads of a file, the one that arrived later stays, whichever is r
   const send = (content: string) =>
     receiveUpload(store.database, store.sealer, {
       ...{ token, eid: EID, resource: 'people', format: 'csv', gzip: false, isContainer: false },
-      ...{ content: pieces(Buffer.from(content)), maxWaiting: 100 },
+      ...{ content: pieces(Buffer.from(content)) },
     } as const)
   const earlier = await send(PEOPLE)
   await new Promise((resolve) => setTimeout(resolve, 2))
@@ -282,8 +281,8 @@ test('a run reads the files as they were when it was requested, and the submissi
   await expect(store.validate(token)).rejects.toMatchObject({ kind: 'invalid' })
   await store.put(token, 'people', PEOPLE)
   await store.put(token, 'groups', 'localId,code,title\n1,G1,A group with a long title\n')
-  const { run } = await requestRun(store.database, { token, eid: EID, maxWaiting: 100 })
-  expect((await requestRun(store.database, { token, eid: EID, maxWaiting: 100 })).created).toBe(false)
+  const { run } = await requestRun(store.database, { token, eid: EID })
+  expect((await requestRun(store.database, { token, eid: EID })).created).toBe(false)
   await store.put(token, 'people', 'localId,id,group,age\n1,A1,G1,20\n')
   expect((await store.state(token)).status).toBe('Validating')
   await store.startWorker()
@@ -349,11 +348,11 @@ test('a cancelled run stores nothing, whether it waits or is in progress', async
   const store = await Store.open()
   const token = await store.create()
   await store.put(token, 'people', PEOPLE)
-  const first = await requestRun(store.database, { token, eid: EID, maxWaiting: 100 })
+  const first = await requestRun(store.database, { token, eid: EID })
   const ended = await cancelRun(store.database, { token, eid: EID, number: first.run.number })
   expect(ended.run.status).toBe('Cancelled')
   expect((await store.state(token)).status).toBe('Pending')
-  const second = await requestRun(store.database, { token, eid: EID, maxWaiting: 100 })
+  const second = await requestRun(store.database, { token, eid: EID })
   await store.startWorker()
   while ((await readRun(store.database, second.run.run))?.status === 'Queued')
     await new Promise((resolve) => setTimeout(resolve, 5))

@@ -112,7 +112,6 @@ export async function fill(url: string): Promise<World> {
         eid: EID,
         returnId: `R${index + 100}`,
         definition: 'sdr',
-        life: DAY,
         token,
       })
     const make = async (scopes: readonly Scope[], expires = Date.now() + DAY) =>

@@ -40,29 +40,18 @@ export class Changes {
   readonly #place: Place
   readonly #records: readonly Record<string, unknown>[]
   readonly #sizes: Sizes
-  readonly #settings: Readonly<Record<string, string>>
   #keyId = ''
   #round = 0
   #visitor = ''
 
-  private constructor(
-    place: Place,
-    records: readonly Record<string, unknown>[],
-    sizes: Sizes,
-    settings: Readonly<Record<string, string>>,
-  ) {
+  private constructor(place: Place, records: readonly Record<string, unknown>[], sizes: Sizes) {
     this.#place = place
     this.#records = records
     this.#sizes = sizes
-    this.#settings = settings
   }
 
-  /** Fills the database; the settings are those of the commands. */
-  static async begin(
-    place: Place,
-    sizes: Sizes,
-    settings: Readonly<Record<string, string>>,
-  ): Promise<Changes> {
+  /** Fills the database. */
+  static async begin(place: Place, sizes: Sizes): Promise<Changes> {
     const records: Record<string, unknown>[] = []
     for await (const { value } of generateOccupations(sizes.records)) {
       const { lastUpdatedDate: _, ...record } = value as Record<string, unknown>
@@ -71,7 +60,7 @@ export class Changes {
     const findings: string[] = []
     for await (const { value } of generateFindings(sizes.findings)) findings.push(JSON.stringify(value))
     writeFileSync(join(place.folder, 'findings.ndjson'), `${findings.join('\n')}\n`)
-    const changes = new Changes(place, records, sizes, settings)
+    const changes = new Changes(place, records, sizes)
     await changes.#import(0)
     for (let index = 0; index < sizes.submissions; index++) await changes.#publish(index)
     await changes.#changeKey()
@@ -127,7 +116,7 @@ export class Changes {
     return await this.#note(name, async () => {
       const { stdout } = await promisify(execFile)(process.execPath, [MAHI, ...parameters, '--json'], {
         cwd: this.#place.folder,
-        env: { PATH: process.env.PATH, DATABASE_URL: this.#place.commandUrl, ...this.#settings },
+        env: { PATH: process.env.PATH, DATABASE_URL: this.#place.commandUrl },
       })
       return stdout
     })

@@ -37,7 +37,7 @@ const POOL_SIZE = 10
 const SETTLING = 240_000
 const SIZES = small
   ? { records: 300, submissions: 3, findings: 1_000 }
-  : { records: 2_000, submissions: 20, findings: 5_000 }
+  : { records: 2_000, submissions: 4, findings: 5_000 }
 
 const place = await makePlace(engine, engine === 'postgres' ? await findPostgres() : undefined)
 const run = await soak(place).finally(() => place.remove())
@@ -48,8 +48,8 @@ process.exitCode = findings.every(({ holds }) => holds) ? 0 : 1
 
 async function soak(place: Place): Promise<Run> {
   // Few enough to be full within the first minutes, so that runs and pages go as others come.
-  const settings = { RUNS_KEPT: '2', PAGE_CACHE_MB: '16', DATABASE_POOL_SIZE: String(POOL_SIZE) }
-  const changes = await Changes.begin(place, SIZES, { RUNS_KEPT: '2' })
+  const settings = { PAGE_CACHE_MB: '16', DATABASE_POOL_SIZE: String(POOL_SIZE) }
+  const changes = await Changes.begin(place, SIZES)
   const metrics = await findFreePort()
   const server = await MahiProcess.start('serve', {
     environment: {

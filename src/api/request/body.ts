@@ -23,15 +23,17 @@ interface StreamBody {
   readonly stream: readonly string[]
   /** Largest body as sent, in bytes. */
   readonly maxBytes: number
-  /** The least that a client must send while it is waited for. */
-  readonly minRate?: Rate | undefined
+  /** The least that a client must send while it is waited for; by default 64 KiB in 30 seconds. */
+  readonly minRate?: Rate
 }
 
 /** So many bytes in so many seconds. */
-export interface Rate {
+interface Rate {
   readonly bytes: number
   readonly seconds: number
 }
+
+const MIN_RATE: Rate = { bytes: 65_536, seconds: 30 }
 
 export type BodyDeclaration = JsonBody | StreamBody
 
@@ -94,7 +96,10 @@ function refuseBody(
   return new Problem('invalid-body', sentences.join(' '), describe?.(named))
 }
 
-function openStream(request: IncomingMessage, { stream, maxBytes, minRate }: StreamBody): IncomingBody {
+function openStream(
+  request: IncomingMessage,
+  { stream, maxBytes, minRate = MIN_RATE }: StreamBody,
+): IncomingBody {
   const type = assertMediaType(request, stream)
   markTransfer(request)
   assertDeclaredLength(request, maxBytes)

@@ -55,7 +55,7 @@ export async function findCopy(
 
 /** Returns the id of the work. */
 async function requestCopy(
-  { database, sealer, maxWaitingRuns: maxWaiting }: SubmissionOptions,
+  { database, sealer }: SubmissionOptions,
   request: FastifyRequest,
   owner: { token: string; eid: string },
   { work, resource }: Copy,
@@ -70,8 +70,7 @@ async function requestCopy(
       if (known.completed !== null) await useFileJob(writer, known)
       return known.id
     }
-    const kind = queueOf(work)
-    await assertRoom(writer, { kind, eid: owner.eid, maxWaiting })
+    await assertRoom(writer, queueOf(work), owner.eid)
     const actor = actorOf(request.principal)
     return await insertFileJob(writer, sealer, { ...owner, work, resource, revision, actor, sent: undefined })
   })

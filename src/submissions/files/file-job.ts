@@ -64,18 +64,16 @@ export interface FileJob extends Sealed {
 /** How long the result is kept after its last use, in milliseconds. */
 const RESULT_KEPT = 3_600_000
 
-/** Each organisation may fill one tenth of the queue. */
-const OWN_SHARE = 10
+/** The most jobs of a kind that may wait, of all organisations and of one. */
+export const MOST_WAITING = 10_000
+export const MOST_WAITING_OF_ONE = 100
 
 /** @throws {Refusal} if too many jobs of a kind wait, of one organisation or of all */
-export async function assertRoom(
-  reader: Reader,
-  { kind, eid, maxWaiting }: { kind: JobKind; eid: string; maxWaiting: number },
-): Promise<void> {
+export async function assertRoom(reader: Reader, kind: JobKind, eid: string): Promise<void> {
   const { total, own } = await countWaiting(reader, kind, eid)
-  if (own >= Math.max(1, Math.floor(maxWaiting / OWN_SHARE)))
+  if (own >= MOST_WAITING_OF_ONE)
     throw new Refusal('too-many', `${own} jobs of this organisation are already queued.`, { retryAfter: 30 })
-  if (total >= maxWaiting)
+  if (total >= MOST_WAITING)
     throw new Refusal('busy', 'Too many jobs are queued. Try again later.', { retryAfter: 30 })
 }
 

@@ -19,7 +19,7 @@ import { fileEtag } from './upload.ts'
 import { MAX_WAIT, preferHeader } from './wait.ts'
 
 export function putFile(options: SubmissionOptions): Operation {
-  const { database, definitions, maxUploadBytes, minUploadRate } = options
+  const { database, definitions, maxUploadBytes } = options
   return operation({
     name: 'put-file',
     id: 'putSubmissionFile',
@@ -41,7 +41,7 @@ export function putFile(options: SubmissionOptions): Operation {
         'If-Match': text('The ETag of the file to replace.', { maxLength: 4000 }),
         'If-None-Match': text('`*`: store the file only if there is none yet.', { maxLength: 4000 }),
       }),
-      body: { stream: [CSV, NDJSON, ...CONTAINERS], maxBytes: maxUploadBytes, minRate: minUploadRate },
+      body: { stream: [CSV, NDJSON, ...CONTAINERS], maxBytes: maxUploadBytes },
     },
     schemas: { SubmissionFile, FileWork },
     responses: {

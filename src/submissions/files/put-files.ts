@@ -19,7 +19,7 @@ import { MAX_WAIT, preferHeader } from './wait.ts'
 
 /** The files of a submission at once, as people have them. */
 export function putFiles(options: SubmissionOptions): Operation {
-  const { database, maxUploadBytes, minUploadRate } = options
+  const { database, maxUploadBytes } = options
   return operation({
     name: 'put-files',
     id: 'putSubmissionFiles',
@@ -39,7 +39,7 @@ export function putFiles(options: SubmissionOptions): Operation {
           maxLength: 1000,
         }),
       }),
-      body: { stream: CONTAINERS, maxBytes: maxUploadBytes, minRate: minUploadRate },
+      body: { stream: CONTAINERS, maxBytes: maxUploadBytes },
     },
     schemas: { SubmissionFile, SubmissionFiles, FileWork },
     responses: {

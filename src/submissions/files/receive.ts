@@ -16,15 +16,13 @@ export const TOO_MANY_UPLOADS = 'Too many uploads are in progress or waiting to 
  * @throws {Problem}
  */
 export async function receive(
-  { database, sealer, maxWaitingRuns }: SubmissionOptions,
+  { database, sealer }: SubmissionOptions,
   request: FastifyRequest,
-  upload: Omit<Upload, 'maxWaiting' | 'actor'>,
+  upload: Omit<Upload, 'actor'>,
 ): Promise<string> {
   const slot = takeSlot(request)
   const actor = actorOf(request.principal)
-  return await refusing(
-    receiveUpload(database, sealer, { ...upload, maxWaiting: maxWaitingRuns, actor }),
-  ).finally(() => slot.release())
+  return await refusing(receiveUpload(database, sealer, { ...upload, actor })).finally(() => slot.release())
 }
 
 /** @throws {Problem} `too-many-requests` or `unavailable` */

@@ -15,8 +15,6 @@ export interface Upload extends SentAs {
   readonly content: AsyncIterable<Uint8Array>
   /** SHA-256 of the content as sent, from `Content-Digest`. */
   readonly digest?: Uint8Array
-  /** The most queued uploads of all organisations. */
-  readonly maxWaiting: number
   readonly actor?: Actor
 }
 
@@ -34,13 +32,13 @@ export function fileEtag({ sha256, batches, version, chunks }: FileState): strin
 export async function receiveUpload(
   database: Database,
   sealer: Sealer,
-  { content, digest, maxWaiting, token, eid, resource, actor = SERVICE, ...sent }: Upload,
+  { content, digest, token, eid, resource, actor = SERVICE, ...sent }: Upload,
 ): Promise<string> {
   const owner = { token, eid }
   await withSubmission(database, owner, async (writer, submission) => {
     assertOpen(submission)
     if (resource !== undefined) assertMatches(submission, resource, sent)
-    await assertRoom(writer, { kind: 'upload', eid, maxWaiting })
+    await assertRoom(writer, 'upload', eid)
   })
   const stored = await storeContent(database, sealer, owner, content)
   try {

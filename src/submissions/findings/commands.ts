@@ -20,19 +20,11 @@ interface PublishFlags {
   json?: true
 }
 
-/** How findings are stored. */
-export interface StorageSettings {
-  /** Encrypts if there is a key. */
-  readonly sealer: Sealer
-  /** The number of runs of a submission to keep. */
-  readonly keep: number
-}
-
 /** Adds `results publish`, and returns `results` so that others can add subcommands. */
 export function addResultsCommands(
   program: Command,
   withDatabase: WithDatabase,
-  readStorage: (database: Database) => Promise<StorageSettings>,
+  openSealer: (database: Database) => Promise<Sealer>,
 ): Command {
   const results = program.command('results').description('publish and fetch validation results')
   results
@@ -58,7 +50,7 @@ export function addResultsCommands(
             publishResults(database, entries, {
               eid,
               returnId,
-              ...(await readStorage(database)),
+              sealer: await openSealer(database),
               ...(token === undefined ? {} : { token }),
               onProgress: progress.onRecords,
               onWait: waitingNotice(),

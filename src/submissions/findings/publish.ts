@@ -65,15 +65,7 @@ const readShape = compileSchema(PublishedFinding, { personal: true })
 export async function publishResults(
   database: Database,
   entries: AsyncIterable<SourceRecord | Fault>,
-  {
-    eid,
-    returnId,
-    token = createToken(),
-    sealer = new Sealer(),
-    keep = RUNS_KEPT,
-    onProgress,
-    onWait,
-  }: Publication,
+  { eid, returnId, token = createToken(), sealer = new Sealer(), keep, onProgress, onWait }: Publication,
 ): Promise<PublicationSummary> {
   const faults = findPublicationFaults({ eid, returnId, token })
   if (faults.length > 0) throw new InputRefused(faults)
@@ -159,7 +151,7 @@ export async function makeCurrent(
     ...rest
   }: { token: string; run: number; stored: StoredRun } & Omit<RunSummary, 'codes' | 'causeKeys'>,
   sealer: Sealer,
-  keep: number,
+  keep = RUNS_KEPT,
 ): Promise<void> {
   const now = Date.now()
   const summary: RunSummary = { codes, ...rest, causeKeys }

@@ -5,7 +5,7 @@ import type { SubmissionWriter } from './change-submission.ts'
 import { KEY_FIELD } from './postings.ts'
 import type { CodeCount } from './store-run.ts'
 
-/** The default number of runs of a submission to keep. */
+/** The number of runs of a submission that are kept. */
 export const RUNS_KEPT = 10
 
 /** The number of finished runs of a submission whose findings are stored; of the runs before, only what counts them. */

@@ -11,7 +11,7 @@ import { ValidationRun } from '../schema.ts'
 import { BASE, locate } from './contract.ts'
 import { requestRun } from './validation.ts'
 
-export function requestValidationRun({ database, maxWaitingRuns }: SubmissionOptions): Operation {
+export function requestValidationRun({ database }: SubmissionOptions): Operation {
   return operation({
     name: 'request-run',
     id: 'requestValidationRun',
@@ -45,9 +45,7 @@ export function requestValidationRun({ database, maxWaitingRuns }: SubmissionOpt
     },
   }).handle(async ({ authorized, principal }) => {
     const { token, eid, run: current } = authorized
-    const { run } = await refusing(
-      requestRun(database, { token, eid, maxWaiting: maxWaitingRuns, actor: actorOf(principal) }),
-    )
+    const { run } = await refusing(requestRun(database, { token, eid, actor: actorOf(principal) }))
     return accepted(locate(run), 1, renderRun(run, current))
   })
 }

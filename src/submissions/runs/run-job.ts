@@ -32,7 +32,7 @@ export interface RunJobOptions {
   readonly database: Database
   readonly sealer: Sealer
   /** The number of runs of a submission to keep. */
-  readonly keep: number
+  readonly keep?: number
   readonly definitions: Definitions
   readonly limits: Partial<Limits>
   /** The folder for the files of a run; defaults to the system's temporary folder. */

@@ -14,8 +14,6 @@ import { countEnding } from './run-counts.ts'
 export interface RunRequest {
   readonly token: string
   readonly eid: string
-  /** The most queued runs of all organisations. */
-  readonly maxWaiting: number
   readonly actor?: Actor
 }
 
@@ -26,7 +24,7 @@ export interface RunRequest {
  */
 export async function requestRun(
   database: Database,
-  { token, eid, maxWaiting, actor = SERVICE }: RunRequest,
+  { token, eid, actor = SERVICE }: RunRequest,
 ): Promise<{ run: Run; created: boolean }> {
   return await withSubmission(database, { token, eid }, async (writer, submission) => {
     assertOpen(submission)
@@ -37,7 +35,7 @@ export async function requestRun(
     if (files.length === 0) throw new Refusal('invalid', 'No records were uploaded. Upload a file first.')
     // One request at a time from here on, or several could take the last place of the queue.
     const { number: run } = await bumpRevision(writer, 'run')
-    await assertRoom(writer, { kind: 'run', eid, maxWaiting })
+    await assertRoom(writer, 'run', eid)
     await writer.run('update submission set runs = runs + 1 where token = $1', [token])
     await writer.run(
       `insert into submission_run

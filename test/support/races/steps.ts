@@ -261,7 +261,6 @@ const run: MakeStep = () => ({
     const handler = new RunJob({
       database,
       sealer,
-      keep: 10,
       definitions: new Definitions([definition]),
       limits: {},
       check,
