@@ -20,6 +20,7 @@ const NAMES: Readonly<Record<string, string>> = {
   'ResultsSummary.definition': 'SummaryDefinition',
   'ResultsSummary.codes': 'CodeSummary',
   'ResultsSummary.notRun': 'CheckNotRun',
+  'Receipt.notRun': 'CheckNotRun',
   'ResultsChanges.results': 'ChangedEntry',
   'ValidationRun.progress': 'RunProgress',
   'BatchResult.content': 'RecordAcknowledgement',

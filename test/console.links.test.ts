@@ -118,7 +118,7 @@ test('an organisation sees what is to be done first; the agency sees all, reads 
   const home = await agency.open('/console/returns')
   expect(toText(home.body)).toMatch(/Return of 202512 .* overdue 1 of 3 1 Return of 202604/)
   expect(home.body).toContain(
-    'Submitted: 1, Ready to submit: 0, Has errors: 1, Being checked: 0, Files received: 0, Not started: 1',
+    'Submitted: 1, Ready to submit: 0, Not fully checked: 0, Has errors: 1, Being checked: 0, Files received: 0, Not started: 1',
   )
   const overview = await agency.open('/console/returns/202512')
   expect(overview.body).toMatch(/<pre[^>]*>1003<\/pre>/)

@@ -1,3 +1,4 @@
+import { gunzipSync } from 'node:zlib'
 import { expect, test } from 'vitest'
 import { Sealer } from '../src/foundation/database/seal.ts'
 import { CSV, NDJSON, streamEntries } from '../src/submissions/findings/export.ts'
@@ -5,7 +6,7 @@ import { findSubmission } from '../src/submissions/findings/queries.ts'
 import { parseLines } from './support/lines.ts'
 import { Service } from './support/service.ts'
 
-test('an export is read in small pieces, because each stopped reader keeps some of them in memory', async () => {
+test('an export is read in small pieces with a turn for others between them, because readers can stop or be fast', async () => {
   const service = await Service.start()
   const recordText = 'x'.repeat(4096)
   const entries = Array.from({ length: 300 }, (_, index) => ({ localId: String(index), recordText }))
@@ -16,13 +17,15 @@ test('an export is read in small pieces, because each stopped reader keeps some 
     const sealing = { sealer: new Sealer(), etag: '"1"' }
     const result = await streamEntries(type, service.database, submission, undefined, sealing)
     if (result.kind !== 'stream') throw new Error('an export is a stream')
-    let [bytes, most] = [0, 0]
+    let [bytes, most, turns] = [0, 0, 0]
+    setImmediate(() => turns++)
     for await (const piece of result.body) {
       bytes += piece.length
       most = Math.max(most, piece.length)
     }
     expect(bytes).toBeGreaterThan(300 * 4096)
     expect(most).toBeLessThan(256 * 1024)
+    expect(turns, 'turns of the event loop for others').toBe(1)
   }
 })
 
@@ -54,5 +57,12 @@ test.each([undefined, `k1:${Buffer.alloc(32, 7).toString('base64')}`])(
     expect(filtered.json().results).toEqual(entries.filter(({ errorCode }) => errorCode === 'B'))
     const exported = await service.get(path, { eid: '1001', accept: NDJSON })
     expect(parseLines(exported.body)).toEqual(entries)
+    const headers = { eid: '1001', accept: NDJSON, 'accept-encoding': 'br, gzip' }
+    const compressed = await service.get(path, headers)
+    expect(compressed.headers).toMatchObject({
+      'content-encoding': 'gzip',
+      vary: expect.stringContaining('accept-encoding'),
+    })
+    expect(gunzipSync(compressed.rawPayload).toString()).toBe(exported.body)
   },
 )

@@ -11,6 +11,7 @@ import { readReceipt, storeReceipt } from '../src/submissions/explanations/recei
 import { readExplanations, storeExplanation } from '../src/submissions/explanations/store.ts'
 import { changeSubmission } from '../src/submissions/findings/change-submission.ts'
 import type { RunSummary } from '../src/submissions/findings/runs.ts'
+import { storeReturns } from '../src/submissions/returns/returns.ts'
 import { Definitions } from '../src/submissions/rules/definitions.ts'
 import { createSubmission } from '../src/submissions/submission.ts'
 import { COURSES, makeCollectionDefinition, makeLearners, startCollection } from './support/collection.ts'
@@ -169,6 +170,72 @@ test('what cannot be explained is refused, and nothing is stored', async () => {
   const hostile = `<script>alert(1)</script>'"; drop table submission; -- \u{1f469}`
   expect(await put(token, 'LEA-note', { reason: 'Other', text: hostile })).toBe(200)
   expect((await provider.ask('GET', at(token, 'LEA-note'))).body.text).toBe(hostile)
+})
+
+/** A rule that SQLite stops once a value is not JSON. */
+const makeStopping = (code: string, field: string, severity: 'Error' | 'Warning') => `/*
+file: learners
+fields: ${field}
+code: ${code}
+severity: ${severity}
+message: The value is wrong.
+why: It is read.
+fix: Correct it.
+examples:
+  - records: { learners: [{ localId: L1, id: S1, ${field}: '{"a": 1}' }] }
+    finds: [1]
+  - records: { learners: [] }
+    finds: []
+*/
+select row from learners where json_extract(${field}, '$.a') = 1`
+
+test('a rule that was stopped prevents the submission unless it only warns, and the receipt names it', async () => {
+  const rules = {
+    'R-1': makeStopping('R-1', 'note', 'Error'),
+    'R-2': makeStopping('R-2', 'remark', 'Warning'),
+  }
+  const collection = await startCollection({}, { rules })
+  const { provider, createCaller, service } = collection
+  const common = { name: 'A return', definition: 'collected', version: '1.2.0', zone: 'UTC' }
+  const times = { opens: 0, due: Date.now() + 1e9, closes: Date.now() + 1e9 }
+  await storeReturns(service.database, [
+    { ...common, ...times, returnId: '202512', type: 'Full' },
+    { ...common, ...times, returnId: '202506', type: 'Indicative' },
+  ])
+  const agency = await createCaller('agency', [], ['operate'])
+  const stopped = (errorCode: string) => ({
+    errorCode,
+    reason: 'SQLite stopped the rule: malformed JSON.',
+  })
+
+  const token = await provider.create()
+  await provider.put(token, 'courses', COURSES)
+  await provider.put(token, 'learners', 'localId,id,course,note,remark\nL1,S1,K1,late,early\n')
+  await provider.check(token)
+  const { validationRun } = (await provider.ask('GET', `/submissions/${token}`)).body
+  expect(validationRun).toMatchObject({ errorCount: 0, stoppedCount: 1 })
+  const { notRun } = (await provider.ask('GET', `/submissions/${token}/validation-results/summary`)).body
+  expect(notRun).toEqual([{ ...stopped('R-1'), blocks: true }, stopped('R-2')])
+  const refused = await provider.ask('POST', `/submissions/${token}/submit`)
+  expect([refused.status, refused.body.detail]).toEqual([
+    409,
+    'The current run did not make 1 check that the submission needs. R-1: SQLite stopped the rule: malformed JSON. Validate again; if that does not help, the operator of this service must change its limits or the definition.',
+  ])
+  const { results: standings } = (await agency.ask('GET', '/returns/202512/overview')).body
+  expect(standings).toMatchObject([{ eid: provider.eid, returnStatus: 'Incomplete', errorCount: 0 }])
+  const { results: activities } = (await provider.ask('GET', `/submissions/${token}/activity`)).body
+  expect(activities[0]).toMatchObject({ event: 'Checked', errorCount: 0, stoppedCount: 1 })
+
+  // The rule that only warns may be stopped, and a file that the return may lack is no obstacle.
+  const other = await provider.create('202506')
+  await provider.put(other, 'learners', 'localId,id,course,note,remark\nL1,S1,K1,,early\n')
+  expect((await provider.check(other)).stoppedCount).toBeUndefined()
+  const { receipt } = (await provider.ask('POST', `/submissions/${other}/submit`)).body
+  expect(receipt.notRun).toContainEqual(stopped('R-2'))
+  expect(receipt.notRun).toContainEqual({
+    errorCode: expect.stringMatching('^LEA-'),
+    reason: 'The file courses.csv is missing.',
+  })
 })
 
 test('two people who submit at once get the same receipt, which names one of them', async () => {

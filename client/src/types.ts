@@ -838,6 +838,11 @@ export interface ValidationRun {
   errorCount?: number
   /** Warnings found. */
   warningCount?: number
+  /**
+   * Checks that were stopped, and whose findings must be fixed or explained: until a run completes them, the submission
+   * is refused. Absent if there are none.
+   */
+  stoppedCount?: number
   /** Stored findings. */
   totalCount?: number
   /** Whether not all findings are stored; the summary says of which codes. */
@@ -938,6 +943,8 @@ export interface Receipt {
   errorCount?: number
   /** Warnings that it found. */
   warningCount?: number
+  /** Checks that could not run. */
+  notRun?: CheckNotRun[]
   /** The submitted files. */
   files?: ReceiptFiles[]
   /** Why its warnings are right. */
@@ -1014,6 +1021,8 @@ export interface Activity {
   errorCount?: number
   /** Warnings that the run found. */
   warningCount?: number
+  /** Checks that were stopped, and that the submission needs. */
+  stoppedCount?: number
   /** Explanations that the run reopened, because it found more than they explain. */
   reopened?: number
   /** The codes that were explained. */
@@ -1082,9 +1091,10 @@ export interface OwnReturn {
   eid?: string
   /**
    * NotStarted: no files. FilesReceived: no run covers the files. Validating: a run is in progress. HasErrors, Ready:
-   * the run that covers the files found errors, or none. Submitted: frozen.
+   * the run that covers the files found errors, or none. Incomplete: it found none, but a check was stopped whose
+   * findings must be fixed or explained. Submitted: frozen.
    */
-  returnStatus?: 'NotStarted' | 'FilesReceived' | 'Validating' | 'HasErrors' | 'Ready' | 'Submitted'
+  returnStatus?: 'NotStarted' | 'FilesReceived' | 'Validating' | 'HasErrors' | 'Incomplete' | 'Ready' | 'Submitted'
   /** The submission that counts: the submitted one, or else the last one. */
   submissionToken?: string
   /** Errors that the run found which covers its files. */
@@ -1484,6 +1494,11 @@ export interface CheckNotRun {
   errorCode?: string
   /** Why it did not run. */
   reason?: string
+  /**
+   * Whether the submission is refused because of it: the check was stopped, and what it finds must be fixed or
+   * explained.
+   */
+  blocks?: boolean
 }
 
 export interface ResultsSummaryUndecided {
@@ -1646,6 +1661,8 @@ export interface ReturnOverviewStatuses {
   Validating?: number
   /** Organisations with HasErrors. */
   HasErrors?: number
+  /** Organisations with Incomplete. */
+  Incomplete?: number
   /** Organisations with Ready. */
   Ready?: number
   /** Organisations with Submitted. */
@@ -1674,9 +1691,10 @@ export interface ReturnOverviewResults {
   eid?: string
   /**
    * NotStarted: no files. FilesReceived: no run covers the files. Validating: a run is in progress. HasErrors, Ready:
-   * the run that covers the files found errors, or none. Submitted: frozen.
+   * the run that covers the files found errors, or none. Incomplete: it found none, but a check was stopped whose
+   * findings must be fixed or explained. Submitted: frozen.
    */
-  returnStatus?: 'NotStarted' | 'FilesReceived' | 'Validating' | 'HasErrors' | 'Ready' | 'Submitted'
+  returnStatus?: 'NotStarted' | 'FilesReceived' | 'Validating' | 'HasErrors' | 'Incomplete' | 'Ready' | 'Submitted'
   /** The submission that counts: the submitted one, or else the last one. */
   submissionToken?: string
   /** Errors that the run found which covers its files. */

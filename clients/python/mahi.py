@@ -927,6 +927,9 @@ class ValidationRun(TypedDict, total=False):
     errorCount: int
     #: Warnings found.
     warningCount: int
+    #: Checks that were stopped, and whose findings must be fixed or explained: until a run completes them, the
+    #: submission is refused. Absent if there are none.
+    stoppedCount: int
     #: Stored findings.
     totalCount: int
     #: Whether not all findings are stored; the summary says of which codes.
@@ -1023,6 +1026,8 @@ class Receipt(TypedDict, total=False):
     errorCount: int
     #: Warnings that it found.
     warningCount: int
+    #: Checks that could not run.
+    notRun: List[Dict[str, Any]]
     #: The submitted files.
     files: List[Dict[str, Any]]
     #: Why its warnings are right.
@@ -1093,6 +1098,8 @@ class Activity(TypedDict, total=False):
     errorCount: int
     #: Warnings that the run found.
     warningCount: int
+    #: Checks that were stopped, and that the submission needs.
+    stoppedCount: int
     #: Explanations that the run reopened, because it found more than they explain.
     reopened: int
     #: The codes that were explained.
@@ -1163,8 +1170,9 @@ class OwnReturn(TypedDict, total=False):
     #: The organisation.
     eid: str
     #: NotStarted: no files. FilesReceived: no run covers the files. Validating: a run is in progress. HasErrors,
-    #: Ready: the run that covers the files found errors, or none. Submitted: frozen.
-    returnStatus: Literal["NotStarted", "FilesReceived", "Validating", "HasErrors", "Ready", "Submitted"]
+    #: Ready: the run that covers the files found errors, or none. Incomplete: it found none, but a check was stopped
+    #: whose findings must be fixed or explained. Submitted: frozen.
+    returnStatus: Literal["NotStarted", "FilesReceived", "Validating", "HasErrors", "Incomplete", "Ready", "Submitted"]
     #: The submission that counts: the submitted one, or else the last one.
     submissionToken: str
     #: Errors that the run found which covers its files.
@@ -1968,8 +1976,9 @@ class _Operations:
         submission_token: str,
     ) -> SubmittedSubmission:
         """Submit a submission. Freezes a submission, and returns its receipt. The current run must cover the current
-        files and have found no errors. Warnings are allowed; those that the definition wants explained must have an
-        explanation.
+        files, have made every check whose findings must be fixed or explained, and have found no errors. A check
+        whose file or column is absent is not needed if the definition permits that. Warnings are allowed; those that
+        the definition wants explained must have an explanation.
 
         - submission_token: The token of the submission.
         """
@@ -2132,7 +2141,7 @@ class _Operations:
         self,
         return_id: str,
         *,
-        status: Optional[Literal["NotStarted", "FilesReceived", "Validating", "HasErrors", "Ready", "Submitted"]] = None,
+        status: Optional[Literal["NotStarted", "FilesReceived", "Validating", "HasErrors", "Incomplete", "Ready", "Submitted"]] = None,
         page: Optional[int] = None,
         page_size: Optional[int] = None,
     ) -> ReturnOverview:

@@ -115,13 +115,22 @@ function describe({ target = '', state, reason, text, findings = 0, actor, reope
 }
 
 async function showReceipt(receipt: Receipt): Promise<void> {
-  const { definition, submittedBy, files = [], explanations = [], errorCount = 0, warningCount = 0 } = receipt
+  const {
+    definition,
+    submittedBy,
+    files = [],
+    explanations = [],
+    notRun = [],
+    errorCount = 0,
+    warningCount = 0,
+  } = receipt
   const checked = definition === undefined ? '' : ` with ${definition.name} ${definition.version}`
   await writeLine(`Receipt ${receipt.receipt} for return ${receipt.returnId} of organisation ${receipt.eid}`)
   await writeLine(`Submitted by ${submittedBy?.name ?? 'unknown'} at ${receipt.dateSubmitted}`)
   await writeLine(
     `Check ${receipt.runId}${checked}: ${count(errorCount, 'error')} and ${count(warningCount, 'warning')}`,
   )
+  for (const { errorCode, reason } of notRun) await writeLine(`Not run: ${errorCode}. ${reason}`)
   for (const { file, records = 0, sha256 } of files)
     await writeLine(`${file}  ${count(records, 'record')}  ${sha256}`)
   if (isEmptyReturn(files)) await writeLine(EMPTY_RETURN)

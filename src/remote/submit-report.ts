@@ -160,6 +160,11 @@ export async function describeNextSteps(
           `Explain those whose values are right with: ${commandFor('explain', ' CODE --reason Verified')}`,
         ]
   if ((run.errorCount ?? 0) > 0) return lines
+  if (run.stoppedCount !== undefined)
+    return [
+      ...lines,
+      `The return cannot be submitted: ${count(run.stoppedCount, 'rule was', 'rules were')} stopped. Check it again; if that does not help, ask the operator of the service.`,
+    ]
   const open = (known.open ?? []).map(
     ({ code = '', findings = 0 }) => `${code} (${count(findings, 'finding')})`,
   )

@@ -56,7 +56,10 @@ export function addSubmitCommand(program: Command, apiKey: string | undefined): 
     .requiredOption('--return <id>', 'the return, such as 202512')
     .option('--definition <definition>', 'the definition that assigns the files by their names', 'sdr')
     .option('--file <name=file...>', 'which file is which, such as enrolments=SDR_2025.csv')
-    .option('--wait', 'wait for the validation, show what to fix, and exit 1 if there are errors')
+    .option(
+      '--wait',
+      'wait for the validation, show what to fix, and exit 1 if there are errors or a rule was stopped',
+    )
     .addOption(jsonOption)
     .action(
       action(async (paths: string[], flags: SubmitFlags) => {
@@ -210,7 +213,7 @@ async function reportRun(
   const summary = await submissions.summary(place.token)
   const { causes } = await submissions.causes(place.token)
   const { files, isOwn, lines } = describeRun(ended, sent, summary)
-  if ((run.errorCount ?? 0) > 0 || !isOwn) process.exitCode = 1
+  if ((run.errorCount ?? 0) > 0 || run.stoppedCount !== undefined || !isOwn) process.exitCode = 1
   if (flags.json === true) {
     const found = { ...summary, runId: run.runId, causes, ...files, console: page }
     await writeOut(`${JSON.stringify(found)}\n`)

@@ -37,6 +37,7 @@ function renderRunState(run: Run, current: number): Static<typeof ValidationRun>
     dateCompleted: at(run.completed),
     errorCount: done ? run.errors : undefined,
     warningCount: done ? run.warnings : undefined,
+    stoppedCount: run.stopped || undefined,
     totalCount: done ? run.total : undefined,
     partial: done && isPartial(run) ? true : undefined,
     progress: run.completed === null ? run.progress : undefined,

@@ -19,6 +19,9 @@ export const ValidationRun = Type.Object(
     dateCompleted: time('When the run ended.'),
     errorCount: count('Errors found, whether or not all of them are stored.'),
     warningCount: count('Warnings found.'),
+    stoppedCount: count(
+      'Checks that were stopped, and whose findings must be fixed or explained: until a run completes them, the submission is refused. Absent if there are none.',
+    ),
     totalCount: count('Stored findings.'),
     partial: flag('Whether not all findings are stored; the summary says of which codes.'),
     progress: Type.Optional(

@@ -18,7 +18,7 @@ export function submitSubmission({ database, sealer, definitions }: SubmissionOp
     id: 'submitSubmission',
     summary: 'Submit a submission',
     description:
-      'Freezes a submission, and returns its receipt. The current run must cover the current files and have found no errors. Warnings are allowed; those that the definition wants explained must have an explanation.',
+      'Freezes a submission, and returns its receipt. The current run must cover the current files, have made every check whose findings must be fixed or explained, and have found no errors. A check whose file or column is absent is not needed if the definition permits that. Warnings are allowed; those that the definition wants explained must have an explanation.',
     tag: TAG,
     method: 'POST',
     path: '/submissions/{submissionToken}/submit',
@@ -37,7 +37,7 @@ export function submitSubmission({ database, sealer, definitions }: SubmissionOp
       ...SUBMISSION_PROBLEMS,
       'malformed-body': 'The request has a body.',
       conflict:
-        'The current run does not cover the current files, or found errors, or a warning needs an explanation.',
+        'The current run does not cover the current files, or found errors, or a check was stopped, or a warning needs an explanation.',
       gone: REFUSALS.gone,
     },
   }).handle(async ({ authorized, principal }) => {

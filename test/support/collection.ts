@@ -5,8 +5,12 @@ import { Service } from './service.ts'
 import { startWorker } from './submission-worker.ts'
 import { temporaryFolder } from './temporary.ts'
 
-/** A definition of courses and learners whose warnings can be explained; one needs to be. */
-export function makeCollectionDefinition(): string {
+/**
+ * A definition of courses and learners whose warnings can be explained; one needs to be.
+ *
+ * @param rules the content of the files of its rules, by code
+ */
+export function makeCollectionDefinition(rules: Readonly<Record<string, string>> = {}): string {
   const folder = join(temporaryFolder(), 'collected')
   mkdirSync(folder, { recursive: true })
   const field = (name: string, more: object = {}) => ({ name, type: 'string', ...more })
@@ -55,6 +59,8 @@ export function makeCollectionDefinition(): string {
     ],
   }
   writeFileSync(join(folder, 'datapackage.json'), JSON.stringify(descriptor))
+  mkdirSync(join(folder, 'rules'), { recursive: true })
+  for (const [code, sql] of Object.entries(rules)) writeFileSync(join(folder, 'rules', `${code}.sql`), sql)
   return folder
 }
 
@@ -94,13 +100,14 @@ const PROVIDER = ['validation-results:read', 'submissions:write'] as const satis
  * A service that collects returns of the definition above.
  *
  * @param works whether it has a worker
+ * @param rules of the definition, by code
  * @param url of its database; by default one of its own
  */
 export async function startCollection(
   environment: Record<string, string> = {},
-  { works = true, url }: { works?: boolean; url?: string } = {},
+  { works = true, url, rules }: { works?: boolean; url?: string; rules?: Record<string, string> } = {},
 ) {
-  const definition = makeCollectionDefinition()
+  const definition = makeCollectionDefinition(rules)
   const service = await Service.start(
     {
       RATE_LIMIT_SUBMISSIONS: 'off',

@@ -20,6 +20,8 @@ export type Result =
       readonly type: string
       readonly body: AsyncIterable<Buffer | string>
       readonly headers: Headers
+      /** Whether it is compressed for a caller who accepts that. */
+      readonly compressible: boolean
     }
   | { readonly kind: 'empty'; readonly headers: Headers }
 
@@ -101,9 +103,11 @@ export const stream = (
   type: string,
   body: AsyncIterable<Buffer | string>,
   headers: Headers = {},
+  { compressible = false } = {},
 ): BytesResult => ({
   kind: 'stream',
   type,
   body,
   headers,
+  compressible,
 })

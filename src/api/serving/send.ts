@@ -1,9 +1,10 @@
-import { Readable } from 'node:stream'
+import { pipeline, Readable } from 'node:stream'
+import { createGzip } from 'node:zlib'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Result } from '../contract/results.ts'
 import { callerOf } from '../request/caller.ts'
 import { markTransfer } from '../request/transfers.ts'
-import { chooseEncoding, isFresh } from './negotiate.ts'
+import { chooseEncoding, isFresh, listAccepted } from './negotiate.ts'
 import type { Encoding, Page } from './page.ts'
 
 const JSON_TYPE = 'application/json; charset=utf-8'
@@ -39,7 +40,9 @@ export class Sender {
       case 'stream': {
         markTransfer(request.raw)
         const { downloads } = request.server.slots
-        const body = Readable.from(countBytes(result.body, request), { objectMode: false })
+        const isCompressed = result.compressible && prefersGzip(request)
+        const content = isCompressed ? compress(result.body) : result.body
+        const body = Readable.from(countBytes(content, request), { objectMode: false })
         try {
           const slot = downloads.take(callerOf(request))
           body.once('close', () => slot.release())
@@ -48,6 +51,8 @@ export class Sender {
           throw error
         }
         reply.headers({ 'cache-control': 'private, no-store', ...result.headers })
+        if (result.compressible) reply.header('vary', this.#caching.vary)
+        if (isCompressed) reply.header('content-encoding', 'gzip')
         return reply.type(result.type).send(body)
       }
     }
@@ -76,6 +81,18 @@ export class Sender {
       ...(encoding === 'identity' ? {} : { 'content-encoding': encoding }),
     }
   }
+}
+
+/** A stream is compressed with gzip only, because brotli needs megabytes of tables for each. */
+function prefersGzip({ headers }: FastifyRequest): boolean {
+  return listAccepted(headers['accept-encoding']).find((encoding) => encoding !== 'br') === 'gzip'
+}
+
+/** An error of either end reaches the other: a partial body is never ended as if it were complete. */
+function compress(body: AsyncIterable<Buffer | string>): AsyncIterable<Buffer> {
+  const compressed = createGzip()
+  pipeline(Readable.from(body, { objectMode: false }), compressed, () => undefined)
+  return compressed
 }
 
 /** Counts what has been handed over to the connection. */

@@ -62,7 +62,17 @@ export async function readSenders(context: Context): Promise<ReadonlyMap<string,
 }
 
 function describe(activity: Activity, { rules }: Workbench): VNode | string {
-  const { event = '', file, records, runId, errorCount = 0, warningCount = 0, codes = [], reason } = activity
+  const {
+    event = '',
+    file,
+    records,
+    runId,
+    errorCount = 0,
+    warningCount = 0,
+    stoppedCount,
+    codes = [],
+    reason,
+  } = activity
   const title = rules?.definition.files.find((each) => each.file === file)?.title ?? file ?? ''
   switch (event) {
     case 'Created':
@@ -76,7 +86,7 @@ function describe(activity: Activity, { rules }: Workbench): VNode | string {
     case 'CheckCancelled':
       return `Cancelled check ${runId ?? ''}`
     case 'Checked':
-      return `Check ${runId ?? ''}: ${count(errorCount, 'error')}, ${count(warningCount, 'warning')}`
+      return `Check ${runId ?? ''}: ${count(errorCount, 'error')}, ${count(warningCount, 'warning')}${stoppedCount === undefined ? '' : `, ${count(stoppedCount, 'rule')} stopped`}`
     case 'Explained':
       return `Explained ${codes.join(', ')}${reason === undefined ? '' : `: ${reason}`}`
     case 'ExplanationWithdrawn':

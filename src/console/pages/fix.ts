@@ -108,7 +108,7 @@ async function showCauses(context: Context): Promise<Outcome> {
     title: 'Fix',
     content: html`
       ${showChecked(context, workbench, run, errors)}
-      ${(run.errorCount ?? 0) === 0 && workbench.isOpen && workbench.isCurrent && html`<p>${found === 0 ? 'Nothing is left to fix.' : isExplained ? 'No errors are left, and all warnings are explained.' : 'No errors are left. Correct or explain the warnings first.'} <a class="button" href=${stepLink(context, 'submit')}>Go on to submit</a></p>`}
+      ${(run.errorCount ?? 0) === 0 && run.stoppedCount === undefined && workbench.isOpen && workbench.isCurrent && html`<p>${found === 0 ? 'Nothing is left to fix.' : isExplained ? 'No errors are left, and all warnings are explained.' : 'No errors are left. Correct or explain the warnings first.'} <a class="button" href=${stepLink(context, 'submit')}>Go on to submit</a></p>`}
       ${errors > 0 && html`<p>All are errors, unless they are called a warning. Begin at the top of a file: what follows from a cause disappears with it.</p>`}
       ${showPartial(summary)}
       ${found > 0 && showDownloads(context)}
@@ -230,7 +230,10 @@ function showNotRun({ notRun = [], undecided = [] }: Summary, rules: Catalogue |
   const partly = new Set(undecided.map(({ errorCode }) => errorCode)).size
   const list = (summary: string, items: readonly VNode[]) =>
     html`<details><summary>${summary}</summary><ul>${items}</ul></details>`
-  const whole = notRun.map(({ errorCode, reason }) => html`<li>${showCode(rules, errorCode)}: ${reason}</li>`)
+  const whole = notRun.map(
+    ({ errorCode, reason, blocks }) =>
+      html`<li>${showCode(rules, errorCode)}: ${reason}${blocks && ' The return cannot be submitted without it.'}</li>`,
+  )
   const byField = [...Map.groupBy(undecided, ({ file, field }) => `${file}\n${field}`).values()]
   const unknown = byField
     .toSorted((one, other) => mostRecords(other) - mostRecords(one))

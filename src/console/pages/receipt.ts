@@ -38,7 +38,7 @@ async function showReceiptPage(context: Context): Promise<Shown> {
 }
 
 function showReceipt(context: Context, receipt: Receipt, titles: ReadonlyMap<string, string>): VNode {
-  const { files = [], explanations = [], earlier = [], definition } = receipt
+  const { files = [], explanations = [], earlier = [], notRun = [], definition } = receipt
   const facts: readonly (readonly [string, VNode | string | undefined])[] = [
     ['Organisation', receipt.eid],
     [
@@ -80,6 +80,10 @@ function showReceipt(context: Context, receipt: Receipt, titles: ReadonlyMap<str
       )}
     <//>
     ${isEmptyReturn(files) && html`<p class="problem">${EMPTY_RETURN}</p>`}
+    ${
+      notRun.length > 0 &&
+      html`<h2>Rules that could not run</h2><ul>${notRun.map(({ errorCode, reason }) => html`<li>${errorCode}: ${reason}</li>`)}</ul>`
+    }
     ${explanations.length > 0 && html`<h2>Explanations</h2>${showExplanations(explanations)}`}
     ${
       earlier.length > 0 &&

@@ -12,6 +12,7 @@ import { Table } from '../table.ts'
 import { formatTime, Time } from '../time.ts'
 import { findingsOf, readRuns } from './findings.ts'
 import {
+  hasFindings,
   isGoing,
   pathOf,
   type Run,
@@ -88,11 +89,10 @@ function showRun(context: Context, workbench: Workbench, run: Run): VNode {
   }
   if (run.status !== 'Processed')
     return html`<p class="problem">The last check did not finish: ${run.status}. ${run.reason ?? ''}</p>`
-  const found = (run.errorCount ?? 0) + (run.warningCount ?? 0)
   return html`${showVerdict(run)}
     ${!isCurrent && html`<p>The files have changed since this check.</p>`}
     <p>${
-      found > 0
+      hasFindings(run)
         ? html`<a class="button" href=${stepLink(context, 'fix')}>See the findings</a>`
         : html`<a class="button" href=${stepLink(context, 'submit')}>Go on to submit</a>`
     }</p>`

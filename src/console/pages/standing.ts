@@ -9,6 +9,7 @@ type Standing = NonNullable<types.OwnReturn['returnStatus']>
 export const STANDINGS: readonly (readonly [standing: Standing, name: string, style: string])[] = [
   ['Submitted', 'Submitted', 'done'],
   ['Ready', 'Ready to submit', 'ready'],
+  ['Incomplete', 'Not fully checked', 'errors'],
   ['HasErrors', 'Has errors', 'errors'],
   ['Validating', 'Being checked', 'begun'],
   ['FilesReceived', 'Files received', 'begun'],

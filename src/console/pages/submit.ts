@@ -73,6 +73,11 @@ function listOpen(context: Context, { submission, missing, isCurrent }: Workbenc
       html`<a href=${stepLink(context, 'fix')}>${count(run?.errorCount ?? 0, 'error')}</a> must be fixed.`,
     )
   }
+  const stopped = run?.stoppedCount ?? 0
+  if (isCurrent && stopped > 0)
+    open.push(
+      html`<a href=${stepLink(context, 'fix')}>${count(stopped, 'rule was', 'rules were')} stopped</a>, so nobody knows what ${stopped === 1 ? 'it finds' : 'they find'}. <a href=${stepLink(context, 'check')}>Check again</a>; if that does not help, ask the operator of this service.`,
+    )
   return open
 }
 

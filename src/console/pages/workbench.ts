@@ -96,12 +96,15 @@ function chooseStep(
   if (run !== undefined && isGoing(run)) return 'check'
   if (status === 'Validated' || status === 'Closed') {
     if (run?.status !== 'Processed') return 'check'
-    const found = (run.errorCount ?? 0) + (run.warningCount ?? 0)
-    return found > 0 ? 'fix' : 'submit'
+    return hasFindings(run) ? 'fix' : 'submit'
   }
   if (files.length === 0 || missing > 0) return run?.status === 'Processed' ? 'fix' : 'files'
   return run !== undefined && run.status !== 'Processed' ? 'check' : 'files'
 }
+
+/** Whether a finished check has anything to show: findings, or rules that were stopped. */
+export const hasFindings = ({ errorCount = 0, warningCount = 0, stoppedCount = 0 }: Run): boolean =>
+  errorCount + warningCount + stoppedCount > 0
 
 /** The name of the return of a submission, or its id if the service has no such return. */
 export const nameReturn = ({
@@ -136,7 +139,14 @@ export function showStep(
             : run.status === 'Processed'
               ? 'files changed'
               : 'not finished',
-    fix: errors === undefined ? 'after the check' : errors > 0 ? count(errors, 'error') : 'no errors',
+    fix:
+      errors === undefined
+        ? 'after the check'
+        : errors > 0
+          ? count(errors, 'error')
+          : run?.stoppedCount === undefined
+            ? 'no errors'
+            : 'not complete',
     submit: status === 'Submitted' ? 'done' : reopened === undefined ? 'not yet' : 'reopened',
   }
   return {
@@ -185,11 +195,15 @@ export const describeStatus = (status: string): string => STATUSES[status] ?? st
  *
  * @param kinds how many causes the errors have, if that is to be shown
  */
-export function showVerdict({ errorCount: errors = 0, warningCount: warnings = 0 }: Run, kinds = 0): VNode {
-  if (errors + warnings === 0) return html`<p class="verdict"><span class="good">No findings.</span></p>`
+export function showVerdict(run: Run, kinds = 0): VNode {
+  const { errorCount: errors = 0, warningCount: warnings = 0, stoppedCount: stopped = 0 } = run
+  if (!hasFindings(run)) return html`<p class="verdict"><span class="good">No findings.</span></p>`
   return html`<p class="verdict">
-    <span class=${errors > 0 ? 'error' : 'good'}>${errors > 0 ? count(errors, 'error') : 'No errors'}</span>${
+    <span class=${errors > 0 ? 'error' : stopped > 0 ? undefined : 'good'}>${errors > 0 ? count(errors, 'error') : 'No errors'}</span>${
       kinds > 0 && kinds < errors && ` of ${count(kinds, 'kind')}`
-    }${warnings > 0 && html` and <span class="warning">${count(warnings, 'warning')}</span>`}.
+    }${warnings > 0 && html` and <span class="warning">${count(warnings, 'warning')}</span>`}.${
+      stopped > 0 &&
+      html` <span class="error">The check is not complete: ${count(stopped, 'rule was', 'rules were')} stopped.</span>`
+    }
   </p>`
 }

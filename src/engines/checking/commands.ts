@@ -37,7 +37,7 @@ export function addCheckCommand(program: Command): void {
   program
     .command('check')
     .description(
-      'check files against a definition, offline; exits 1 if there are errors (see --fail-on), 2 if they cannot be checked',
+      'check files against a definition, offline; exits 1 if there are errors (see --fail-on) or a rule was stopped, 2 if they cannot be checked',
     )
     .argument('[paths...]', 'a folder with the files, or files')
     .option(
@@ -228,7 +228,13 @@ async function writeReport(
   if (format !== 'html') for (const gap of listGaps(summary)) say(gap)
 }
 
-function decideExit({ errors, warnings }: CheckSummary, failOn: CheckFlags['failOn'], fresh: number): number {
+function decideExit(
+  { errors, warnings, notRun }: CheckSummary,
+  failOn: CheckFlags['failOn'],
+  fresh: number,
+): number {
+  // A rule that was stopped may have found anything.
+  if (notRun.some(({ blocks }) => blocks)) return 1
   if (failOn === 'new') return fresh > 0 ? 1 : 0
   return errors > 0 || (failOn === 'warning' && warnings > 0) ? 1 : 0
 }

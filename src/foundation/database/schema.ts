@@ -327,6 +327,7 @@ const findings = ({ text, bytes, clustered, compress }: Dialect): string[] => [
     total bigint not null,
     errors bigint not null,
     warnings bigint not null,
+    stopped bigint not null default 0,
     definition ${text},
     files ${text} not null,
     progress ${text},

@@ -1,5 +1,6 @@
 import { type Actor, SERVICE } from '../../api/access/principal.ts'
 import type { Database, Reader } from '../../foundation/database/database.ts'
+import { takeTurn } from '../../foundation/timed-turns.ts'
 import { changeSubmission, type SubmissionWriter } from '../findings/change-submission.ts'
 
 export const ACTIVITY_EVENTS = [
@@ -124,6 +125,8 @@ const BATCH = 500
 /** All activities of a submission up to now, newest first, however many there are. */
 export async function* readActivity(reader: Reader, token: string): AsyncGenerator<ActivityRow> {
   for (let before = Number.MAX_SAFE_INTEGER; ; ) {
+    // Reads from SQLite wait for nothing.
+    await takeTurn()
     const rows: ActivityRow[] = await reader.all<ActivityRow>(
       `select ${COLUMNS} from submission_activity where token = $1 and id < $2 order by id desc limit ${BATCH}`,
       [token, before],

@@ -29,6 +29,7 @@ const Activity = Type.Object(
     records: count('Records of the uploaded file.'),
     errorCount: count('Errors that the run found.'),
     warningCount: count('Warnings that the run found.'),
+    stoppedCount: count('Checks that were stopped, and that the submission needs.'),
     reopened: count('Explanations that the run reopened, because it found more than they explain.'),
     codes: strings('The codes that were explained.'),
     reason: text('The reason of an explanation, or why the submission was reopened.'),
@@ -93,9 +94,12 @@ export function listSubmissionActivity({ database }: SubmissionOptions): Operati
     problems: SUBMISSION_PROBLEMS,
   }).handle(async ({ authorized: { token }, query, accepted }) => {
     if (accepted === NDJSON)
-      return stream(`${NDJSON}; charset=utf-8`, renderLines(readActivity(database, token)), {
-        'content-disposition': 'attachment; filename="activity.ndjson"',
-      })
+      return stream(
+        `${NDJSON}; charset=utf-8`,
+        renderLines(readActivity(database, token)),
+        { 'content-disposition': 'attachment; filename="activity.ndjson"' },
+        { compressible: true },
+      )
     const { rows, totalCount } = await listActivity(database, token, query)
     return document(
       { ...query, results: rows.map(renderActivity), totalCount },

@@ -1,5 +1,6 @@
 import { count, listOf, oneOf, text, time } from '../../api/contract/fields.ts'
 import { type Static, Type } from '../../foundation/schema/type.ts'
+import { NotRun } from '../findings/not-run.ts'
 import { SUBMISSION_TYPES } from '../submission.ts'
 import { actor, EXAMPLE_ACTOR, EXAMPLE_EXPLANATION } from './schema.ts'
 
@@ -34,6 +35,7 @@ export const Receipt = Type.Object(
     dateChecked: time('When that run ended.'),
     errorCount: count('Errors that it found.'),
     warningCount: count('Warnings that it found.'),
+    notRun: Type.Optional(Type.Array(NotRun, { description: 'Checks that could not run.' })),
     files: Type.Optional(
       Type.Array(
         Type.Object({

@@ -5,6 +5,7 @@ import { count } from '../../foundation/text/format-number.ts'
 import { formatTimestamp } from '../../foundation/text/timestamp.ts'
 import { assertAllRead } from '../files/file-job.ts'
 import type { SubmissionWriter } from '../findings/change-submission.ts'
+import { renderNotRun } from '../findings/not-run.ts'
 import { type Run, type RunSummary, readRun, readSummary } from '../findings/runs.ts'
 import { Refusal } from '../refusal.ts'
 import { end } from '../retention/ending.ts'
@@ -26,8 +27,8 @@ export interface SubmitServices {
 const STATEMENT = 'Mahi froze these files. It does not send them anywhere.'
 
 /**
- * Submits a submission whose current run covers its current files, found no errors, and leaves no warning that needs
- * an explanation. Afterwards, the submission no longer changes, unless the agency opens it again.
+ * Submits a submission whose current run covers its current files, made every check that matters, found no errors, and
+ * leaves no warning that needs an explanation. Afterwards, the submission no longer changes, unless the agency opens it again.
  *
  * @throws {Refusal}
  */
@@ -43,6 +44,7 @@ export async function submit(
     await assertAllRead(writer, token)
     const run = await assertChecked(writer, submission)
     const summary = await readSummary(writer, run.run, sealer)
+    assertComplete(summary)
     const explanations = await readExplanations(writer, token, sealer)
     const definition = definitions.find(submission.definition ?? '')
     assertExplained(findOpenWarnings(definition, summary, explanations))
@@ -87,7 +89,18 @@ async function assertChecked(writer: SubmissionWriter, submission: SubmissionSta
   return run
 }
 
-/** The most warnings that a refusal names. */
+/** @throws {Refusal} if a check was stopped that could have found what must be fixed or explained */
+function assertComplete(summary: RunSummary | undefined): void {
+  const stopped = summary?.notRun.filter(({ blocks }) => blocks) ?? []
+  if (stopped.length === 0) return
+  const named = stopped.slice(0, NAMED).map(({ code, reason }) => `${code}: ${reason}`)
+  throw new Refusal(
+    'conflict',
+    `The current run did not make ${count(stopped.length, 'check')} that the submission needs. ${named.join(' ')} Validate again; if that does not help, the operator of this service must change its limits or the definition.`,
+  )
+}
+
+/** The most checks that a refusal names. */
 const NAMED = 5
 
 /** @throws {Refusal} which names the warnings that need an explanation */
@@ -126,6 +139,7 @@ function describeSubmission(
     ...(run.completed !== null && { dateChecked: formatTimestamp(run.completed) }),
     errorCount: run.errors,
     warningCount: run.warnings,
+    ...(summary !== undefined && summary.notRun.length > 0 && { notRun: renderNotRun(summary) }),
     explanations: explanations
       .filter((each) => judge(each, summary).state !== 'NoFindings')
       .map((each) => renderExplanation(each, summary)),

@@ -3,6 +3,7 @@ import { type BytesResult, continueAfter, stream } from '../../api/contract/resu
 import { pick } from '../../engines/records/index.ts'
 import type { Reader } from '../../foundation/database/database.ts'
 import type { Sealer } from '../../foundation/database/seal.ts'
+import { takeTurn } from '../../foundation/timed-turns.ts'
 import { ordinalsOf, type Selection } from './filters.ts'
 import { PUBLISHED_COLUMNS } from './publish.ts'
 import type { Submission } from './queries.ts'
@@ -33,6 +34,8 @@ export async function streamEntries(
   async function* content(): AsyncGenerator<string, void> {
     let head = type === CSV ? stringify([PUBLISHED_COLUMNS.map(({ name }) => name)]) : ''
     for (let first = 0; first < total; first += READ) {
+      // Reads from SQLite wait for nothing.
+      await takeTurn()
       const ordinals = ordinalsOf(selected, total, first, READ)
       const details = await readDetails(database, submission, ordinals, sealer)
       yield head + render(details)
@@ -42,12 +45,13 @@ export async function streamEntries(
   }
   const body = content()
   const first = await body.next()
-  return stream(`${type}; charset=utf-8`, continueAfter(first, body), {
+  const headers = {
     etag,
     'total-count': String(total),
     ...(found !== undefined && { 'found-count': String(found) }),
     'content-disposition': `attachment; filename="findings.${type === CSV ? 'csv' : 'ndjson'}"`,
-  })
+  }
+  return stream(`${type}; charset=utf-8`, continueAfter(first, body), headers, { compressible: true })
 }
 
 function renderNdjson(findings: readonly PublishedFinding[]): string {

@@ -5,6 +5,7 @@ import type { Reader } from '../../foundation/database/database.ts'
 import type { Sealer } from '../../foundation/database/seal.ts'
 import { type TSchema, Type } from '../../foundation/schema/type.ts'
 import { TOKEN_PATH } from '../contract.ts'
+import { NotRun, renderNotRun } from './not-run.ts'
 import { FINDINGS_PROBLEMS, forFindings, type ResultsOptions } from './own.ts'
 import type { Submission } from './queries.ts'
 import { answerAboutRun, keepAboutRuns } from './run-page.ts'
@@ -45,11 +46,7 @@ const ResultsSummary = Type.Object(
         { description: 'Each code that was found, the most frequent first.' },
       ),
     ),
-    notRun: Type.Optional(
-      Type.Array(Type.Object({ errorCode: text('The code.'), reason: text('Why it did not run.') }), {
-        description: 'Checks that could not run.',
-      }),
-    ),
+    notRun: Type.Optional(Type.Array(NotRun, { description: 'Checks that could not run.' })),
     undecided: Type.Optional(
       Type.Array(
         Type.Object({
@@ -139,7 +136,7 @@ async function summarise(reader: Reader, submission: Submission, sealer: Sealer)
       const of = records.get(code.fileType ?? '') ?? 0
       return { ...code, ...(of > 0 && { share: Math.round((code.count / of) * 1e6) / 1e6 }) }
     }),
-    notRun: summary.notRun.map(({ code, reason }) => ({ errorCode: code, reason })),
+    notRun: renderNotRun(summary),
     undecided: summary.undecided?.map(({ code, ...rest }) => ({ errorCode: code, ...rest })),
   }
 }

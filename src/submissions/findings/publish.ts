@@ -157,7 +157,7 @@ export async function makeCurrent(
   const summary: RunSummary = { codes, ...rest, causeKeys }
   await writer.run(
     `update submission_run set status = 'Processed', completed = $2, total = $3, errors = $4, warnings = $5,
-       sealed = $6, summary = $7, progress = null, reason = null where run = $1`,
+       sealed = $6, summary = $7, stopped = $8, progress = null, reason = null where run = $1`,
     [
       run,
       now,
@@ -166,6 +166,7 @@ export async function makeCurrent(
       warningCount,
       sealer.keyId,
       sealer.begin().sealText(JSON.stringify(summary), summaryContext(run)),
+      summary.notRun.filter(({ blocks }) => blocks).length,
     ],
   )
   await writer.run(

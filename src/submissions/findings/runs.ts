@@ -1,3 +1,4 @@
+import type { NotRun } from '../../engines/checking/index.ts'
 import type { Reader, Writer } from '../../foundation/database/database.ts'
 import type { Sealer } from '../../foundation/database/seal.ts'
 import type { Cause } from './cause.ts'
@@ -44,12 +45,6 @@ export interface RunProgress {
   readonly total?: number
   /** The records read of each file. */
   readonly files?: { file: string; done: number; total: number }[]
-}
-
-/** A check that was not run, or only in part. */
-interface NotRun {
-  readonly code: string
-  readonly reason: string
 }
 
 interface Undecided {
@@ -102,6 +97,8 @@ export interface Run {
   readonly total: number
   readonly errors: number
   readonly warnings: number
+  /** Checks that were stopped, and without which nobody knows whether the files are right. */
+  readonly stopped: number
   readonly definition: string | null
   readonly files: readonly RunFile[]
   readonly progress: RunProgress | undefined
@@ -132,6 +129,7 @@ export const RUN_COLUMNS = [
   'total',
   'errors',
   'warnings',
+  'stopped',
   'definition',
   'files',
   'progress',

@@ -6,7 +6,7 @@ import { type CollectedReturn, WINDOWS, windowOf } from './returns.ts'
 import { type OrganisationStanding, STANDINGS } from './standing.ts'
 
 const STATUS =
-  'NotStarted: no files. FilesReceived: no run covers the files. Validating: a run is in progress. HasErrors, Ready: the run that covers the files found errors, or none. Submitted: frozen.'
+  'NotStarted: no files. FilesReceived: no run covers the files. Validating: a run is in progress. HasErrors, Ready: the run that covers the files found errors, or none. Incomplete: it found none, but a check was stopped whose findings must be fixed or explained. Submitted: frozen.'
 
 const RETURN = {
   returnId: text('The return.'),

@@ -5,6 +5,7 @@ export const STANDINGS = [
   'FilesReceived',
   'Validating',
   'HasErrors',
+  'Incomplete',
   'Ready',
   'Submitted',
 ] as const
@@ -32,6 +33,7 @@ interface Row {
   readonly active: number
   readonly runRevision: number | null
   readonly errors: number | null
+  readonly stopped: number | null
   readonly warnings: number | null
 }
 
@@ -41,7 +43,7 @@ const SUBMISSIONS = `select s.token, s.eid, s.created, s.ended, s.ended_at as "e
       then 1 else 0 end as files,
     case when exists (select 1 from submission_run q where q.token = s.token and q.completed is null)
       then 1 else 0 end as active,
-    r.revision as "runRevision", r.errors, r.warnings
+    r.revision as "runRevision", r.errors, r.warnings, r.stopped
   from submission s left join submission_run r on r.run = s.run
   where s.return_id = $1 and s.eid = coalesce($2, s.eid)
     and s.created is not null and coalesce(s.ended, '') <> 'Cancelled'
@@ -80,10 +82,11 @@ function toStanding(row: Row): OrganisationStanding {
   }
 }
 
-function statusOf({ ended, files, active, errors }: Row, isChecked: boolean): Standing {
+function statusOf({ ended, files, active, errors, stopped }: Row, isChecked: boolean): Standing {
   if (ended === 'Submitted') return 'Submitted'
   if (active === 1) return 'Validating'
   if (files === 0) return 'NotStarted'
   if (!isChecked) return 'FilesReceived'
-  return (errors ?? 0) > 0 ? 'HasErrors' : 'Ready'
+  if ((errors ?? 0) > 0) return 'HasErrors'
+  return (stopped ?? 0) > 0 ? 'Incomplete' : 'Ready'
 }

@@ -163,6 +163,7 @@ export class RunJob implements JobHandler {
             runId: run.number,
             errorCount: publication.stored.errorCount,
             warningCount: publication.stored.warningCount,
+            stoppedCount: publication.notRun.filter(({ blocks }) => blocks).length || undefined,
           },
         })
         await countEnding(writer, run.run, 'Processed')
@@ -224,7 +225,7 @@ function summarise(
   const { name, version, title, notice } = definition
   return {
     stored: { ...stored, errorCount: errors, warningCount: warnings, codes: counted },
-    notRun: notRun.map(({ code, reason }) => ({ code, reason })),
+    notRun,
     undecided: undecided.map(({ code, file, field, records }) => ({ code, file, field, records })),
     definition: { name, version, title, ...(notice !== undefined && { notice }) },
     files: files.map(({ resource, fileType, state, records }) => ({ resource, fileType, state, records })),

@@ -24,7 +24,7 @@ import { type Repeats, reportRepeats } from './repeats.ts'
 import { compilePositions, selectChecks } from './selection.ts'
 import { SqlStore } from './sql-store.ts'
 import { listUses } from './sql-uses.ts'
-import { type CheckSummary, EMPTY_NOTE, type FileSummary, type SpareFile } from './summary.ts'
+import { type CheckSummary, EMPTY_NOTE, type FileSummary, type NotRun, type SpareFile } from './summary.ts'
 import { UndecidedCounts } from './unknown.ts'
 import { type CheckedFile, FindingsWriter, readSample } from './write-findings.ts'
 
@@ -129,7 +129,7 @@ class Run {
   /** Why a file has no records, for the rules that need it. */
   readonly #absent = new Map<string, string>()
   readonly #missingFields = new Map<string, ReadonlySet<number>>()
-  readonly #notRun = new Map<Check, string>()
+  readonly #notRun = new Map<Check, Omit<NotRun, 'code'>>()
   readonly #undecided = new UndecidedCounts()
   readonly #causes: Causes
   readonly #isInForce: (check: Check) => boolean
@@ -190,7 +190,12 @@ class Run {
   }
 
   #skip = (check: Check, reason: string): void => {
-    if (!this.#notRun.has(check)) this.#notRun.set(check, reason)
+    if (!this.#notRun.has(check)) this.#notRun.set(check, { reason })
+  }
+
+  #stop(check: Check, reason: string): void {
+    const blocks = check.severity === 'Error' || check.needsExplanation
+    this.#notRun.set(check, { reason, ...(blocks && { blocks }) })
   }
 
   /** Examines every file before any record is read. */
@@ -417,9 +422,11 @@ class Run {
   #isRunnable(resource: Resource, rule: SqlRule): boolean {
     if (this.#position(resource, rule.check) === -1) return false
     const uses = listUses(this.#definition, rule).map((use) => ({ ...use, resource: use.resource.name }))
-    const reason = this.#input.skip[rule.check.code] ?? this.#obstacle(uses)
-    if (reason !== undefined) this.#skip(rule.check, reason)
-    return reason === undefined
+    const obstacle = this.#obstacle(uses)
+    const stopped = this.#input.skip[rule.check.code]
+    if (obstacle !== undefined) this.#skip(rule.check, obstacle)
+    else if (stopped !== undefined) this.#stop(rule.check, stopped)
+    return obstacle === undefined && stopped === undefined
   }
 
   /** Loads a file for the SQL rules. If the disk is full, only these rules do not run. */
@@ -466,14 +473,14 @@ class Run {
         const position = this.#position(resource, rule.check)
         if (position === -1) continue
         if (this.#storeFault !== undefined) {
-          this.#skip(rule.check, this.#storeFault)
+          this.#stop(rule.check, this.#storeFault)
           continue
         }
         this.#progress({ phase: 'rule', code: rule.check.code })
         try {
           store.run(rule, this.#parameters, (record, extras) => found.add(position, record, extras))
         } catch (error) {
-          this.#skip(rule.check, explainRuleFailure(error))
+          this.#stop(rule.check, explainRuleFailure(error))
         }
       }
     }
@@ -551,7 +558,7 @@ class Run {
       errors: sum('Error'),
       warnings: sum('Warning'),
       notRun: [...this.#notRun]
-        .map(([{ code }, reason]) => ({ code, reason }))
+        .map(([{ code }, why]) => ({ code, ...why }))
         .sort((one, other) => (one.code < other.code ? -1 : 1)),
       undecided: [...this.#undecided.list()]
         .map(({ check, resource: name, field, records }) => {

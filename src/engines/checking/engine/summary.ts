@@ -24,7 +24,7 @@ export interface CheckSummary {
   readonly errors: number
   readonly warnings: number
   /** Checks that could not run, with the reason as a full sentence. */
-  readonly notRun: readonly { readonly code: string; readonly reason: string }[]
+  readonly notRun: readonly NotRun[]
   /** For how many records a check did not run, because a value that it needs is unknown, by that value's field. */
   readonly undecided: readonly {
     readonly code: string
@@ -34,6 +34,17 @@ export interface CheckSummary {
     readonly records: number
   }[]
   readonly seconds: number
+}
+
+/** A check that could not run. */
+export interface NotRun {
+  readonly code: string
+  readonly reason: string
+  /**
+   * It was stopped, and what it finds must be fixed or explained: without it, nobody knows whether the files are right.
+   * A check whose file or column is absent is not stopped: whether these may be absent is for checks of their own.
+   */
+  readonly blocks?: true
 }
 
 /** A file that was not read, because another one was surer to be meant. */
