@@ -288,6 +288,7 @@ test.each([
   expect(summary.notRun).toContainEqual({
     code: 'MEM-205',
     reason: `The rule returned row ${shown}, which its file does not have.`,
+    blocks: true,
   })
 })
 
