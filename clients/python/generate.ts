@@ -77,50 +77,48 @@ function toType(schema: Schema): string {
   }
 }
 
-/** Breaks text into lines of at most the width, each with the indentation. */
-function wrap(text: string, indent: string): string[] {
+/** Breaks words into lines of at most the width; those after the first may have another indentation. */
+function wrap(words: readonly string[], first: string, indent = first): string[] {
   const lines: string[] = []
   let line = ''
-  for (const word of text.replaceAll('\\', '\\\\').split(/\s+/)) {
+  for (const word of words) {
     if (line !== '' && indent.length + line.length + 1 + word.length > WIDTH) {
-      lines.push(indent + line)
+      lines.push((lines.length === 0 ? first : indent) + line)
       line = ''
     }
     line += line === '' ? word : ` ${word}`
   }
-  return [...lines, indent + line]
+  return [...lines, (lines.length === 0 ? first : indent) + line]
 }
 
+const wordsOf = (text: string) => text.replaceAll('\\', '\\\\').split(/\s+/)
+
+/** The form of a call, because only that can have a field that is named like a word of Python's own. */
 function writeSchema(name: string, { description = '', properties = {} }: Schema): string {
-  const fields = Object.entries(properties)
-  const comment = (field: Schema, indent: string) =>
-    field.description === undefined ? [] : wrap(field.description, `${indent}#: `)
-  // Only this form can have a field that is named like a word of Python's own.
-  if (fields.some(([field]) => KEYWORDS.has(field))) {
-    return [
-      ...wrap(description, '#: '),
-      `${name} = TypedDict("${name}", {`,
-      ...fields.flatMap(([field, schema]) => [
-        ...comment(schema, '    '),
-        `    ${JSON.stringify(field)}: ${JSON.stringify(toType(schema).replaceAll('"', "'"))},`,
-      ]),
-      '}, total=False)',
-    ].join('\n')
-  }
+  const fields = Object.entries(properties).map(
+    ([field, schema]) => `"${field}": ${JSON.stringify(toType(schema).replaceAll('"', "'"))},`,
+  )
   return [
-    `class ${name}(TypedDict, total=False):`,
-    ...wrap(`"""${description}"""`, '    '),
-    '',
-    ...fields.flatMap(([field, schema]) => [...comment(schema, '    '), `    ${field}: ${toType(schema)}`]),
+    ...wrap(wordsOf(description), '#: '),
+    `${name} = TypedDict("${name}", {`,
+    ...wrap(fields, '    '),
+    '}, total=False)',
   ].join('\n')
 }
 
-/** Documents and sends a value of a call: a part of the path, a parameter, a header or a member of the body. */
+/** The schemas that a schema refers to, itself included. */
+function collect(name: string, all: OpenApi['components']['schemas'], found: Set<string>): void {
+  if (found.has(name)) return
+  found.add(name)
+  for (const [, each = ''] of JSON.stringify(all[name]).matchAll(/"\$ref":"[^"]*\/(\w+)"/g))
+    collect(each, all, found)
+}
+
+/** A value of a call: a part of the path, a parameter, a header or a member of the body. */
 interface Argument {
   readonly name: string
   readonly type: string
   readonly required: boolean
-  readonly description: string
   readonly wire: string
   readonly where: Parameter['in'] | 'body' | 'content'
 }
@@ -128,38 +126,23 @@ interface Argument {
 function listArguments({ parameters = [], requestBody }: Operation): Argument[] {
   const found: Argument[] = parameters
     .filter(({ name }) => !OWN.has(name))
-    .map(({ name, schema, required = false, description = '', in: where }) => {
+    .map(({ name, schema, required = false, in: where }) => {
       const plain = schema.type === 'array' ? `Sequence[${toType(schema.items ?? {})}]` : toType(schema)
       const type = /^Filter\.LastUpdated/.test(name) ? 'Union[datetime, str]' : plain
-      return { name: toSnakeCase(name), type, required, description, wire: name, where }
+      return { name: toSnakeCase(name), type, required, wire: name, where }
     })
   const json = requestBody?.content['application/json']?.schema
   if (json !== undefined) {
     for (const [wire, schema] of Object.entries(json.properties ?? {})) {
       const required = json.required?.includes(wire) === true
-      const { description = '' } = schema
       const type = schema.type === 'array' ? 'Sequence[Mapping[str, Any]]' : toType(schema)
-      found.push({ name: toSnakeCase(wire), type, required, description, wire, where: 'body' })
+      found.push({ name: toSnakeCase(wire), type, required, wire, where: 'body' })
     }
   } else if (requestBody !== undefined) {
     const [first = ''] = Object.keys(requestBody.content).toSorted().toReversed()
     found.push(
-      {
-        name: 'content',
-        type: 'Content',
-        required: true,
-        description: 'The content: bytes, a path, or a file that is open for reading bytes.',
-        wire: '',
-        where: 'content',
-      },
-      {
-        name: 'content_type',
-        type: 'str',
-        required: false,
-        description: `Its media type: ${Object.keys(requestBody.content).toSorted().join(' or ')}; ${first} by default.`,
-        wire: first,
-        where: 'header',
-      },
+      { name: 'content', type: 'Content', required: true, wire: '', where: 'content' },
+      { name: 'content_type', type: 'str', required: false, wire: first, where: 'header' },
     )
   }
   return found
@@ -205,48 +188,59 @@ function writeOperation(method: string, path: string, operation: Operation): str
           : `"${wire}": ${name}`,
       ),
   ]
-  const given = [
-    ...(group('query').length > 0 ? [`query={${group('query').join(', ')}}`] : []),
-    ...(headers.length > 0 ? [`headers={${headers.join(', ')}}`] : []),
-    ...(group('body').length > 0 ? [`body={${group('body').join(', ')}}`] : []),
+  const dictionary = (name: string, pairs: readonly string[]) =>
+    pairs.map(
+      (pair, index) => `${index === 0 ? `${name}={` : ''}${pair}${index === pairs.length - 1 ? '}' : ''}`,
+    )
+  const request = [
+    JSON.stringify(method.toUpperCase()),
+    address,
+    ...dictionary('query', group('query')),
+    ...dictionary('headers', headers),
+    ...dictionary('body', group('body')),
     ...(all.some(({ where }) => where === 'content') ? ['content=content'] : []),
   ]
-  const verb = JSON.stringify(method.toUpperCase())
-  const call = (name: string) => [
-    `self.${name}(`,
-    `            ${[`${verb}, ${address}`, ...given].join(',\n            ')},`,
-    '        )',
-  ]
-  const body =
+  const [call, end] =
     json === undefined
-      ? [
-          `        return ${isLines ? '_lines' : '_bytes'}(${call('_open')[0]}`,
-          ...call('_open').slice(1, -1),
-          '        ))',
-        ]
-      : [`        return ${call('_call').join('\n')}`]
-  const documented = all.flatMap(({ name, description }) => wrap(`- ${name}: ${description}`, '        '))
+      ? [`return ${isLines ? '_lines' : '_bytes'}(self._open(`, '))']
+      : ['return self._call(', ')']
+  const head = separate(signature, `def ${toSnakeCase(operationId)}(`, `) -> ${result}:`)
+  const text = `"""${summary}. ${description ?? ''}`.trimEnd()
   return [
-    `    def ${toSnakeCase(operationId)}(`,
-    ...signature.map((each) => `        ${each},`),
-    `    ) -> ${result}:`,
-    ...wrap(`"""${summary}. ${description ?? ''}`.trimEnd(), '        '),
-    ...(documented.length > 0 ? ['', ...documented] : []),
-    '        """',
-    ...body,
+    // A long type is broken at its spaces.
+    ...wrap(
+      head.flatMap((each) => (each.length > WIDTH ? each.split(' ') : each)),
+      '    ',
+      '        ',
+    ),
+    ...wrap(wordsOf(`${text}"""`), '        '),
+    ...wrap(separate(request, call, end), '        ', '            '),
   ].join('\n')
+}
+
+/** What is separated by commas between two texts, as the words of a line. */
+function separate(items: readonly string[], before: string, after: string): string[] {
+  return items.map(
+    (item, index) => (index === 0 ? before : '') + item + (index === items.length - 1 ? after : ','),
+  )
 }
 
 /** The module with its types and operations as the document has them. */
 function writeModule(module: string, { paths, components }: OpenApi): string {
-  const types = Object.entries(components.schemas).map(([name, schema]) => writeSchema(name, schema))
   const operations = Object.entries(paths).flatMap(([path, methods]) =>
     Object.entries(methods)
       .filter(([, { operationId }]) => operationId !== undefined && path.startsWith('/v1/'))
       .map(([method, operation]) => writeOperation(method, path, operation)),
   )
+  const used = new Set<string>()
+  for (const [name] of Object.entries(components.schemas))
+    if (operations.some((each) => new RegExp(`[> \\[]${name}\\b`).test(each.slice(0, each.indexOf('"""')))))
+      collect(name, components.schemas, used)
+  const types = Object.entries(components.schemas)
+    .filter(([name]) => used.has(name))
+    .map(([name, schema]) => writeSchema(name, schema))
   return replaceRegion(
-    replaceRegion(module, 'types', `\n\n${types.join('\n\n\n')}\n\n`),
+    replaceRegion(module, 'types', `\n${types.join('\n')}\n\n`),
     'operations',
     `\n${operations.join('\n\n')}\n\n    `,
   )

@@ -12,6 +12,9 @@ import { testWhere } from '../support/test-where.ts'
 const CLIENT = fileURLToPath(new URL('../../clients/python/', import.meta.url))
 const SAMPLES = fileURLToPath(new URL('../../samples/sdr/', import.meta.url))
 const readme = readFileSync(join(CLIENT, 'README.md'), 'utf8')
+const openapi = JSON.parse(readFileSync(new URL('../../openapi.json', import.meta.url), 'utf8')) as {
+  paths: Record<string, object>
+}
 const [, submitting = ''] = [...readme.matchAll(/^```python\n(.*?)^```/gms)].map(([, block = '']) => block)
 
 const hasPython = spawnSync('python3', ['-c', 'import sys; assert sys.version_info >= (3, 9)']).status === 0
@@ -84,6 +87,33 @@ testPython(
     expect(refused.stderr).not.toContain('wrong')
   },
 )
+
+testPython('every operation sends a request, with all of its parameters', async () => {
+  const { stdout, stderr } = await python(
+    new Installation({ inProcesses: true }),
+    `
+import inspect
+import mahi
+class Recorder(mahi.Client):
+    def _send(self, method, path, headers, content, read):
+        raise mahi.MahiError("sent")
+client = Recorder("http://127.0.0.1", eid="1")
+sent = 0
+for name, operation in vars(mahi._Operations).items():
+    if name.startswith("_"):
+        continue
+    given = {each: "x" for each in inspect.signature(operation).parameters if each != "self"}
+    try:
+        list(operation(client, **given))
+    except mahi.MahiError as error:
+        sent += str(error) == "sent"
+print(sent)`,
+  )
+  const operations = Object.entries(openapi.paths).flatMap(([path, methods]) =>
+    path.startsWith('/v1/') ? Object.keys(methods) : [],
+  )
+  expect([stdout, stderr]).toEqual([`${operations.length}\n`, ''])
+})
 
 testPython('walks, streams, encodes and refuses as the service does', async () => {
   const mahi = new Installation({ inProcesses: true })
