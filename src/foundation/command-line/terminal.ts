@@ -1,5 +1,4 @@
 import { statSync } from 'node:fs'
-import cliProgress from 'cli-progress'
 import { InputRefused } from '../faults/faults.ts'
 import { type Fault, formatFault, UserError } from '../faults/user-error.ts'
 import { formatNumber } from '../text/format-number.ts'
@@ -56,50 +55,52 @@ export function showLine(text: string): void {
   process.stderr.write(`\r\u001b[K${toPrintable(text)}`)
 }
 
+/** Milliseconds between two lines of progress. */
+const PROGRESS_INTERVAL = 100
+
 /**
- * Shows progress on a terminal: a bar over the bytes of files, or a count if their size is unknown. Shows nothing in
- * a pipe.
+ * Shows progress on a terminal: the share of the files that has been read, or a count if their size is unknown. Shows
+ * nothing in a pipe.
  */
 export class Progress {
-  readonly #bar: cliProgress.SingleBar | undefined
+  readonly #visible = process.stderr.isTTY
+  readonly #noun: string
+  readonly #total: number | undefined
+  readonly #begun = performance.now()
+  #shown = 0
   #bytes = 0
   #records = 0
 
   /** @param files the input files */
   constructor(noun: string, files: readonly string[] = []) {
-    if (!process.stderr.isTTY) return
-    const total = sizeOf(files)
-    const count = `{records} ${noun}`
-    this.#bar = new cliProgress.SingleBar({
-      stream: process.stderr,
-      format:
-        total === undefined
-          ? `${count} · {duration_formatted}`
-          : `{bar} {percentage} % · ${count} · {eta_formatted} left`,
-      barCompleteChar: '█',
-      barIncompleteChar: '░',
-      clearOnComplete: true,
-      // Ctrl+C ends the command at once. The bar's own handler would catch the signal and let the command continue.
-      // Nothing about the terminal needs to be restored.
-      gracefulExit: false,
-      hideCursor: false,
-      linewrap: true,
-    })
-    this.#bar.start(total ?? 1, 0, { records: '0' })
+    this.#noun = noun
+    this.#total = sizeOf(files)
   }
 
   readonly onBytes = (count: number): void => {
     this.#bytes += count
-    this.#bar?.update(this.#bytes)
+    this.#show()
   }
 
   readonly onRecords = (count: number): void => {
     this.#records = count
-    this.#bar?.update(this.#bytes, { records: formatNumber(this.#records) })
+    this.#show()
   }
 
   stop(): void {
-    this.#bar?.stop()
+    if (this.#visible) showLine('')
+  }
+
+  #show(): void {
+    const now = performance.now()
+    if (!this.#visible || now - this.#shown < PROGRESS_INTERVAL) return
+    this.#shown = now
+    const seconds = (now - this.#begun) / 1000
+    const count = `${formatNumber(this.#records)} ${this.#noun}`
+    if (this.#total === undefined) return showLine(`${count} · ${Math.floor(seconds)} s`)
+    const share = Math.min(1, this.#bytes / Math.max(1, this.#total))
+    const left = share === 0 ? '' : ` · ${Math.ceil(seconds / share - seconds)} s left`
+    showLine(`${Math.floor(share * 100)} % · ${count}${left}`)
   }
 }
 
