@@ -60,7 +60,7 @@ const Overview = Type.Object(
 )
 
 const EXAMPLE = {
-  version: '0.2.0',
+  version: '1.0.0',
   database: 'sqlite:var/mahi.db',
   submissions: { Open: 3 },
   runs: { Processed: 12 },
