@@ -97,7 +97,10 @@ export class Progress {
     this.#shown = now
     const seconds = (now - this.#begun) / 1000
     const count = `${formatNumber(this.#records)} ${this.#noun}`
-    if (this.#total === undefined) return showLine(`${count} · ${Math.floor(seconds)} s`)
+    if (this.#total === undefined) {
+      showLine(`${count} · ${Math.floor(seconds)} s`)
+      return
+    }
     const share = Math.min(1, this.#bytes / Math.max(1, this.#total))
     const left = share === 0 ? '' : ` · ${Math.ceil(seconds / share - seconds)} s left`
     showLine(`${Math.floor(share * 100)} % · ${count}${left}`)
