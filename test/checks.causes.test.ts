@@ -4,7 +4,8 @@ import { check, checkFolder } from './support/checking.ts'
 import { define } from './support/definition.ts'
 import { makeSchool, renderSchool, type School, writeSchool } from './support/school.ts'
 import { inject } from './support/sdr/causes.ts'
-import { makeTables, writeReturn } from './support/sdr/small.ts'
+import type { FileName, Row } from './support/sdr/columns.ts'
+import { makeTables, type Tables, writeReturn } from './support/sdr/small.ts'
 import { temporaryFolder } from './support/temporary.ts'
 
 async function checkSchool(files: Readonly<Record<string, string>>, options = {}) {
@@ -134,11 +135,75 @@ test('columns that are swapped are one cause, with the references that miss thei
       Object.assign(row, { course: row.start, start: `${at % 4}` })
   })
   expect(causes.map(({ key, findings }) => [key, findings])).toEqual([
-    ['column:enrolments:start:swapped', expect.any(Number)],
+    ['column:enrolments:course:swapped', expect.any(Number)],
     // Nothing else is said of these columns.
     ...causes.slice(1).map(({ key, findings }) => [key, findings]),
   ])
   expect(causes.filter(({ field = '' }) => ['start', 'course'].includes(field))).toEqual([])
+})
+
+/** The causes of a return after a change of its records, without those that the return has anyway. */
+async function listReturn(change: (tables: Tables) => void) {
+  const tables = makeTables()
+  change(tables)
+  const folder = temporaryFolder()
+  writeReturn(folder, tables)
+  const { summary } = await checkFolder(folder, 'sdr', { returnId: '202512' })
+  return summary.causes
+}
+
+describe('columns by which files refer to each other, swapped, are one cause with all that follows:', () => {
+  test.each<[FileName, string, string]>([
+    ['enrolments', 'studentIdentificationCode', 'courseCode'],
+    ['enrolments', 'qualificationCode', 'courseCode'],
+    ['course-completions', 'studentIdentificationCode', 'courseCode'],
+    ['qualification-completions', 'studentIdentificationCode', 'qualificationCode'],
+    ['learners', 'localId', 'studentIdentificationCode'],
+    ['courses', 'courseCode', 'qualificationCode'],
+  ])('%s: %s and %s', async (name, one, other) => {
+    const causes = await listReturn((tables) => {
+      for (const row of tables[name]) Object.assign(row, { [one]: row[other], [other]: row[one] })
+    })
+    expect(causes).toMatchObject([
+      {
+        sentence: `${one} and ${other} are swapped: the values of each fit the other.`,
+        fix: 'Swap the two names in the header.',
+        example: { file: `${name}.csv`, line: 1 },
+      },
+    ])
+    expect(causes[0]?.learners).toBeLessThanOrEqual(makeTables().learners.length)
+  })
+})
+
+describe('a file of another year is one cause, with the proof:', () => {
+  const earlier = (rows: readonly Row[]) => {
+    for (const row of rows)
+      for (const [name, value] of Object.entries(row)) row[name] = value.replace(/^2025-/, '2024-')
+  }
+  test.each<[FileName, string]>([
+    ['course-completions', 'courseStartDate'],
+    ['qualification-completions', 'qualificationCompletionDate'],
+    ['enrolments', 'courseStartDate'],
+  ])('%s', async (name, field) => {
+    const causes = await listReturn((tables) => earlier(tables[name]))
+    expect(causes).toMatchObject([
+      {
+        key: `file:${name}:year`,
+        sentence: expect.stringMatching(
+          new RegExp(
+            `^${name}\\.csv is of 2024: (?:all \\d+|\\d+ of \\d+) values of ${field} are in that year, and the return is of 2025\\.$`,
+          ),
+        ),
+        fix: 'Export the file again for 2025, or check it with the return of 2024.',
+        example: { file: `${name}.csv`, line: 1 },
+      },
+    ])
+  })
+
+  test('some dates of another year are not the file', async () => {
+    const causes = await listReturn((tables) => earlier(tables['course-completions'].slice(0, 20)))
+    expect(causes.map(({ kind }) => kind)).not.toContain('file')
+  })
 })
 
 test('dates that a spreadsheet has turned around are named, with the proof', async () => {

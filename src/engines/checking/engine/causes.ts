@@ -3,36 +3,23 @@ import { increment } from '../../../foundation/increment.ts'
 import { lookUp } from '../../../foundation/look-up.ts'
 import { count, formatNumber } from '../../../foundation/text/format-number.ts'
 import { kindOf, type RecordFault } from '../../records/index.ts'
-import type { Check, Definition, Field, Resource } from '../definition/definition.ts'
+import type { Check, Field, Resource } from '../definition/definition.ts'
 import { describeCheck, summariseMessage } from '../explain.ts'
 import { AlikeColumns, SILENT_KINDS } from './alike-columns.ts'
+import type { CauseContext } from './cause-context.ts'
 import { type Building, CauseList, type CheckShare, sortChecks, toExample } from './cause-list.ts'
+import { fieldsOf } from './check-uses.ts'
 import { DisplacedRecords, describeDisplaced } from './displaced-records.ts'
 import type { FileFault } from './file-fault.ts'
-import { KeyEvidence, type KeySearch, type Misspelling, readKey } from './key-evidence.ts'
+import { KeyEvidence, type Misspelling, readKey } from './key-evidence.ts'
 import { FieldNatures } from './natures.ts'
+import { findOtherYear } from './other-year.ts'
 import type { SeenFinding } from './seen-finding.ts'
 import { SharedValues } from './shared-values.ts'
 import { shorten } from './shown-text.ts'
-import type { Cause } from './summary.ts'
-import { findSwapped, type Swapped } from './swapped-columns.ts'
-
-/** What the engine knows beside the findings. */
-export interface CauseContext {
-  readonly definition: Definition
-  /** The number of records of a file, without rows that are no records. */
-  readonly recordsOf: (resource: string) => number
-  /** The number of values of a field. */
-  readonly valuesOf: (resource: Resource, field: number) => number
-  /** Values of some records of a file, spread over all of it. */
-  readonly sampleOf: (resource: Resource) => readonly (readonly string[])[]
-  /** What is said of several faults of a header. */
-  readonly describeGroup: (resource: Resource, group: string) => string | undefined
-  /** Reads the records of a file again. */
-  readonly scan: (resource: Resource, visit: (cell: (field: number) => string) => void) => void
-  /** Finds keys of a file by their forms. */
-  readonly findKeys: (resource: Resource, searches: readonly KeySearch[]) => void
-}
+import type { Use } from './sql-uses.ts'
+import type { Cause, CauseKind } from './summary.ts'
+import { findSwapped, findSwappedKeys } from './swapped-columns.ts'
 
 /** Values that get a cause of their own: repeated, and a large part of what less frequent ones leave. */
 const LEAST_OF_VALUE = 3
@@ -41,6 +28,18 @@ const SHARE_OF_VALUE = 0.2
 const COUNTED_VALUES = 2000
 /** The part of a column's values that fail a check if all of them have one cause. */
 const SHARE_OF_COLUMN = 0.9
+
+/** What is wrong with a file or two of its columns, and explains what all checks find that read them. */
+interface Suspect {
+  readonly resource: Resource
+  readonly key: string
+  readonly kind: CauseKind
+  /** Columns that are swapped. */
+  readonly swapped: readonly number[]
+  readonly concerns: (uses: readonly Use[]) => boolean
+  readonly sentence: string
+  readonly fix: string
+}
 
 /** How often the values of a field fail a check, if nothing typical happened to them. */
 interface FieldCount {
@@ -67,7 +66,9 @@ export class Causes {
   readonly #keys: KeyEvidence
   readonly #alike: AlikeColumns
   readonly #displaced: DisplacedRecords
-  readonly #swapped = new Map<Field, Swapped>()
+  readonly #related = new Set<Resource>()
+  readonly #suspects: Suspect[] = []
+  readonly #suspected = new Map<Check, Suspect | undefined>()
   readonly #list: CauseList
 
   constructor(context: CauseContext) {
@@ -75,7 +76,7 @@ export class Causes {
     const samples = new Map<Resource, ReturnType<CauseContext['sampleOf']>>()
     this.#sampleOf = (resource) => getOrMake(samples, resource, () => context.sampleOf(resource))
     this.#shared = new SharedValues(this.#sampleOf)
-    this.#keys = new KeyEvidence(context.definition, context.recordsOf)
+    this.#keys = new KeyEvidence(context.definition, context.uses, context.recordsOf)
     this.#alike = new AlikeColumns((field) => this.#naturesOf(field))
     this.#displaced = new DisplacedRecords(context.recordsOf, (resource, field) =>
       context.valuesOf(resource, resource.fields.indexOf(field)),
@@ -87,6 +88,7 @@ export class Causes {
   count(finding: SeenFinding): void {
     const { resource, check, cell } = finding
     this.#keys.add(finding)
+    for (const use of this.#context.uses.get(check) ?? []) this.#related.add(use.resource)
     const field = fieldOf(resource, check)
     if (field === undefined || findLoneValue(finding) !== undefined) return
     if (SILENT_KINDS.has(check.kind)) this.#alike.add(finding, field, check.kind)
@@ -117,14 +119,60 @@ export class Causes {
       failing.add(resource)
       if (this.#naturesOf(field).mayBeTurned) this.#judgeDates(resource, field)
     }
-    for (const resource of this.#context.definition.resources) {
-      this.#alike.choose(resource)
-      if (!failing.has(resource)) continue
-      const natures = (field: Field) => this.#naturesOf(field)
-      for (const swapped of findSwapped(resource, this.#sampleOf(resource), natures))
-        for (const field of swapped.fields) this.#swapped.set(field, swapped)
-    }
+    const { resources } = this.#context.definition
+    for (const resource of resources) this.#alike.choose(resource)
+    this.#suspect(resources.filter((resource) => failing.has(resource)))
     this.#keys.search(this.#context.findKeys)
+  }
+
+  /** Finds what is wrong with a file as a whole, and with its columns: nearly all of the checks that read them fail. */
+  #suspect(failing: readonly Resource[]): void {
+    const context = { ...this.#context, sampleOf: this.#sampleOf }
+    const natures = (field: Field) => this.#naturesOf(field)
+    const swapped = failing.flatMap((resource) => findSwapped(resource, this.#sampleOf(resource), natures))
+    const keys = findSwappedKeys(this.#keys.listFailing(), context, natures)
+    for (const { resource, fields } of [...swapped, ...keys]) {
+      const [one, other] = fields.map((field) => resource.fields[field]?.name ?? '')
+      this.#suspects.push({
+        resource,
+        key: `column:${resource.name}:${one}:swapped`,
+        kind: 'column',
+        swapped: fields,
+        concerns: (uses) => fieldsOf(uses, resource).some((field) => fields.includes(field)),
+        sentence: `${one} and ${other} are swapped: the values of each fit the other.`,
+        fix: 'Swap the two names in the header.',
+      })
+    }
+    for (const resource of context.definition.resources) {
+      if (!this.#related.has(resource)) continue
+      const found = findOtherYear(resource, context)
+      if (found === undefined) continue
+      const { year, fields, count: number, dates } = found
+      const [name = ''] = fields.map((field) => resource.fields[field]?.name ?? '')
+      const those =
+        number === dates ? `all ${formatNumber(dates)}` : `${formatNumber(number)} of ${formatNumber(dates)}`
+      const file = context.nameOf(resource)
+      this.#suspects.push({
+        resource,
+        key: `file:${resource.name}:year`,
+        kind: 'file',
+        swapped: [],
+        concerns: (uses) => {
+          const own = fieldsOf(uses, resource)
+          return own.some((field) => fields.includes(field)) || (own.length > 0 && uses.length > 1)
+        },
+        sentence: `${file} is of ${year}: ${those} values of ${name} are in that year, and the return is of ${context.returnYear}.`,
+        fix: `Export the file again for ${context.returnYear}, or check it with the return of ${year}.`,
+      })
+    }
+  }
+
+  /** What is wrong with a file that a check reads. */
+  #suspectOf(check: Check): Suspect | undefined {
+    return getOrMake(this.#suspected, check, () => {
+      const uses = this.#context.uses.get(check) ?? []
+      return this.#suspects.find(({ concerns }) => concerns(uses))
+    })
   }
 
   /** Where no date in the right form has a day behind the 12th, the others say what happened. */
@@ -157,6 +205,7 @@ export class Causes {
   /** Second pass: relates the findings of rules. */
   relate(finding: SeenFinding): void {
     this.#keys.move(finding)
+    if (this.#suspectOf(finding.check) !== undefined) return
     const needs = this.#keys.needsOf(finding.check)
     if (needs === undefined || this.#displaced.has(finding) || this.#keys.findOrigin(finding) !== undefined)
       return
@@ -169,7 +218,11 @@ export class Causes {
   assign(finding: SeenFinding): string {
     this.#keys.move(finding)
     const cause = this.#find(finding)
-    this.#list.add(cause, finding)
+    const suspect = this.#suspectOf(finding.check)
+    const { studentId = -1 } = finding.resource.record
+    // A swapped column does not say which learners there are.
+    const isOther = suspect?.resource === finding.resource && suspect.swapped.includes(studentId)
+    this.#list.add(cause, isOther ? { ...finding, studentId: '' } : finding)
     return cause.key
   }
 
@@ -198,10 +251,13 @@ export class Causes {
         fix: 'Put the cells of such a row back into their columns, or delete a row of another file.',
       })
     }
+    const suspect = this.#suspectOf(check)
+    if (suspect !== undefined) {
+      const { kind, key, sentence, fix } = suspect
+      const shown = this.#showFile(finding, suspect.resource)
+      return this.#list.make(kind, key, shown, () => sentence, { fix, isSeveral: true })
+    }
     const link = this.#keys.linkOf(check)
-    const concerned = link?.key.fields.map((field) => resource.fields[field]) ?? [fieldOf(resource, check)]
-    const swapped = concerned.flatMap((each) => (each && this.#swapped.get(each)) ?? [])[0]
-    if (swapped !== undefined) return this.#makeSwapped(finding, swapped)
     if (link !== undefined) return this.#findReference(finding, check, readKey(finding.cell, link.key.fields))
     const field = fieldOf(resource, check)
     if (field !== undefined) return this.#findField(finding, field)
@@ -312,14 +368,6 @@ export class Causes {
     return this.#list.make('reference', `reference:${key.resource}`, finding, describe, { fix, field: names })
   }
 
-  #makeSwapped(finding: SeenFinding, { key, fields: [one, other] }: Swapped): Building {
-    const describe = () => `${one.name} and ${other.name} are swapped: the values of each fit the other.`
-    return this.#list.make('column', key, finding, describe, {
-      fix: 'Swap the two names in the header.',
-      isSeveral: true,
-    })
-  }
-
   #makeRepeat(finding: SeenFinding): Building {
     const { resource, check, message } = finding
     return this.#list.make('record', `record:${resource.name}:${check.code}`, finding, (findings) =>
@@ -327,10 +375,15 @@ export class Causes {
     )
   }
 
-  #makeEmpty(finding: SeenFinding, { name, path }: Resource): Building {
+  /** A finding as one of the file in which its cause is, not of the one that misses its records. */
+  #showFile(finding: SeenFinding, resource: Resource): SeenFinding {
+    return { ...finding, name: this.#context.nameOf(resource), line: 1, field: undefined }
+  }
+
+  #makeEmpty(finding: SeenFinding, resource: Resource): Building {
+    const { name, path } = resource
     const describe = () => `${path} has no records, but other files need them.`
-    // The file to export again is this one, not the one that misses its records.
-    const shown = { ...finding, name: path, line: 1, field: undefined }
+    const shown = this.#showFile(finding, resource)
     return this.#list.make('file', `file:${name}:empty`, shown, describe, {
       fix: `Export ${path} again with its records.`,
     })

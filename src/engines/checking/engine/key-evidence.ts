@@ -1,10 +1,9 @@
 import { increment } from '../../../foundation/increment.ts'
 import type { Check, Definition, ForeignKey, Resource } from '../definition/definition.ts'
+import { type CheckUses, fieldsOf } from './check-uses.ts'
 import { toForm } from './keys.ts'
 import { toPlainForm } from './plain-form.ts'
-import { listFields } from './record-checks.ts'
 import type { SeenFinding } from './seen-finding.ts'
-import { listUses } from './sql-uses.ts'
 
 /** A search for the keys of a file that differ only in form from those that others have. */
 export interface KeySearch {
@@ -26,6 +25,14 @@ const COUNTED_REFERENCES = 50_000
 /** The keys by which records that lack another one are found again. */
 const MOST_SUSPECTS = 200_000
 
+/** A field, and the field of another file in which its values should be. */
+export interface KeyPair {
+  readonly from: Resource
+  readonly field: number
+  readonly to: Resource
+  readonly reference: number
+}
+
 interface ReferenceCount {
   readonly link: { readonly from: Resource; readonly key: ForeignKey }
   findings: number
@@ -36,6 +43,8 @@ interface ReferenceCount {
 
 /** A rule that looks for records of another file with the same values in some fields. */
 interface Relation {
+  /** The file of the rule, and the other one. */
+  readonly of: Resource
   readonly from: Resource
   readonly own: readonly number[]
   readonly search: KeySearch
@@ -84,7 +93,7 @@ export class KeyEvidence {
   #at = ''
 
   /** @param recordsOf the number of records of a file */
-  constructor(definition: Definition, recordsOf: (resource: string) => number) {
+  constructor(definition: Definition, uses: CheckUses, recordsOf: (resource: string) => number) {
     this.#definition = definition
     this.#recordsOf = recordsOf
     for (const resource of definition.resources) {
@@ -96,13 +105,14 @@ export class KeyEvidence {
           search: search(key.references),
         })
     }
-    for (const resource of definition.resources) this.#listAbsences(resource)
+    for (const resource of definition.resources) this.#listAbsences(resource, uses)
   }
 
-  #listAbsences(resource: Resource): void {
+  #listAbsences(resource: Resource, uses: CheckUses): void {
     const definition = this.#definition
     const add = (check: Check, from: Resource, pairs: readonly { own: number; other: number }[]) => {
       const relation = {
+        of: resource,
         from,
         own: pairs.map(({ own }) => own),
         search: search(pairs.map(({ other }) => other)),
@@ -128,16 +138,16 @@ export class KeyEvidence {
       for (const each of absences)
         this.#byKey.set(each.key.check, [...(this.#byKey.get(each.key.check) ?? []), each])
     }
+    const needs = (check: Check) => this.#needs.set(check, fieldsOf(uses.get(check), resource))
     for (const rule of resource.rules) {
-      const uses = listUses(definition, rule)
-      this.#needs.set(rule.check, uses.find((use) => use.resource === resource)?.fields ?? [])
+      needs(rule.check)
       for (const { resource: name, pairs } of rule.relates) {
         const other = definition.resources.find((each) => each.name === name)
         if (other !== undefined && other !== resource) add(rule.check, other, pairs)
       }
     }
     for (const each of resource.recordChecks) {
-      this.#needs.set(each.check, listFields(each))
+      needs(each.check)
       if (each.kind !== 'referenced') continue
       for (const by of each.by) {
         const from = definition.resources.find(({ name }) => name === by.resource)
@@ -149,9 +159,7 @@ export class KeyEvidence {
           )
       }
     }
-    for (const key of resource.foreignKeys) {
-      for (const match of key.matches) this.#needs.set(match.check, [...key.fields, match.field])
-    }
+    for (const { matches } of resource.foreignKeys) for (const { check } of matches) needs(check)
   }
 
   /** Collects the key of a reference, or of a record that a rule takes for missing. */
@@ -217,6 +225,24 @@ export class KeyEvidence {
   /** The file and the key of a reference; `undefined` for other checks. */
   linkOf(check: Check): ReferenceCount['link'] | undefined {
     return this.#references.get(check)?.link
+  }
+
+  /** The fields that references and rules compare where nearly no record of a file finds another one. */
+  listFailing(): KeyPair[] {
+    const isMost = (findings: number, resource: Resource) =>
+      findings > 0 && findings >= this.#recordsOf(resource.name) * SHARE_OF_RECORDS
+    const references = [...this.#references].flatMap(([, { link, findings }]) => {
+      const to = this.#definition.resources.find(({ name }) => name === link.key.resource)
+      if (to === undefined || !isMost(findings, link.from)) return []
+      return link.key.fields.map((field, index) => {
+        return { from: link.from, field, to, reference: link.key.references[index] ?? -1 }
+      })
+    })
+    const relations = [...this.#relations.values()].flat().flatMap(({ of, from, own, search, findings }) => {
+      if (!isMost(findings, of)) return []
+      return own.map((field, index) => ({ from: of, field, to: from, reference: search.fields[index] ?? -1 }))
+    })
+    return [...references, ...relations]
   }
 
   /** Whether nearly no reference of a file leads to a record. */

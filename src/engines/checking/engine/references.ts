@@ -115,8 +115,8 @@ function compileBrokenKeys(space: KeySpace, resource: Resource, fields: readonly
 export interface Outcome {
   readonly position: (check: Check) => number
   readonly found: (resource: Resource) => Found
-  /** Why a check over these files and fields cannot run, or `undefined`. */
-  readonly obstacle: (uses: readonly { resource: string; fields: readonly number[] }[]) => string | undefined
+  /** Why a check cannot run over the files, or `undefined`. */
+  readonly obstacle: (check: Check) => string | undefined
   readonly skip: (check: Check, reason: string) => void
   readonly undecided: UndecidedCounts
 }
@@ -202,13 +202,8 @@ export class References {
       return check === undefined ? [] : [{ fields: [index], check }]
     })
     return [...resource.keys, ...fieldKeys].flatMap(({ fields, check }): RecordStep[] => {
-      const position = this.#outcome.position(check)
+      const position = this.#runnable(check)
       if (position === -1) return []
-      const reason = this.#outcome.obstacle([{ resource: resource.name, fields }])
-      if (reason !== undefined) {
-        this.#outcome.skip(check, reason)
-        return []
-      }
       const repeats = new Repeats(resource, fields, position)
       this.#repeats.set(resource, [...(this.#repeats.get(resource) ?? []), repeats])
       const isNew = this.#compileSeen(resource, fields)
@@ -281,14 +276,10 @@ export class References {
 
   #check({ from, key, target, misses }: Link): RecordStep[] {
     const found = this.#outcome.found(from)
-    const uses = [
-      { resource: from.name, fields: key.fields },
-      { resource: key.resource, fields: key.references },
-    ]
     const later = !this.#read.has(key.resource)
     const read = this.#space.compile(from, key.fields)
     const steps: RecordStep[] = []
-    const position = this.#runnable(key.check, uses)
+    const position = this.#runnable(key.check)
     if (position !== -1) {
       const step = this.#whenRead(later, read, undefined, (number, _value, record, values) => {
         if (target.keys.has(number)) return
@@ -301,11 +292,7 @@ export class References {
       steps.push(this.#whenKnown(key.check, from, key.fields, step))
     }
     for (const [index, match] of key.matches.entries()) {
-      const place = this.#runnable(match.check, [
-        ...uses,
-        { resource: from.name, fields: [match.field] },
-        { resource: key.resource, fields: [match.reference] },
-      ])
+      const place = this.#runnable(match.check)
       const pairs = target.matches[index]
       if (place === -1 || pairs === undefined) continue
       const readValue = this.#space.compile(from, [match.field])
@@ -323,9 +310,9 @@ export class References {
     return [check, ...matches.map((match) => match.check)].some((each) => this.#outcome.position(each) !== -1)
   }
 
-  #runnable(check: Check, uses: readonly { resource: string; fields: readonly number[] }[]): number {
+  #runnable(check: Check): number {
     const position = this.#outcome.position(check)
-    const reason = position === -1 ? undefined : this.#outcome.obstacle(uses)
+    const reason = position === -1 ? undefined : this.#outcome.obstacle(check)
     if (reason === undefined) return position
     this.#outcome.skip(check, reason)
     return -1
@@ -389,8 +376,7 @@ export class References {
           })
         }
         if (target !== resource) continue
-        const uses = [{ resource: target.name, fields: each.fields }, ...each.by]
-        const position = this.#runnable(each.check, uses)
+        const position = this.#runnable(each.check)
         if (position === -1) continue
         const read = this.#space.compile(target, each.fields)
         const step = this.#whenRead(true, read, undefined, (key, _value, record) => {

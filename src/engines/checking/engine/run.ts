@@ -7,6 +7,7 @@ import { type Parameters, resolveParameters } from '../parameters.ts'
 import { assertQueries } from './assert-queries.ts'
 import { Causes } from './causes.ts'
 import { checkResource, type RecordIndex } from './check-resource.ts'
+import { type CheckUses, listCheckUses } from './check-uses.ts'
 import type { FileFault } from './file-fault.ts'
 import { describeOtherHeader } from './first-line.ts'
 import { Found } from './found.ts'
@@ -18,12 +19,10 @@ import { compareTexts } from './numbers.ts'
 import { NoRoom, type PreparedFile, prepareFile } from './prepare-file.ts'
 import { QueryRefused } from './query.ts'
 import { openFile } from './read-file.ts'
-import { listFields } from './record-checks.ts'
 import { type RecordStep, References } from './references.ts'
 import { type Repeats, reportRepeats } from './repeats.ts'
 import { compilePositions, selectChecks } from './selection.ts'
 import { SqlStore } from './sql-store.ts'
-import { listUses } from './sql-uses.ts'
 import { type CheckSummary, EMPTY_NOTE, type FileSummary, type NotRun, type SpareFile } from './summary.ts'
 import { UndecidedCounts } from './unknown.ts'
 import { type CheckedFile, FindingsWriter, readSample } from './write-findings.ts'
@@ -120,6 +119,7 @@ class Run {
   readonly #definition: Definition
   readonly #parameters: Parameters
   readonly #input: EngineInput
+  readonly #uses: CheckUses
   readonly #progress: (progress: EngineProgress) => void
   readonly #positions: ReadonlyMap<Resource, (check: Check | undefined) => number>
   readonly #found: ReadonlyMap<Resource, Found>
@@ -151,8 +151,12 @@ class Run {
     // The codes that --only names may be drafts.
     this.#isInForce = (check) => inForce.isActive(check) || selection.isActive(check)
     const { resources } = definition
+    this.#uses = listCheckUses(definition)
     this.#causes = new Causes({
       definition,
+      uses: this.#uses,
+      returnYear: parameters.returnYear,
+      nameOf: (resource) => this.#checked.get(resource)?.name ?? resource.path,
       recordsOf: (name) => this.#countRecords(name, (index) => index.count - index.noRecords),
       valuesOf: ({ name }, field) =>
         this.#countRecords(
@@ -314,7 +318,7 @@ class Run {
     const references = new References(this.#definition, new KeySpace(this.#definition), {
       position: (check) => this.#positionOf(check),
       found: (resource) => this.#foundIn(resource),
-      obstacle: (uses) => this.#obstacle(uses),
+      obstacle: (check) => this.#obstacle(check),
       skip: this.#skip,
       undecided: this.#undecided,
     })
@@ -383,15 +387,14 @@ class Run {
     })
   }
 
-  /** The reason why a check of these files and fields cannot run, if any. */
-  #obstacle(uses: readonly { resource: string; fields: readonly number[] }[]): string | undefined {
-    for (const { resource: name, fields } of uses) {
-      const absent = this.#absent.get(name)
+  /** The reason why a check cannot run, if any: a file or a column that it reads is missing. */
+  #obstacle(check: Check): string | undefined {
+    for (const { resource, fields } of this.#uses.get(check) ?? []) {
+      const absent = this.#absent.get(resource.name)
       if (absent !== undefined) return absent
-      const missing = this.#missingFields.get(name)
+      const missing = this.#missingFields.get(resource.name)
       const field = fields.find((each) => missing?.has(each))
-      const resource = this.#definition.resources.find((each) => each.name === name)
-      if (field !== undefined && resource !== undefined)
+      if (field !== undefined)
         return `The file ${resource.path} has no column ${resource.fields[field]?.name}.`
     }
     return undefined
@@ -404,7 +407,7 @@ class Run {
         const reason =
           each.kind === 'spread' && this.#parameters.returnYear === null
             ? 'The return has no year.'
-            : this.#obstacle([{ resource: resource.name, fields: listFields(each) }])
+            : this.#obstacle(each.check)
         if (reason !== undefined) this.#skip(each.check, reason)
       }
     }
@@ -416,13 +419,19 @@ class Run {
     )
     if (rules.length === 0) return
     const path = join(this.#input.folder, 'rules.db')
-    this.#store = new SqlStore(this.#definition, rules, path, this.#input.diskBytes, this.#undecided)
+    this.#store = new SqlStore(
+      this.#definition,
+      this.#uses,
+      rules,
+      path,
+      this.#input.diskBytes,
+      this.#undecided,
+    )
   }
 
   #isRunnable(resource: Resource, rule: SqlRule): boolean {
     if (this.#position(resource, rule.check) === -1) return false
-    const uses = listUses(this.#definition, rule).map((use) => ({ ...use, resource: use.resource.name }))
-    const obstacle = this.#obstacle(uses)
+    const obstacle = this.#obstacle(rule.check)
     const stopped = this.#input.skip[rule.check.code]
     if (obstacle !== undefined) this.#skip(rule.check, obstacle)
     else if (stopped !== undefined) this.#stop(rule.check, stopped)

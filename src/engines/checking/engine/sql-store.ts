@@ -3,12 +3,12 @@ import Database from 'better-sqlite3'
 import type { Definition, Resource, SqlRule } from '../definition/definition.ts'
 import { stripSql } from '../definition/strip-sql.ts'
 import type { Parameters } from '../parameters.ts'
+import { type CheckUses, fieldsOf } from './check-uses.ts'
 import type { Extras } from './found.ts'
 import { bindings, NO_PARAMETERS, prepareQuery, QueryRefused, startsLikeQuery } from './query.ts'
 import type { Values } from './record-checks.ts'
 import { shorten } from './shown-text.ts'
 import { type RuleUses, UnknownRows } from './sql-unknown.ts'
-import { listUses } from './sql-uses.ts'
 import type { UndecidedCounts, Unknown } from './unknown.ts'
 import { compileValues, sqlType } from './values.ts'
 
@@ -35,6 +35,7 @@ export class SqlStore {
 
   constructor(
     definition: Definition,
+    checkUses: CheckUses,
     rules: readonly SqlRule[],
     path: string,
     mostBytes: number,
@@ -47,7 +48,7 @@ export class SqlStore {
     this.#rules = definition.resources.flatMap((own) =>
       own.rules
         .filter((rule) => rules.includes(rule))
-        .map((rule) => ({ rule, own, uses: listUses(definition, rule) })),
+        .map((rule) => ({ rule, own, uses: checkUses.get(rule.check) ?? [] })),
     )
     for (const { uses } of this.#rules) {
       for (const { resource, fields } of uses) {
@@ -137,7 +138,7 @@ export class SqlStore {
       .filter(({ own }) => own === resource)
       .map(({ rule, uses }) => ({
         check: rule.check,
-        needs: uses.find((use) => use.resource === resource)?.fields ?? [],
+        needs: fieldsOf(uses, resource),
       }))
     const countUndecided = (unknown: Unknown) => {
       if (unknown.isWhole) return
