@@ -58,13 +58,16 @@ test.each<[string, string | Buffer]>([
     `${NO_HEADER} Line 4 has them: delete the lines above it.`,
     'Members 2025\nPrinted on 03/01/2026,,\n\nmemberId;born;kind\nM1;1990-01-31;01\n',
   ],
-  ['The file is a ZIP archive, not CSV. Export it as CSV in UTF-8.', 'PK\x03\x04junkjunkjunk'],
   [
-    'The file is an Excel workbook (XLSX), not CSV. Export it as CSV in UTF-8.',
+    'The file is a ZIP archive, not CSV. Unpack it, or give it a name that ends with .zip.',
+    'PK\x03\x04junkjunkjunk',
+  ],
+  [
+    'The file is an Excel workbook (XLSX), not CSV. Give it a name that ends with .xlsx, or export it as CSV in UTF-8.',
     'PK\x03\x04....[Content_Types].xml',
   ],
   [
-    'The file is an Excel workbook in the older format XLS, or with a password, not CSV. Export it as CSV in UTF-8.',
+    'The file is an Excel workbook in the old format (XLS), or one with a password, not CSV. Save it as XLSX without a password.',
     Buffer.from('\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1', 'latin1'),
   ],
   ['The file is gzip, but it is damaged or incomplete. Pack it again.', gzipSync(good).subarray(0, 20)],

@@ -85,15 +85,66 @@ test('the surest of several files for one is read, and the others are listed wit
   })
 })
 
-test.each(['member.csv', 'Book_Members final.csv', 'what they are.csv'])(
-  'a missing file that has almost its name, or its columns, is an error that says how to rename it: %s',
-  async (name) => {
-    const folder = writeFiles({ 'book-loans.csv': LOANS, [name]: MEMBERS, '~$members.xlsx': 'a lock' })
-    expect((await checkPaths([folder])).causes).toEqual([
-      expect.stringContaining(`${name} looks like members.csv: rename it, or use --file members=`),
-    ])
-  },
-)
+const COLUMNS = 'it has its columns'
+const WORDS = 'its name is like it'
+
+test.each<[string, string | Buffer, string]>([
+  ['what they are.csv', MEMBERS, COLUMNS],
+  ['Book_Loans 2025.tsv', MEMBERS.replaceAll(',', '\t'), COLUMNS],
+  ['no names like these.csv', MEMBERS.replace('memberId,born', 'Member No,date of birth'), COLUMNS],
+  ['title.csv', `Members of 2025,,\n\n${MEMBERS}`, COLUMNS],
+  ['half.csv', Buffer.from(`\ufeff${MEMBERS}`, 'utf16le'), COLUMNS],
+  ['packed.csv.gz', gzipSync(MEMBERS), COLUMNS],
+  ['lines.ndjson', '{"memberId":"M1","born":null,"kind":"01"}\n', COLUMNS],
+  ['member.csv', 'a,b\n', WORDS],
+  ['SDR Dec 2025 - Members.csv', 'a,b\n', WORDS],
+  ['Members 2025 FINAL v2.csv', 'a,b\n', WORDS],
+  ['2025 member list.pdf', '%PDF-1.4', WORDS],
+])('a file is recognised by its columns first, and by its name second: %s', async (name, content, why) => {
+  const library = structuredClone(LIBRARY)
+  const [id, born] = library.resources[0]?.schema.fields ?? []
+  Object.assign(id ?? {}, { 'mahi:synonyms': ['Member no'] })
+  Object.assign(born ?? {}, { 'mahi:synonyms': ['Date of birth'] })
+  const definition = loadDefinition(writeDefinition(library))
+  const folder = writeFiles({ 'book-loans.csv': LOANS, [name]: content, '~$members.xlsx': 'a lock' })
+  for (const path of [folder, join(folder, name)]) {
+    const { files, unread, notes } = selectFiles([path], definition)
+    expect(files.find(({ resource }) => resource === 'members')?.name).toBe(name)
+    expect([unread, notes]).toEqual([[], [`The file ${name} was read as members.csv, because ${why}.`]])
+  }
+})
+
+test('what has no columns and no name of a file is none, and a file that is there needs no other', () => {
+  const definition = loadDefinition(writeDefinition())
+  const files = {
+    'members.csv': MEMBERS,
+    'x.csv': 'memberId,note\n',
+    'Loans.txt': 'a\n',
+    'Old members.csv': 'a\n',
+  }
+  const { unread, notes, ...selected } = selectFiles([writeFiles(files)], definition)
+  expect(selected.files.map(({ name }) => name)).toEqual(['members.csv'])
+  expect([unread, notes]).toEqual([['Loans.txt', 'Old members.csv', 'x.csv'], []])
+})
+
+test('the sheets of a workbook are recognised in the same way, as is one that is alone by its workbook', async () => {
+  const rows = (text: string) =>
+    text
+      .trim()
+      .split('\n')
+      .map((line) => line.split(','))
+  const folder = writeFiles({
+    'Export 7.xlsx': makeXlsx({ 'Sheet 1': rows(LOANS), 'Cover sheet': [['Made in May']] }),
+    'Our members.xlsx': makeXlsx({ Sheet1: [['a', 'b']] }),
+  })
+  const containers = new Containers()
+  const { files } = await containers.select([folder], loadDefinition(writeDefinition()))
+  await containers.remove()
+  expect(files.map(({ resource, name }) => [resource, name]).sort()).toEqual([
+    ['book-loans', 'Export 7.xlsx/Sheet 1'],
+    ['members', 'Our members.xlsx/Sheet1'],
+  ])
+})
 
 test('of two files that may be a missing one, neither is recommended', async () => {
   const names = ['members final v2.csv', 'members final.csv']
@@ -104,9 +155,9 @@ test('of two files that may be a missing one, neither is recommended', async () 
   )
   // Only one of them has the columns.
   writeFileSync(join(folder, 'members final.csv'), 'a note about the members\n')
-  expect((await checkPaths([folder])).causes[0]).toContain(
-    'members final v2.csv looks like members.csv: rename it',
-  )
+  expect((await checkPaths([folder])).notes).toEqual([
+    'The file members final v2.csv was read as members.csv, because it has its columns.',
+  ])
 })
 
 test('hidden files are no data', async () => {
@@ -144,8 +195,8 @@ test.each<[string, string[], string]>([
   ['a path that does not exist', ['none.csv'], 'none.csv: does not exist'],
   [
     'a file that the definition does not know',
-    ['member.csv'],
-    'member.csv: is not a file of the definition library (did you mean "members.csv"?); its files are members.csv, book-loans.csv',
+    ['mebmer.txt'],
+    'mebmer.txt: is not a file of the definition library; its files are members.csv, book-loans.csv',
   ],
   ['a file that is named twice', ['members.csv', 'members.csv'], 'members.csv: is named twice'],
   [
@@ -154,7 +205,7 @@ test.each<[string, string[], string]>([
     'members.ndjson: is members, and so is members.csv; name one of them',
   ],
 ])('%s is refused', (_case, names, message) => {
-  const folder = writeFiles({ 'member.csv': MEMBERS, 'members.csv': MEMBERS, 'members.ndjson': '' })
+  const folder = writeFiles({ 'mebmer.txt': 'x', 'members.csv': MEMBERS, 'members.ndjson': '' })
   const paths = names.map((name) => join(folder, name))
   expect(refusalOf(...paths).replaceAll(`${folder}/`, '')).toBe(message)
 })

@@ -195,8 +195,10 @@ test('a resource that is not checked is no unknown file', async () => {
   const { files, unread, notes } = selectFiles([folder], definition)
   expect(definition.notes).toEqual(['The resource b has no schema, so it is not checked.'])
   expect([unread, notes]).toEqual([
-    [{ name: 'd.csv', resource: undefined }],
-    ['c.pdf was not read. It is a PDF document, not CSV. Export it as CSV in UTF-8.'],
+    ['d.csv'],
+    [
+      'c.pdf was not read. It is a PDF document, not CSV. Export the table from the program that made it, as CSV or XLSX.',
+    ],
   ])
   const { summary } = await checkInputs(files as never, { definition, unread })
   expect(listGaps(summary)).toEqual(['d.csv was not read: the definition has no such file.'])

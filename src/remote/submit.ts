@@ -72,11 +72,9 @@ export function addSubmitCommand(program: Command, apiKey: string | undefined): 
           const opened = await containers.openArchives(paths)
           const { files, unread, spare, notes } = await containers.select(opened, definition, flags.file)
           for (const note of notes) say(`Note: ${note}`)
-          for (const { name, faults = [] } of files) for (const fault of faults) say(`${name}: ${fault}`)
-          for (const { name, resource } of unread)
-            say(
-              `${name} was not sent: ${resource === undefined ? `it is not a file of ${definition.name}` : `rename it to ${resource}.csv`}.`,
-            )
+          for (const { name, faults = [] } of files)
+            for (const { message } of faults) say(`${name}: ${message}`)
+          for (const name of unread) say(`${name} was not sent: it is not a file of ${definition.name}.`)
           for (const each of spare) say(describeSpare(each))
           const { url, eid } = flags
           const { submissions } = openClient(url, { eid, apiKey, scope: 'submissions:write' })

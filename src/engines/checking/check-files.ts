@@ -7,7 +7,7 @@ import { pipeline } from 'node:stream/promises'
 import { makeFolder } from '../../foundation/make-folder.ts'
 import type { Definition } from './definition/definition.ts'
 import type { FileFault } from './engine/file-fault.ts'
-import type { EngineInput, EngineProgress, InputFile, UnreadFile } from './engine/run.ts'
+import type { EngineInput, EngineProgress, InputFile } from './engine/run.ts'
 import type { CheckSummary, Finding, SpareFile } from './engine/summary.ts'
 import { DEFAULT_LIMITS, DiskFull, isDiskFull, type Limits } from './process/limits.ts'
 import { RuleTooSlow, runChild } from './process/run-child.ts'
@@ -33,7 +33,7 @@ export interface CheckRequest {
   /** Whether a missing file is a finding. Otherwise, only the rules that need the file are skipped. */
   readonly complete?: boolean
   /** Files that were there, but are not in the definition. */
-  readonly unread?: readonly UnreadFile[]
+  readonly unread?: readonly string[]
   /** Files that were recognised, but another one is surer to be meant. */
   readonly spare?: readonly SpareFile[]
   /** ID of the return, such as 202512; by default that of the definition. */

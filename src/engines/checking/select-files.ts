@@ -1,16 +1,15 @@
-import { closeSync, existsSync, openSync, readdirSync, readSync, statSync } from 'node:fs'
+import { existsSync, readdirSync, statSync } from 'node:fs'
 import { basename, join, posix, resolve } from 'node:path'
 import { type Fault, UserError } from '../../foundation/faults/user-error.ts'
-import { findSimilar, suggest } from '../../foundation/text/suggest.ts'
-import { detectSeparator, findUtf16, trimName } from '../records/index.ts'
+import { suggest } from '../../foundation/text/suggest.ts'
 import type { CheckedInput } from './check-files.ts'
 import type { Definition, Resource } from './definition/definition.ts'
 import { plainName } from './engine/columns.ts'
 import type { FileFault } from './engine/file-fault.ts'
-import { nameFormat } from './engine/prepare-file.ts'
-import type { UnreadFile } from './engine/run.ts'
+import { describeFormat } from './engine/prepare-file.ts'
 import type { SpareFile } from './engine/summary.ts'
 import { isFile, isJunk } from './is-file.ts'
+import { findSure, readBytes, recognise } from './recognise.ts'
 import { CHANGES } from './repair/changes-name.ts'
 
 /** What is known of files that come from an archive or a workbook. */
@@ -41,7 +40,7 @@ export interface SelectedFiles {
   /** Whether a folder was given, in which all files must be present. */
   readonly complete: boolean
   /** Files in a folder that are not in the definition. */
-  readonly unread: readonly UnreadFile[]
+  readonly unread: readonly string[]
   /** Files that were recognised, but another one is surer to be meant. */
   readonly spare: readonly SpareFile[]
   /** The files that were recognised although they have another name, and those that cannot be read, as full sentences. */
@@ -103,13 +102,7 @@ export function selectFiles(
         ? findResource(basename(path), definition)
         : { resource: exact, match: 'path' as const }
     if (found !== undefined) candidates.push({ ...found, path, name, given })
-    else if (!given && definition.unchecked.includes(name)) return
-    else if (!given) unread.push({ path, name })
-    else {
-      const known = definition.resources.map((each) => each.path).join(', ')
-      const message = `is not a file of the definition ${definition.name}${near(basename(path), definition)}; its files are ${known}`
-      faults.push({ file: show(path), message })
-    }
+    else if (given || !definition.unchecked.includes(name)) unread.push({ path, name, given })
   }
   for (const path of paths) {
     if (!existsSync(path)) {
@@ -149,20 +142,32 @@ export function selectFiles(
     }
     if (group.includes(best)) notes.push(...describeMatch(best))
   }
+  const absent = definition.resources.filter((resource) => !chosen.has(resource))
+  const recognised = recognise(unread, definition.resources, absent)
+  for (const [file, { resource, by }] of recognised) {
+    const first = chosen.get(resource)
+    if (first === undefined) {
+      const candidate: Candidate = { ...file, resource, match: by }
+      chosen.set(resource, candidate)
+      notes.push(...describeMatch(candidate))
+      continue
+    }
+    const message = `looks like ${resource.path}, and so does ${first.name}; give this name to the right one, and remove the other`
+    faults.push({ file: show(file.path), message })
+  }
+  const left = unread.filter((each) => !recognised.has(each))
+  const known = definition.resources.map((each) => each.path).join(', ')
+  for (const { path, given } of left) {
+    if (!given) continue
+    const message = `is not a file of the definition ${definition.name}${near(basename(path), definition)}; its files are ${known}`
+    faults.push({ file: show(path), message })
+  }
   if (faults.length === 0 && chosen.size === 0)
     faults.push(...paths.map((path) => describeNone(path, definition, { nameOf, opened })))
-  const absent = definition.resources.filter((resource) => !chosen.has(resource))
-  const guesses = guessMeant(unread, absent)
-  for (const [resource, group] of Map.groupBy(guesses, (each) => each.resource)) {
-    const [first, second] = group
-    if (resource === undefined || first === undefined || second === undefined) continue
-    const message = `looks like ${resource.path}, and so does ${first.name}; give this name to the right one, and remove the other`
-    faults.push({ file: show(second.path), message })
-  }
   if (faults.length > 0) throw new UserError(faults)
-  const lost = [...others, ...guesses.filter((each) => each.resource === undefined)].map((each) => ({
+  const lost = [...others, ...left].map((each) => ({
     name: each.name,
-    resource: findByHeader(each.path, definition.resources),
+    resource: findSure(each.path, definition.resources),
   }))
   const files = [...chosen].map(([resource, { path, name, match }]) => ({
     resource: resource.name,
@@ -176,11 +181,11 @@ export function selectFiles(
         .map((each) => describeLost(each.name, name)),
     ],
   }))
-  const notRead: UnreadFile[] = []
-  for (const { name, path, resource } of guesses) {
+  const notRead: string[] = []
+  for (const { name, path } of left) {
     const [fault = describeOther(path)] = describeFault(faultOf(path))
-    if (fault !== undefined) notes.push(`${name} was not read. ${fault.message}`)
-    if (fault === undefined || resource !== undefined) notRead.push({ name, resource: resource?.name })
+    if (fault === undefined) notRead.push(name)
+    else notes.push(`${name} was not read. ${fault.message}`)
   }
   return { files, complete, unread: notRead, spare, notes }
 }
@@ -191,10 +196,8 @@ function describeFault(fault: string | undefined): FileFault[] {
 
 /** Of a file that is no table, whatever its name. */
 function describeOther(path: string): FileFault | undefined {
-  const format = nameFormat(readBytes(path, 4096))
-  return format === undefined
-    ? undefined
-    : { message: `It is ${format}, not CSV. Export it as CSV in UTF-8.` }
+  const format = describeFormat(readBytes(path, 4096))
+  return format === undefined ? undefined : { message: `It is ${format}` }
 }
 
 function describeLost(name: string, read: string): FileFault {
@@ -240,7 +243,7 @@ function describeNone(
 const SHOWN_NAMES = 5
 
 /** How a file was recognised, the surest first. */
-const MATCHES = ['option', 'path', 'name', 'spelling', 'title', 'pattern'] as const
+const MATCHES = ['option', 'path', 'name', 'spelling', 'title', 'pattern', 'columns', 'words'] as const
 
 /** A file that may be one of the definition. */
 interface Candidate {
@@ -254,10 +257,7 @@ interface Candidate {
   readonly given: boolean
 }
 
-interface Unread {
-  readonly path: string
-  readonly name: string
-}
+type Unread = Pick<Candidate, 'path' | 'name' | 'given'>
 
 /** Whether a file is the one of the definition in another format, as publishers add it for people. */
 function isExport({ name, match }: Candidate, best: Candidate): boolean {
@@ -280,74 +280,6 @@ function findPath(path: string, folders: readonly string[], locate: Origin['loca
   if (path === '' || existsSync(path)) return path
   const inFolders = folders.map((folder) => join(folder, path)).find((each) => existsSync(each))
   return inFolders ?? locate(path) ?? path
-}
-
-/** The shortest name of a file that is recognised within another name, such as `courses` in `courses_final`. */
-const LEAST_CONTAINED = 5
-
-interface Guess extends Unread {
-  readonly resource: Resource | undefined
-}
-
-/** Finds the absent files that unread ones are probably meant to be, by their names or else by their headers. */
-function guessMeant(unread: readonly Unread[], absent: readonly Resource[]): Guess[] {
-  const byName = unread.map((file) => ({ ...file, resource: findMeant(file, absent) }))
-  const free = absent.filter((resource) => !byName.some((each) => each.resource === resource))
-  const guesses = byName.map((each) => ({
-    ...each,
-    resource: each.resource ?? findByHeader(each.path, free),
-  }))
-  // Of several files with such a name, the one with the columns is meant.
-  const isSure = ({ path, resource }: Guess) =>
-    resource !== undefined && findByHeader(path, [resource]) === resource
-  return guesses.map((each) => {
-    const rivals = guesses.filter(({ resource }) => resource === each.resource)
-    return rivals.length > 1 && rivals.some(isSure) && !isSure(each) ? { ...each, resource: undefined } : each
-  })
-}
-
-function findMeant({ name }: Unread, absent: readonly Resource[]): Resource | undefined {
-  const stem = stemOf(posix.basename(name))
-  const names = absent.map((resource) => resource.name)
-  const contained = names.filter(
-    (each) => each.length >= LEAST_CONTAINED && plainName(stem).includes(plainName(each)),
-  )
-  const meant = findSimilar(stem, names) ?? (contained.length === 1 ? contained[0] : undefined)
-  return absent.find((resource) => resource.name === meant)
-}
-
-/** The bytes of a file that are looked at for its header. */
-const LOOKED_AT = 64 * 1024
-
-/** The only absent file whose columns a file has: nearly all of them, and few others. */
-function findByHeader(path: string, absent: readonly Resource[]): Resource | undefined {
-  if (absent.length === 0 || !TEXT.test(path)) return undefined
-  const [line = ''] = readStart(path).split(/\r\n|\n|\r/, 1)
-  const alike = absent.filter(({ fields }) => {
-    const names = fields.map(({ name }) => name)
-    const columns = new Set(line.split(detectSeparator(line, names)).map((cell) => plainName(trimName(cell))))
-    const known = names.filter((name) => columns.has(plainName(name))).length
-    return known > 1 && known >= LEAST_ALIKE * Math.max(names.length, columns.size)
-  })
-  return alike.length === 1 ? alike[0] : undefined
-}
-
-const TEXT = /\.(?:csv|tsv|txt)$/i
-const LEAST_ALIKE = 0.8
-
-function readStart(path: string): string {
-  const start = readBytes(path, LOOKED_AT)
-  return new TextDecoder(findUtf16(start)).decode(start)
-}
-
-function readBytes(path: string, most: number): Buffer {
-  const file = openSync(path, 'r')
-  try {
-    const bytes = Buffer.alloc(most)
-    return bytes.subarray(0, readSync(file, bytes))
-  } finally {
-    closeSync(file)
-  }
 }
 
 function listFiles(folder: string): string[] {
@@ -409,13 +341,13 @@ export function isFileName(name: string, definition: Definition): boolean {
 /** A note of a name that is not the file's own. */
 function describeMatch({ resource, name, match, pattern }: Candidate): string[] {
   if (match === 'path' || match === 'name') return []
-  const because =
-    match === 'title'
-      ? `, because its name is the title ${resource.title}`
-      : pattern === undefined
-        ? ''
-        : `, because its name matches ${pattern}`
-  return [`The file ${name} was read as ${posix.basename(resource.path)}${because}.`]
+  const because: Partial<Record<Candidate['match'], string>> = {
+    title: `, because its name is the title ${resource.title}`,
+    pattern: `, because its name matches ${pattern}`,
+    columns: ', because it has its columns',
+    words: ', because its name is like it',
+  }
+  return [`The file ${name} was read as ${posix.basename(resource.path)}${because[match] ?? ''}.`]
 }
 
 function pathStem({ path }: Resource): string {

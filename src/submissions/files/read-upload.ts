@@ -196,11 +196,7 @@ async function openContainer(
     ),
     notes: [
       ...notes,
-      ...unread.map(({ name, resource }) =>
-        resource === undefined
-          ? `${name} was not read: it is no file of the definition ${definition.name}.`
-          : `${name} was not read. It looks like ${resource}: rename it, and send it again.`,
-      ),
+      ...unread.map((name) => `${name} was not read: it is no file of the definition ${definition.name}.`),
     ],
   }
 }

@@ -33,8 +33,7 @@ export function renderAsExported(): Record<string, string | Buffer> {
     'courses.csv': Buffer.from(render('courses', tables, ';'), 'latin1'),
     'enrolments.csv': render('enrolments', tables),
     'course-completions.csv': render('course-completions', tables),
-    // Nobody finds the qualification completions under this name.
-    'quals completed FINAL.csv': render('qualification-completions', tables),
+    // Nobody exported the qualification completions.
   }
 }
 

@@ -94,9 +94,8 @@ export async function prepareFile(
     await convert(copy, ended, new TextDecoder(), room, true)
     return { ...decoded, path: ended, notes: [...decoded.notes, CR_NOTE] }
   }
-  const other = nameFormat(look.start)
-  if (other !== undefined)
-    return unreadable({ message: `The file is ${other}, not CSV. Export it as CSV in UTF-8.` })
+  const other = describeFormat(look.start)
+  if (other !== undefined) return unreadable({ message: `The file is ${other}` })
   const utf16 = findUtf16(look.start)
   if (utf16 !== undefined)
     return await decode('UTF-16', new TextDecoder(utf16), { notes: describeDetected('UTF-16', stated) })
@@ -198,27 +197,43 @@ function inspect(path: string): Look {
   }
 }
 
-/** Names the format of a file that is certainly no table of text, by its first bytes. */
-export function nameFormat(start: Buffer): string | undefined {
-  const signature = start.subarray(0, 8).toString('latin1')
-  if (signature.startsWith('PK\x03\x04')) {
-    const text = start.toString('latin1')
-    if (text.includes('xl/') || text.includes('[Content_Types].xml')) return 'an Excel workbook (XLSX)'
-    if (/Index\/|\.iwa/.test(text)) return 'a Numbers spreadsheet'
-    return text.includes('opendocument.spreadsheet') ? 'a spreadsheet (ODS)' : 'a ZIP archive'
-  }
-  if (signature.startsWith('PK\x05\x06')) return 'an empty ZIP archive'
-  if (signature.startsWith('\xd0\xcf\x11\xe0'))
-    return 'an Excel workbook in the older format XLS, or with a password'
-  if (signature.startsWith('%PDF')) return 'a PDF document'
-  if (signature.startsWith('\xff\xfe\0\0') || signature.startsWith('\0\0\xfe\xff')) return 'text in UTF-32'
-  if (signature.startsWith('PAR1')) return 'a Parquet file'
-  if (signature.startsWith('SQLite f')) return 'a SQLite database'
-  const text = start.toString('latin1').replace(/^\xef\xbb\xbf/, '')
-  if (/^\s*<(?:!doctype html|html|head|meta|body|table|div|style)\b/i.test(text)) return 'an HTML page'
-  if (/^\s*<\?xml\b/i.test(text)) return 'an XML document'
-  return /^\s*\[\s*[{[]/.test(text) ? 'a JSON list' : undefined
+/** What a file is that is certainly no table of text, by its first bytes, and what to do: the end of a sentence. */
+export function describeFormat(start: Buffer): string | undefined {
+  const bytes = start.toString('latin1')
+  const [, name, advice = 'Export it as CSV in UTF-8.'] =
+    FORMATS.find(([form]) => (typeof form === 'string' ? bytes.startsWith(form) : form.test(bytes))) ?? []
+  return name === undefined ? undefined : `${name}, not CSV. ${advice}`
 }
+
+const ZIP = 'PK\\x03\\x04'
+const AS_XLSX = 'Save it as XLSX or CSV.'
+const AS_UTF8 = 'Save it as CSV in UTF-8.'
+
+const FORMATS: readonly (readonly [form: RegExp | string, name: string, advice?: string])[] = [
+  [new RegExp(`^${ZIP}[^]*xl/workbook\\.bin`), 'a binary workbook (XLSB)', AS_XLSX],
+  [
+    new RegExp(`^${ZIP}[^]*(?:xl/|\\[Content_Types\\]\\.xml)`),
+    'an Excel workbook (XLSX)',
+    'Give it a name that ends with .xlsx, or export it as CSV in UTF-8.',
+  ],
+  [new RegExp(`^${ZIP}[^]*(?:Index/|\\.iwa)`), 'a Numbers spreadsheet', 'Export it as XLSX or CSV.'],
+  [new RegExp(`^${ZIP}[^]*opendocument\\.spreadsheet`), 'a spreadsheet (ODS)', AS_XLSX],
+  [new RegExp(`^${ZIP}`), 'a ZIP archive', 'Unpack it, or give it a name that ends with .zip.'],
+  ['PK\x05\x06', 'an empty ZIP archive'],
+  [
+    '\xd0\xcf\x11\xe0',
+    'an Excel workbook in the old format (XLS), or one with a password',
+    'Save it as XLSX without a password.',
+  ],
+  ['%PDF', 'a PDF document', 'Export the table from the program that made it, as CSV or XLSX.'],
+  ['\xff\xfe\0\0', 'text in UTF-32', AS_UTF8],
+  ['\0\0\xfe\xff', 'text in UTF-32', AS_UTF8],
+  ['PAR1', 'a Parquet file'],
+  ['SQLite f', 'a SQLite database'],
+  [/^(?:\xef\xbb\xbf)?\s*<(?:!doctype html|html|head|meta|body|table|div|style)\b/i, 'an HTML page'],
+  [/^(?:\xef\xbb\xbf)?\s*<\?xml\b/i, 'an XML document'],
+  [/^(?:\xef\xbb\xbf)?\s*\[\s*[{[]/, 'a JSON list'],
+]
 
 async function convert(
   path: string,

@@ -14,7 +14,6 @@ import { Found } from './found.ts'
 import { findByteFaults } from './identity.ts'
 import type { KeySearch } from './key-evidence.ts'
 import { KeySpace, orderResources, toForm } from './keys.ts'
-import { nameFile } from './name-file.ts'
 import { compareTexts } from './numbers.ts'
 import { NoRoom, type PreparedFile, prepareFile } from './prepare-file.ts'
 import { QueryRefused } from './query.ts'
@@ -38,20 +37,14 @@ export interface InputFile {
   readonly faults?: readonly FileFault[]
 }
 
-/** A file that was there, but is not in the definition. */
-export interface UnreadFile {
-  readonly name: string
-  /** The absent resource that it is probably meant to be. */
-  readonly resource?: string | undefined
-}
-
 export interface EngineInput {
   /** The definition, or its folder. */
   readonly definition: Definition | string
   readonly files: readonly InputFile[]
   /** Whether an absent file is a finding; otherwise only the given files are checked. */
   readonly complete: boolean
-  readonly unread?: readonly UnreadFile[]
+  /** Files that were there, but are not in the definition. */
+  readonly unread?: readonly string[]
   readonly spare?: readonly SpareFile[]
   readonly returnId?: string | undefined
   readonly asOf?: string | undefined
@@ -235,7 +228,6 @@ class Run {
   #reportAbsent(resource: Resource): void {
     const { name, path, fileType, fileCheck } = resource
     const missing = `The file ${path} is missing.`
-    const misnamed = this.#input.unread?.find((each) => each.resource === name)
     this.#absent.set(name, missing)
     this.#files.set(resource, {
       resource: name,
@@ -248,12 +240,8 @@ class Run {
       encoding: undefined,
       notes: [],
     })
-    if (misnamed !== undefined) {
-      const message = `${misnamed.name} looks like ${path}: rename it, or use --file ${nameFile(name, misnamed.name)}.`
-      this.#addFileFindings(resource, path, fileCheck, [{ message }])
-    } else if (this.#input.complete && !isOptional(resource, this.#parameters)) {
+    if (this.#input.complete && !isOptional(resource, this.#parameters))
       this.#addFileFindings(resource, path, fileCheck, [{ message: missing, fix: 'Add the file.' }])
-    }
   }
 
   #addFileFindings(resource: Resource, name: string, check: Check, faults: readonly FileFault[]): void {
@@ -559,9 +547,7 @@ class Run {
       parameters: this.#parameters,
       files: this.#definition.resources.flatMap((resource) => this.#files.get(resource) ?? []),
       codes,
-      unread: (this.#input.unread ?? [])
-        .filter(({ resource }) => resource === undefined)
-        .map(({ name }) => name),
+      unread: this.#input.unread ?? [],
       spare: this.#input.spare ?? [],
       causes: this.#causes.list((check) => this.#countOf(check)),
       errors: sum('Error'),

@@ -1,6 +1,5 @@
 import { count, formatNumber } from '../../../foundation/text/format-number.ts'
 import { joinOr } from '../../../foundation/text/join-or.ts'
-import { nameFile } from '../engine/name-file.ts'
 import { type CheckSummary, EMPTY_NOTE, type Finding, type SpareFile } from '../engine/summary.ts'
 import { type Change, type Standing, sumChanges } from './baseline.ts'
 
@@ -67,9 +66,10 @@ function joinAnd(names: readonly string[]): string {
   return names.length < 2 ? names.join('') : `${names.slice(0, -1).join(', ')} and ${names.at(-1)}`
 }
 
-/** Says what to do with a file in whose place another one was read. */
+/** Says what to do with a file in whose place another one was read, as a shell needs it. */
 export function describeSpare({ name, resource, read }: SpareFile): string {
-  return `${name} was not read: ${read} was read in its place. Remove it, or use --file ${nameFile(resource, name)}.`
+  const shown = /^[\w./-]+$/.test(name) ? name : `"${name}"`
+  return `${name} was not read: ${read} was read in its place. Remove it, or use --file ${resource}=${shown}.`
 }
 
 /** The checked files, the definition and its parameters. */
