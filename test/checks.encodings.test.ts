@@ -144,3 +144,35 @@ test('--fix names the first lines of an uncertain encoding, and leaves one that 
   const named = await fix('iso-8859-13', spaced('\xe2'))
   expect([named.copy.equals(spaced('\xe2')), named.changes]).toEqual([true, 0])
 })
+
+test('text that was decoded wrongly, or has lost letters, is one warning a column, and --fix undoes what is certain', async () => {
+  const definition = define({
+    courses: { fields: [{ name: 'id' }, { name: 'title', 'mahi:characters': 'readable' }] },
+  })
+  const right = ['Te reo Māori', 'Café', 'Why? Because', 'Ärzte', 'see https://example.org/?q=a']
+  const misread = ['kōrero', 'wānanga', 'mātauranga'].map((text) => Buffer.from(text).toString('latin1'))
+  const lost = ['M?ori', 'k\ufffdrero']
+  const files = {
+    'courses.csv': `id,title\n${[...right, ...misread, ...lost].map((text, at) => `${at},${text}\n`).join('')}`,
+  }
+  const { summary, findings } = await check(files, { definition })
+  expect(findings.map(({ line, errorType }) => [line, errorType])).toEqual(
+    [7, 8, 9, 10, 11].map((line) => [line, 'Warning']),
+  )
+  expect(findings[3]?.errorDescription).toBe(
+    'title has a question mark in "M?ori", where a letter was probably lost: enter it again, or export the data again as UTF-8.',
+  )
+  expect(findings[0]?.errorDescription).toContain('which was probably "kōrero"')
+  expect(summary.causes.map(({ sentence, fix }) => `${sentence} ${fix}`)).toEqual([
+    'title: 3 of 10 values have characters that were decoded wrongly. Export the data again as UTF-8.',
+    'title: 2 of 10 values have probably lost letters, such as those with macrons. Export the data again as UTF-8, or enter the values again.',
+  ])
+  const path = join(writeFiles(files), 'courses.csv')
+  const request = {
+    definition: loadDefinition(definition),
+    files: [{ resource: 'courses', name: 'courses.csv', path }],
+  }
+  const folder = chooseFixFolder(temporaryFolder(), request.files, { overwrite: false })
+  expect((await fixFiles(request, folder)).groups).toMatchObject([{ field: 'title', count: 3 }])
+  expect(readFileSync(join(folder.path, 'courses.csv'), 'utf8')).toContain('6,wānanga\n')
+})

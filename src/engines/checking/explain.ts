@@ -63,6 +63,7 @@ const DEFAULT_WHY = lookUp<string>({
   record: 'The values of the record cannot be assigned to columns, so they are not checked.',
   spaces: 'A system that compares values exactly treats the value as a different one.',
   type: 'The value cannot be read as what the column contains.',
+  characters: 'Letters such as those with macrons are lost where programs use different encodings.',
 })
 
 /** How to fix the findings of a derived check, unless the definition says so itself. */
@@ -80,6 +81,7 @@ const DEFAULT_FIX = lookUp<string>({
   decimals: 'Round the value.',
   enum: 'Use one of the permitted values.',
   items: 'Correct the list.',
+  characters: 'Export the data again as UTF-8, or enter the value again.',
   unique: 'Make the value unique.',
   key: 'Keep one record for each key.',
 })
@@ -131,6 +133,8 @@ function describeFieldKind(kind: string, field: Field): string {
       return `must have at most ${count(field.decimals ?? 0, 'decimal place')}.`
     case 'enum':
       return `must be ${describePermitted(field)}.`
+    case 'characters':
+      return 'must have the characters that its author meant.'
     case 'items':
       return `contains a ${field.itemType === 'string' ? 'code' : 'value'} that is not permitted.`
     default:

@@ -1,4 +1,4 @@
-import { explainC1, findLostCharacters, repairMojibake } from '../text/mojibake.ts'
+import { explainC1, repairText } from '../text/mojibake.ts'
 import { findControl, findTextFault } from '../text/normalise.ts'
 import { quote } from '../text/quote.ts'
 
@@ -42,7 +42,7 @@ export class Context {
   /** Repairs a text, and keeps what cannot be repaired with certainty. */
   repair(given: string): string {
     if (!this.#repair) return given
-    const { text, fault = findLostCharacters(text), doubt } = repairMojibake(given)
+    const { text, fault, doubt } = repairText(given)
     if (text !== given) this.repaired = true
     const field = renderPath(this.path)
     if (fault !== undefined) this.damage.push({ field, message: fault })

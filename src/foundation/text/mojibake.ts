@@ -50,6 +50,13 @@ export interface Decoding {
   readonly doubt?: string
 }
 
+/** Repairs a text that was decoded wrongly; the fault or doubt that is left, also about characters that it has lost. */
+export function repairText(given: string): Decoding {
+  const decoding = repairMojibake(given)
+  const fault = decoding.fault ?? findLostCharacters(decoding.text)
+  return fault === undefined ? decoding : { ...decoding, fault }
+}
+
 /**
  * Repairs UTF-8 that was decoded as Windows-1252 or Latin-1, such as `Ä“` for `ē`, and refuses UTF-8 that was decoded as
  * another character set, such as `ƒì` for `ē`.

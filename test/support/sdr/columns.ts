@@ -8,6 +8,7 @@ export interface Field {
   constraints?: Record<string, unknown>
   categories?: unknown
   'mahi:codelist'?: string
+  'mahi:characters'?: string
   'mahi:items'?: unknown
   'mahi:decimals'?: number
   'mahi:requiredWhen'?: unknown

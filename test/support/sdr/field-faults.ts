@@ -12,6 +12,7 @@ type Kind =
   | 'decimals'
   | 'enum'
   | 'items'
+  | 'characters'
   | 'unique'
 
 /** How to break a check: a value, or what to do with the record. */
@@ -40,6 +41,7 @@ const BREAKS: Readonly<Record<string, Break>> = {
   'eftsFactor.decimals': (row) => change(row, 'eftsFactor', `${row.eftsFactor}0`),
   'learners.nameIdCode.length': 'XQZXZZ',
   'learners.nameIdCode.pattern': 'xqzxz',
+  'learners.nameIdCode.characters': 'X?ZXZ',
   'learners.enrolmentType.enum': 'A',
   'learners.gender.enum': 'X',
   'learners.totalFeeForDomesticStudent.decimals': '1234.567',
@@ -58,6 +60,7 @@ const BREAKS: Readonly<Record<string, Break>> = {
   'learners.permanentPostcode.pattern': '601',
   'learners.termPostcode.pattern': '601',
   'courses.courseTitle.length': 'Fictitious'.repeat(26),
+  'courses.courseTitle.characters': 'Fictitious caf?s',
   'courses.nzqcfLevel.length': '10',
   'enrolments.courseWithdrawalDate.required': (row) => change(row, 'sourceOfFunding', '31'),
   'enrolments.internationalFeesAssessmentCategory.length': '1',
@@ -107,6 +110,7 @@ function kindsOf(field: Field): Kind[] {
     ['decimals', field['mahi:decimals'] !== undefined],
     ['enum', has('enum') || field.categories !== undefined || field['mahi:codelist'] !== undefined],
     ['items', field['mahi:items'] !== undefined],
+    ['characters', field['mahi:characters'] !== undefined],
     ['unique', has('unique')],
   ]
   return kinds.filter(([, present]) => present).map(([kind]) => kind)

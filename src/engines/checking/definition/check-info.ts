@@ -1,4 +1,4 @@
-import type { Check } from './definition.ts'
+import type { Check, Severity } from './definition.ts'
 import type { Node } from './node.ts'
 
 /** The properties that describe a check, wherever a definition contains one. */
@@ -21,8 +21,9 @@ export const CHECK_PROPERTIES = [
 /** Reads the properties of a check; absent ones keep their defaults. */
 export function readCheck(
   node: Node,
-  { code, kind, fields }: { code: string; kind: string; fields: readonly string[] },
+  own: { code: string; kind: string; fields: readonly string[]; severity?: Severity },
 ): Check {
+  const { code, kind, fields } = own
   const given = node.get('code').text()
   if (given !== undefined && !/^[A-Za-z0-9][A-Za-z0-9-]{0,63}$/.test(given)) {
     node.get('code').fault('must be 1 to 64 letters, digits and hyphens')
@@ -31,7 +32,7 @@ export function readCheck(
   const until = node.get('until').date()
   if (since !== undefined && until !== undefined && since > until)
     node.get('until').fault(`is before since (${since}), so that the check would never apply`)
-  const severity = node.get('severity').oneOf(['Error', 'Warning']) ?? 'Error'
+  const severity = node.get('severity').oneOf(['Error', 'Warning']) ?? own.severity ?? 'Error'
   const needsExplanation = node.get('needsExplanation').flag()
   if (needsExplanation && severity === 'Error')
     node.get('needsExplanation').fault('is for warnings: errors must be fixed')

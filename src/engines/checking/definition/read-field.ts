@@ -25,6 +25,7 @@ const PROPERTIES = [
   'mahi:requiredWhen',
   'mahi:emptyWhen',
   'mahi:spaces',
+  'mahi:characters',
   'mahi:column',
   'mahi:synonyms',
   'mahi:checks',
@@ -41,6 +42,7 @@ const APPLIES = lookUp<readonly FieldType[]>({
   itemType: ['list'],
   categories: ['string', 'integer', 'list'],
   'mahi:items': ['list'],
+  'mahi:characters': ['string'],
   'mahi:decimals': ['number'],
 })
 
@@ -78,6 +80,7 @@ export const FIELD_KINDS = [
   'decimals',
   'enum',
   'items',
+  'characters',
   'unique',
 ] as const
 type FieldKind = (typeof FIELD_KINDS)[number]
@@ -150,7 +153,11 @@ export function readField(node: Node, position: number, context: FieldContext): 
   }
   const example = node.get('example')
   if (example.present && type !== 'string') values.read(example)
-  const kinds = listKinds(field, constraints.get('unique').flag(), itemNode.present)
+  const kinds = listKinds(field, {
+    items: itemNode.present,
+    characters: node.get('mahi:characters').oneOf(['readable']) !== undefined,
+    unique: constraints.get('unique').flag(),
+  })
   return { ...field, checks: readFieldChecks(node, kinds, position, name, context) }
 }
 
@@ -293,12 +300,24 @@ function readFieldChecks(
     kinds.map((kind) => {
       const override = overrides.get(kind)
       override.object()?.knows(CHECK_PROPERTIES, { strict: true })
-      return [kind, readCheck(override, { code: `${prefix}-${place}-${kind}`, kind, fields: [name] })]
+      return [
+        kind,
+        readCheck(override, {
+          code: `${prefix}-${place}-${kind}`,
+          kind,
+          fields: [name],
+          // What looks damaged may be right.
+          ...(kind === 'characters' && { severity: 'Warning' }),
+        }),
+      ]
     }),
   )
 }
 
-function listKinds(field: Field, unique: boolean, hasItems: boolean): FieldKind[] {
+function listKinds(
+  field: Field,
+  { items, characters, unique }: { items: boolean; characters: boolean; unique: boolean },
+): FieldKind[] {
   const { limits, type } = field
   const isList = type === 'list'
   const applies: Record<FieldKind, boolean> = {
@@ -317,7 +336,8 @@ function listKinds(field: Field, unique: boolean, hasItems: boolean): FieldKind[
     ),
     decimals: field.decimals !== undefined,
     enum: field.permitted !== undefined && !isList,
-    items: isList && (hasItems || field.permitted !== undefined),
+    items: isList && (items || field.permitted !== undefined),
+    characters,
     unique,
   }
   return FIELD_KINDS.filter((kind) => applies[kind])

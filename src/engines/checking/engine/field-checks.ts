@@ -1,3 +1,4 @@
+import { repairText } from '../../../foundation/text/mojibake.ts'
 import type { Field, Limits } from '../definition/definition.ts'
 import { compilePattern } from '../definition/pattern.ts'
 import { countParts } from './documents.ts'
@@ -96,8 +97,19 @@ function listTests(field: Field, asOf: string): [string, Test][] {
     ['range', testRange(field)],
     ['decimals', field.decimals === undefined ? undefined : testDecimals(field.decimals)],
     ['items', isList ? testItems(field, asOf) : undefined],
+    ['characters', field.checks.characters === undefined ? undefined : isReadable],
   ]
   return tests.flatMap(([kind, test]): [string, Test][] => (test === undefined ? [] : [[kind, test]]))
+}
+
+/** A text with other characters may have lost some, or have been decoded wrongly. */
+const SUSPECT = /[^\p{ASCII}]|\?/u
+
+/** Whether a text has the characters that its author meant, as far as that can be seen. */
+function isReadable(text: string): boolean {
+  if (!SUSPECT.test(text)) return true
+  const repaired = repairText(text)
+  return repaired.text === text && repaired.fault === undefined
 }
 
 function testLength({ minLength = 0, maxLength = Number.POSITIVE_INFINITY }: Limits): Test | undefined {

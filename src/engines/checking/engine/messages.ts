@@ -1,4 +1,5 @@
 import { count, formatNumber } from '../../../foundation/text/format-number.ts'
+import { repairText } from '../../../foundation/text/mojibake.ts'
 import { quote } from '../../../foundation/text/quote.ts'
 import { PLACEHOLDER } from '../definition/check-info.ts'
 import type { Check, Field, Resource } from '../definition/definition.ts'
@@ -143,6 +144,13 @@ function compileFieldMessage(kind: string, field: Field, parameters: Parameters)
         return `is ${quote(value)}, but must be ${expected}.${expired}`
       }
     }
+    case 'characters':
+      return (value) => {
+        const { text, fault } = repairText(value)
+        return fault === undefined
+          ? `is ${quote(value)}, which was probably ${quote(text)}: its characters were decoded wrongly. Export the data again as UTF-8.`
+          : `${fault}.`
+      }
     case 'items': {
       const expected =
         field.permitted === undefined

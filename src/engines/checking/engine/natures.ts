@@ -1,5 +1,6 @@
 import { lookUp } from '../../../foundation/look-up.ts'
 import { formatNumber } from '../../../foundation/text/format-number.ts'
+import { repairText } from '../../../foundation/text/mojibake.ts'
 import { isNoValueWord } from '../../../foundation/text/no-value-word.ts'
 import { quote } from '../../../foundation/text/quote.ts'
 import { isSpreadsheetError } from '../../records/index.ts'
@@ -181,6 +182,18 @@ const TIME: Nature = {
   one: 'has a time behind the date',
   fix: 'Leave out the time.',
 }
+const MISREAD: Nature = {
+  name: 'misread',
+  many: 'have characters that were decoded wrongly',
+  one: 'has characters that were decoded wrongly',
+  fix: 'Export the data again as UTF-8.',
+}
+const LOST: Nature = {
+  name: 'lost-letters',
+  many: 'have probably lost letters, such as those with macrons',
+  one: 'has probably lost letters, such as those with macrons',
+  fix: 'Export the data again as UTF-8, or enter the values again.',
+}
 const ZONE: Nature = {
   name: 'time-zone',
   many: 'have a time zone without a colon',
@@ -307,6 +320,7 @@ export class FieldNatures {
    */
   find(kind: string, value: string): Nature | undefined {
     const { type, required } = this.#field
+    if (kind === 'characters') return repairText(value).text === value ? LOST : MISREAD
     const isText = TEXTS.includes(type)
     const passes = (text: string) => text !== '' && this.passes(kind, text)
     if (kind !== 'type' && !isText)

@@ -1,3 +1,4 @@
+import { repairText } from '../../../foundation/text/mojibake.ts'
 import { isNoValueWord } from '../../../foundation/text/no-value-word.ts'
 import { addZeros } from '../engine/natures.ts'
 import type { FieldTester } from './field-tester.ts'
@@ -66,6 +67,10 @@ export const HABITS: readonly Habit[] = [
       const [, sign = '', amount] = AMOUNT.exec(value) ?? []
       return amount === undefined ? undefined : `${sign}${amount.replaceAll(',', '')}`
     },
+  },
+  {
+    why: 'The characters of the column were decoded wrongly.',
+    undo: (value, { field }) => (field.checks.characters === undefined ? undefined : repairText(value).text),
   },
   {
     why: 'The column has words for no value, and may be empty.',
