@@ -134,17 +134,29 @@ describe('values are described by what happened to them:', () => {
       ],
       { fields: [{ name: 'k', constraints: { pattern: '[A-Z]{2}[0-9]{1,3}' } }] },
     ],
-    [
-      'a pattern that has no words',
-      'k\nx\n',
-      [
-        'k is wrong in the only record: k must have the form that the definition states. Write the value in the expected form.',
-      ],
-      { fields: [{ name: 'k', constraints: { pattern: '(a|b)+(?:c|d){2}' } }] },
-    ],
   ])('%s', async (_what, text, expected, table) => {
     expect(await advise(text, table as never)).toEqual(expected)
   })
+})
+
+test.each([
+  ['[0-9]{2}', undefined, 'be 2 digits'],
+  ['^[A-Z]{3}|999$', undefined, 'be 3 capital letters, or "999"'],
+  ['AB-?[0-9]+', undefined, 'be "AB", then 0 or 1 "-", then 1 or more digits'],
+  ['(a|b)+(?:c|d){2}', undefined, 'have the form that the definition describes'],
+  ['(a|b)+(?:c|d){2}', 'abcd', 'have a form such as abcd'],
+])('no message shows the pattern %s to people', async (pattern, example, expected) => {
+  const definition = define({ tab: { fields: [{ name: 'k', example, constraints: { pattern } }] } })
+  const { summary, findings } = await check({ 'tab.csv': 'k\nx-\n' }, { definition })
+  expect(findings.map(({ errorDescription }) => errorDescription)).toEqual([
+    `k is "x-", but must ${expected}.`,
+  ])
+  const [{ sentence = '', fix = '' } = {}] = summary.causes
+  expect([sentence, fix]).toEqual([
+    `k is wrong in the only record: k must ${expected}.`,
+    'Write the value in the expected form.',
+  ])
+  expect(summary.codes.map(({ message }) => message)).toEqual([`k must ${expected}.`])
 })
 
 const RULE = (more: string, query: string) => `/*

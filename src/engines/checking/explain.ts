@@ -126,7 +126,7 @@ function describeFieldKind(kind: string, field: Field): string {
     case 'length':
       return `must have ${describeLength(limits)} ${unitOf(field, limits.maxLength ?? limits.minLength)}.`
     case 'pattern':
-      return `must ${describePattern(limits.pattern ?? '') ?? 'have the form that the definition states'}.`
+      return `must ${describePattern(field)}.`
     case 'range':
       return `must be ${describeRange(limits)}.`
     case 'decimals':
@@ -223,7 +223,8 @@ export function unitOf({ type }: Field, length: number | undefined): string {
 }
 
 /** A class of characters in a pattern, and how often it occurs. */
-const PART = /(\[[^\]]+\]|\\d|\\[-./]|[A-Za-z0-9 _-])(?:\{(\d+)(?:,(\d*))?\}|([+*?]))?/y
+const PART =
+  /(\[[^\]]+\]|\\d|\\[-./]|[A-Za-z0-9 _-]+(?![{+*?])|[A-Za-z0-9 _-])(?:\{(\d+)(?:,(\d*))?\}|([+*?]))?/y
 
 const CLASSES = lookUp<string>({
   '\\d': 'digit',
@@ -238,8 +239,20 @@ const CLASSES = lookUp<string>({
   '[0-9A-Fa-f]': 'hexadecimal digit',
 })
 
-/** What a value must be that has the form of a simple pattern, such as `be 2 digits`; `undefined` for any other. */
-export function describePattern(pattern: string): string | undefined {
+/** The form of a field's values in words, as what they must be: never a regular expression, which few people read. */
+export function describePattern({ limits: { pattern = '' }, example }: Field): string {
+  const forms = pattern
+    .replace(/^\^|\$$/g, '')
+    .split('|')
+    .map(describeForm)
+  if (forms.every((form) => form !== undefined)) return `be ${forms.join(', or ')}`
+  return example === undefined
+    ? 'have the form that the definition describes'
+    : `have a form such as ${example}`
+}
+
+/** The parts of a simple pattern, such as `2 digits`; `undefined` of any other. */
+function describeForm(pattern: string): string | undefined {
   const parts: string[] = []
   for (let at = 0; at < pattern.length; at = PART.lastIndex) {
     PART.lastIndex = at
@@ -255,7 +268,7 @@ export function describePattern(pattern: string): string | undefined {
     const nouns = noun === undefined || times === '1' ? what : what.replace(/letter|digit/g, '$&s')
     parts.push(noun === undefined && times === '1' ? what : `${times} ${nouns}`)
   }
-  return parts.length === 0 || parts.length > 6 ? undefined : `be ${parts.join(', then ')}`
+  return parts.length === 0 || parts.length > 6 ? undefined : parts.join(', then ')
 }
 
 export function describeRange({ minimum, maximum, exclusiveMinimum, exclusiveMaximum }: Limits): string {

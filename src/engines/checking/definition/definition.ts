@@ -134,6 +134,7 @@ export interface Field {
   readonly column: string
   readonly title: string
   readonly description: string | undefined
+  readonly example: string | undefined
   /** Other names that people give the column. */
   readonly synonyms: readonly string[]
   readonly type: FieldType

@@ -119,6 +119,7 @@ export function readField(node: Node, position: number, context: FieldContext): 
     column: context.columns[position] ?? name,
     title: node.get('title').description() ?? name,
     description: node.get('description').description(),
+    example: readExample(node.get('example').value),
     synonyms: node.get('mahi:synonyms').texts(),
     type,
     format: readFormat(node.get('format'), type),
@@ -159,6 +160,10 @@ export function readField(node: Node, position: number, context: FieldContext): 
     unique: constraints.get('unique').flag(),
   })
   return { ...field, checks: readFieldChecks(node, kinds, position, name, context) }
+}
+
+function readExample(value: unknown): string | undefined {
+  return typeof value === 'string' || typeof value === 'number' ? String(value) : undefined
 }
 
 /** Reports properties that have no meaning for a field of this type: they would be read and ignored. */

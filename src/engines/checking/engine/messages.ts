@@ -121,9 +121,8 @@ function compileFieldMessage(kind: string, field: Field, parameters: Parameters)
       }
     }
     case 'pattern': {
-      const { pattern = '' } = field.limits
-      const form = compilePattern(pattern)
-      const expected = describePattern(pattern) ?? `have the form ${pattern}`
+      const form = compilePattern(field.limits.pattern ?? '')
+      const expected = describePattern(field)
       return (value) =>
         `is ${quote(value)}, but must ${expected}.${hintZeros(value, (each) => form.test(each))}`
     }
