@@ -9,16 +9,31 @@ const page = new URL('../docs/performance.md', import.meta.url)
 
 const number = (value: number, digits = 0) => value.toLocaleString('en', { maximumFractionDigits: digits })
 
-/** Whether a case is of a catalogue that is neither the smallest nor the largest: the plot has all of them. */
-const isBetween = (name: string) => /^page of 20 from \w+, 10{1,2},000 records$/.test(name)
+/** Cases that the page leaves out: smaller catalogues, and what another case shows as well. */
+const LEFT_OUT = [
+  /^page of 20 from \w+, 10{0,2},000 records$/,
+  /^one page for 32 callers/,
+  /^results page .* PostgreSQL$/,
+  /^any page, /,
+]
 
 /** The cases of a suite as one table: a line in bold names each, and its contenders follow. */
 function tableOf(suite: string, title: string): string {
-  const rows = results.rows.filter((row) => row.suite === suite && !isBetween(row.case))
-  const arePeers = suite === 'peers'
-  // Peers are driven one at a time, and share no round with others.
-  const ratios = arePeers ? ['times as many by the first line'] : ['of the first line', 'by processor time']
-  const columns = ['', 'requests/s', 'spread', 'p99, ms', 'processor, µs', ...ratios]
+  const rows = results.rows.filter(
+    (row) =>
+      row.suite === suite &&
+      !LEFT_OUT.some((each) => each.test(row.case)) &&
+      row.contender !== 'node:http, one buffer',
+  )
+  const columns = [
+    '',
+    'requests/s',
+    'spread',
+    'p99, ms',
+    'processor, µs',
+    'of the first line',
+    'by processor time',
+  ]
   const lines = [...Map.groupBy(rows, (row) => row.case)].flatMap(([name, contenders]) => [
     [`**${name.charAt(0).toUpperCase()}${name.slice(1)}**`, ...columns.slice(1).map(() => '')],
     ...contenders.map(({ contender, requestsPerSecond, spread, p99, cpuPerRequest, ratio, cpuRatio }) => [
@@ -27,9 +42,8 @@ function tableOf(suite: string, title: string): string {
       `${number(spread[0])} to ${number(spread[1])}`,
       requestsPerSecond === 0 ? '–' : number(p99, 1),
       requestsPerSecond === 0 ? '–' : number(cpuPerRequest),
-      ...(arePeers
-        ? [times((contenders[0]?.requestsPerSecond ?? 0) / requestsPerSecond)]
-        : [share(ratio), share(cpuRatio)]),
+      share(ratio),
+      share(cpuRatio),
     ]),
   ])
   return [
@@ -41,21 +55,10 @@ function tableOf(suite: string, title: string): string {
   ].join('\n')
 }
 
-function partsTable(): string {
-  const parts = results.figures.filter(({ suite }) => suite === 'parts')
-  const names = Object.keys(parts[0]?.values ?? {})
-  return [
-    '### Parts of a request, in µs of processor time',
-    '',
-    `| | ${parts.map(({ figure }) => figure.replace(/^parts of a page of 20 |, µs$/g, '')).join(' | ')} |`,
-    `|---|${parts.map(() => '---|').join('')}`,
-    ...names.map((name) => `| ${name} | ${parts.map(({ values }) => values[name]).join(' | ')} |`),
-  ].join('\n')
-}
-
 function figureTable(): string {
+  const isLast = (name: string) => !/records$/.test(name) || /1,000,000 records$/.test(name)
   const lines = results.figures
-    .filter(({ suite }) => suite !== 'parts')
+    .filter(({ suite, figure }) => suite !== 'parts' && isLast(figure))
     .map(({ figure, values }) => {
       const text = Object.entries(values)
         .map(([name, value]) => `${name}: ${typeof value === 'number' ? number(value, 2) : value}`)
@@ -63,10 +66,6 @@ function figureTable(): string {
       return `| ${figure} | ${text} |`
     })
   return ['### Imports, starts and memory', '', '| what | measured |', '|---|---|', ...lines].join('\n')
-}
-
-function times(ratio: number): string {
-  return Number.isFinite(ratio) ? number(ratio, ratio < 10 ? 1 : 0) : '–'
 }
 
 /** A ratio; JSON keeps `null` for one with nothing to divide by. */
@@ -193,7 +192,6 @@ const TITLES = {
   memory: 'From memory',
   store: 'From SQLite',
   postgres: 'From PostgreSQL',
-  peers: 'Peers',
 }
 const machines = [
   ...Map.groupBy(Object.entries(results.suites), ([, { machine, node }]) => `${machine}, Node ${node}`),
@@ -210,8 +208,6 @@ const generated = [
   `Medians, load by ${results.generator} with 32 connections, each process driven for three seconds first. Measured on ${suites.join(' and ')}. The first line of each case is what the others are compared with, round by round.`,
   '',
   ...Object.entries(TITLES).flatMap(([suite, title]) => [tableOf(suite, title), '']),
-  partsTable(),
-  '',
   figureTable(),
 ].join('\n')
 
