@@ -9,9 +9,41 @@ interface Schema {
   readonly $ref?: string
 }
 
+interface Operation {
+  readonly operationId?: string
+  readonly parameters?: readonly {
+    readonly in: string
+    readonly name: string
+    readonly required?: boolean
+    readonly description?: string
+    readonly schema: Schema
+  }[]
+  readonly requestBody?: { readonly content: Readonly<Record<string, { readonly schema: Schema }>> }
+}
+
 /** The part of an OpenAPI document that the types come from. */
 export interface Document {
   readonly components: { readonly schemas: Readonly<Record<string, Schema>> }
+  readonly paths?: Readonly<Record<string, Readonly<Record<string, Operation>>>>
+}
+
+/** The types of what is sent, by operation: of its body or, without one, of its query. */
+const INPUTS: Readonly<Record<string, { name: string; description: string }>> = {
+  createSubmission: { name: 'NewSubmission', description: 'What to create a submission for.' },
+  listFindings: { name: 'FindingsQuery', description: 'Which findings to list.' },
+  getValidationResultsChanges: {
+    name: 'ChangesBetweenRuns',
+    description: 'Which findings of a comparison to get.',
+  },
+  putExplanation: { name: 'NewExplanation', description: 'Why warnings are right.' },
+  reopenSubmission: { name: 'NewReopening', description: 'Why a submission is opened again.' },
+  putReturn: {
+    name: 'NewReturn',
+    description:
+      'A return to collect. Dates are local times of the service, such as `2026-01-31 17:00`, or have an offset.',
+  },
+  codeTitles: { name: 'CodingsQuery', description: 'Job titles to code.' },
+  confirmCodings: { name: 'CodingDecisions', description: 'What a reviewer has decided about job titles.' },
 }
 
 /** The names of objects that the document describes only where they are used. */
@@ -30,17 +62,20 @@ const NAMES: Readonly<Record<string, string>> = {
   'RuleDefinition.files': 'DefinedFile',
   'RuleOfDefinition.examples': 'RuleExample',
   'RuleExample.files': 'ExampleFile',
+  'CodingsQuery.items': 'TitleToCode',
+  'CodingDecisions.items': 'TitleDecision',
   'Caller.limits': 'CallerLimit',
 }
 
 const HEADER = `// Written by \`npm run openapi\` from openapi.json.
-// Every field is optional: one without a value is absent.
+// Every field of a response is optional: one without a value is absent.
 `
 
 /** The TypeScript source of the types that an OpenAPI document describes. */
-export function renderTypes({ components: { schemas } }: Document): string {
+export function renderTypes({ components: { schemas }, paths = {} }: Document): string {
   const rendered = new Map<string, string>()
-  const queue = Object.entries({ ...schemas, AnyProblem: mergeProblems(schemas) })
+  const inputs = new Map(listInputs(paths))
+  const queue = [...Object.entries({ ...schemas, AnyProblem: mergeProblems(schemas) }), ...inputs]
 
   /** The type of a value; an object without a name gets the one of the field that holds it. */
   function typeOf(schema: Schema, field: string): string {
@@ -50,6 +85,7 @@ export function renderTypes({ components: { schemas } }: Document): string {
     if (schema.properties !== undefined) {
       const name = NAMES[field] ?? field.replace(/\.(.)/, (_, letter: string) => letter.toUpperCase())
       queue.push([name, schema])
+      if (inputs.has(field.split('.', 1)[0] ?? '')) inputs.set(name, schema)
       return name
     }
     if (schema.additionalProperties !== undefined)
@@ -63,7 +99,11 @@ export function renderTypes({ components: { schemas } }: Document): string {
   function renderField(name: string, field: string, schema: Schema, optional: boolean): string {
     // A field of a type with a name has the meaning of that type.
     const description = schema.description ?? schemas[nameOf(schema.$ref ?? '')]?.description
-    return `${comment(description, '  ')}  ${field}${optional ? '?' : ''}: ${typeOf(schema, `${name}.${field}`)}\n`
+    const key = /^\w+$/.test(field) ? field : `'${field}'`
+    const type = typeOf(schema, `${name}.${field}`)
+    const given = `${type.endsWith('[]') ? 'readonly ' : ''}${type}${optional ? ' | undefined' : ''}`
+    const value = inputs.has(name) ? given : type
+    return `${comment(description, '  ')}  ${key}${optional ? '?' : ''}: ${value}\n`
   }
 
   for (const [name, schema] of queue) {
@@ -75,6 +115,27 @@ export function renderTypes({ components: { schemas } }: Document): string {
     rendered.set(name, source)
   }
   return [HEADER, ...rendered.values()].join('\n')
+}
+
+/** What operations read, by the names of its types. */
+function listInputs(paths: NonNullable<Document['paths']>): [string, Schema][] {
+  return Object.values(paths).flatMap((methods) =>
+    Object.values(methods).flatMap(
+      ({ operationId = '', parameters = [], requestBody }): [string, Schema][] => {
+        const input = INPUTS[operationId]
+        if (input === undefined) return []
+        const { name, description } = input
+        const body = requestBody?.content['application/json']?.schema
+        if (body !== undefined) return [[name, { ...body, description }]]
+        const query = parameters.filter((each) => each.in === 'query')
+        const properties = Object.fromEntries(
+          query.map((each) => [each.name, { ...each.schema, description: each.description ?? '' }]),
+        )
+        const required = query.filter((each) => each.required).map((each) => each.name)
+        return [[name, { description, properties, required }]]
+      },
+    ),
+  )
 }
 
 /** The members of every kind of problem. */

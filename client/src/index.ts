@@ -14,8 +14,6 @@ export type {
   SnapshotOptions,
 } from './occupation-changes.ts'
 export type {
-  CodingDecisions,
-  CodingsQuery,
   ConfirmedCodingsQuery,
   Occupations,
   OccupationsQuery,
@@ -25,14 +23,8 @@ export type {
 
 export type { CallOptions, ClientOptions, ConnectionOptions, CredentialOptions, Fetch } from './request.ts'
 export type {
-  ChangesBetweenRuns,
   Deletion,
   FileContent,
-  FindingsQuery,
-  NewExplanation,
-  NewReopening,
-  NewReturn,
-  NewSubmission,
   PutFileOptions,
   Submissions,
   SubmittedRecord,
@@ -42,7 +34,6 @@ export type * from './types.ts'
 export type {
   ReadAllOptions,
   ResultsQuery,
-  ValidationFinding,
   ValidationResults,
 } from './validation-results.ts'
 

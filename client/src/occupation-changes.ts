@@ -3,7 +3,6 @@ import { readCount, readLines, readObjects } from './lines.ts'
 import { assertChanges, compareCodePoints } from './page.ts'
 import type { CallOptions, SendRequest, StreamRequest } from './request.ts'
 import type {
-  OccupationChange,
   OccupationChanges,
   OccupationDifferences,
   OccupationRecord,
@@ -57,35 +56,9 @@ export interface OccupationCopy {
 }
 
 /** Follow the catalogue. Every function here rejects with a `MahiError`, or with the signal's reason. */
-export interface OccupationChangeFeed {
-  /** One page of changes. A token that is no longer valid is a problem with status 410: begin with a snapshot. */
-  changes(query?: ChangesQuery, options?: CallOptions): Promise<OccupationChanges>
-  /**
-   * Every page of changes from a token on. The last one has `delta`, the token for the next time. Each change is the
-   * newest state of its code: store created and updated records alike.
-   */
-  changePages(query?: ChangesQuery, options?: CallOptions): AsyncGenerator<OccupationChanges, void, undefined>
-  /** Every change from a token on; returns the token for the next time. */
-  allChanges(query?: ChangesQuery, options?: CallOptions): AsyncGenerator<OccupationChange, string, undefined>
-  /** The whole catalogue; `options.deadline` is for its beginning, `options.signal` for all of it. */
-  snapshot(options?: SnapshotOptions): Promise<OccupationSnapshot>
-  /**
-   * A copy of the catalogue in memory: the earlier one with the changes since, or everything where there is none, its
-   * token is no longer valid, or the changes do not lead to the service's digest; `notice` then says so. A copy that
-   * does not match its digest is an error.
-   */
-  copy(earlier?: OccupationCopy, options?: CallOptions): Promise<OccupationCopy>
-  /** The latest revisions of the catalogue, newest first. */
-  revisions(query?: { limit?: number }, options?: CallOptions): Promise<OccupationRevisions>
-  /** How a revision differs from the one before it, or from another one; `next` is the `after` of the next call. */
-  revision(
-    number: number,
-    query?: { since?: number; after?: string },
-    options?: CallOptions,
-  ): Promise<OccupationDifferences>
-}
+export type OccupationChangeFeed = ReturnType<typeof createOccupationChanges>
 
-export function createOccupationChanges(send: SendRequest, stream: StreamRequest): OccupationChangeFeed {
+export function createOccupationChanges(send: SendRequest, stream: StreamRequest) {
   async function changes({ since, limit }: ChangesQuery = {}, options?: CallOptions) {
     const query = { Since: since, Limit: limit }
     const { body, etag } = await send<OccupationChanges>(['occupations', 'changes'], query, options)
@@ -202,7 +175,29 @@ export function createOccupationChanges(send: SendRequest, stream: StreamRequest
     return (await send<OccupationDifferences>(path, { Since: since, After: after }, options)).body
   }
 
-  return { changes, changePages, allChanges, snapshot, copy, revisions, revision }
+  return {
+    /** One page of changes. A token that is no longer valid is a problem with status 410: begin with a snapshot. */
+    changes,
+    /**
+     * Every page of changes from a token on. The last one has `delta`, the token for the next time. Each change is the
+     * newest state of its code: store created and updated records alike.
+     */
+    changePages,
+    /** Every change from a token on; returns the token for the next time. */
+    allChanges,
+    /** The whole catalogue; `options.deadline` is for its beginning, `options.signal` for all of it. */
+    snapshot,
+    /**
+     * A copy of the catalogue in memory: the earlier one with the changes since, or everything where there is none, its
+     * token is no longer valid, or the changes do not lead to the service's digest; `notice` then says so. A copy that
+     * does not match its digest is an error.
+     */
+    copy,
+    /** The latest revisions of the catalogue, newest first. */
+    revisions,
+    /** How a revision differs from the one before it, or from another one; `next` is the `after` of the next call. */
+    revision,
+  }
 }
 
 /** SHA-256 of the records as NDJSON, in base64. */

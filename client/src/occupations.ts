@@ -3,7 +3,9 @@ import { assertPage, compareCodePoints } from './page.ts'
 import type { CallOptions, Path, SendChange, SendRequest } from './request.ts'
 
 import type {
+  CodingDecisions,
   Codings,
+  CodingsQuery,
   OccupationGroups,
   OccupationPage,
   OccupationRecord,
@@ -66,27 +68,6 @@ export interface SuggestionsQuery {
   limit?: number | undefined
 }
 
-/** Job titles to code, at most 300. */
-export interface CodingsQuery {
-  items: {
-    /** Repeated in the response. */
-    id?: string | undefined
-    title: string
-    tasks?: string[] | undefined
-  }[]
-}
-
-/** What a reviewer has decided about job titles, at most 300. */
-export interface CodingDecisions {
-  items: {
-    title: string
-    /** The code of the occupation; absent if the reviewer knows none. */
-    occupationCode?: string | undefined
-    /** The language of the title; English if absent. */
-    language?: 'en' | 'mi' | undefined
-  }[]
-}
-
 /** Which reviewed titles to list. Each name stands for a parameter of the interface. */
 export interface ConfirmedCodingsQuery {
   /** `Limit`: number of titles per page. */
@@ -98,43 +79,10 @@ export interface ConfirmedCodingsQuery {
 }
 
 /** List occupations. Every function here rejects with a `MahiError`, or with the signal's reason. */
-export interface Occupations {
-  /** One page of the occupations. */
-  list(query?: OccupationsQuery, options?: CallOptions): Promise<OccupationPage>
-  /** Every page from the cursor on, or from the first one, following `nextCursor`. */
-  pages(query?: OccupationsQuery, options?: CallOptions): AsyncGenerator<OccupationPage, void, undefined>
-  /**
-   * Every record from the cursor on, or from the first one, by occupation code, a page at a time.
-   *
-   * Where the catalogue changes meanwhile, no code comes twice and no record is missed that is there all along. One
-   * that is added, changed or deleted meanwhile comes as it was when its page was read.
-   */
-  all(query?: OccupationsQuery, options?: CallOptions): AsyncGenerator<OccupationRecord, void, undefined>
-  /**
-   * The record with a code. A code that was removed is a `MahiError` with status 410, and one that never existed is one
-   * with status 404. The codes `.` and `..` cannot be part of a URL: list them with `codes`.
-   */
-  get(code: string, options?: CallOptions): Promise<OccupationRecord>
-  /** Every major and minor group, with the number of its occupations. */
-  groups(options?: CallOptions): Promise<OccupationGroups>
-  /** The major group with a code, the minor group with it, or both. */
-  group(code: string, options?: CallOptions): Promise<OccupationGroups>
-  /** The occupations that words may mean, best first. */
-  search(query: SearchQuery, options?: CallOptions): Promise<OccupationSearchPage>
-  /** Names that complete what has been typed. */
-  suggest(query: SuggestionsQuery, options?: CallOptions): Promise<OccupationSuggestions>
-  /** The occupation code of each job title, with the probability that it is right. */
-  code(query: CodingsQuery, options?: CallOptions): Promise<Codings>
-  /** Stores decisions about job titles, and returns the titles with the decisions of all reviewers. */
-  confirmCodings(decisions: CodingDecisions, options?: CallOptions): Promise<ReviewedCodings>
-  /** A page of the titles that reviewers have decided about, in alphabetical order. */
-  confirmedCodings(query?: ConfirmedCodingsQuery, options?: CallOptions): Promise<ReviewedCodingPage>
-  /** Withdraws the client's own decision about the title with an id. */
-  withdrawCoding(id: string, options?: CallOptions): Promise<ReviewedCodings>
-}
+export type Occupations = ReturnType<typeof createOccupations>
 
 // Search follows an import by seconds, and an older index is better than none: those calls accept any revision.
-export function createOccupations(send: SendRequest, change: SendChange): Occupations {
+export function createOccupations(send: SendRequest, change: SendChange) {
   async function list(query: OccupationsQuery = {}, options?: CallOptions): Promise<OccupationPage> {
     const { body, etag } = await send<OccupationPage>(['occupations'], nameParameters(query), options)
     assertPage(body, etag)
@@ -168,19 +116,45 @@ export function createOccupations(send: SendRequest, change: SendChange): Occupa
   }
 
   return {
+    /** One page of the occupations. */
     list,
+    /** Every page from the cursor on, or from the first one, following `nextCursor`. */
     pages,
+    /**
+     * Every record from the cursor on, or from the first one, by occupation code, a page at a time.
+     *
+     * Where the catalogue changes meanwhile, no code comes twice and no record is missed that is there all along. One
+     * that is added, changed or deleted meanwhile comes as it was when its page was read.
+     */
     all,
-    search: async (query, options) => await read(['occupations', 'search'], query, options),
-    suggest: async (query, options) => await read(['occupations', 'suggestions'], query, options),
-    code: (query, options) => change(['codings'], { method: 'POST', body: query }, options),
-    confirmCodings: (decisions, options) =>
-      change(['confirmed-codings'], { method: 'POST', body: decisions }, options),
-    confirmedCodings: async (query = {}, options) => await read(['confirmed-codings'], query, options),
-    withdrawCoding: (id, options) => change(['confirmed-codings', id], { method: 'DELETE' }, options),
-    get: async (code, options) => await read(['occupations', code], {}, options),
-    groups: async (options) => await read(['occupation-groups'], {}, options),
-    group: async (code, options) => await read(['occupation-groups', code], {}, options),
+    /** The occupations that words may mean, best first. */
+    search: (query: SearchQuery, options?: CallOptions) =>
+      read<OccupationSearchPage>(['occupations', 'search'], query, options),
+    /** Names that complete what has been typed. */
+    suggest: (query: SuggestionsQuery, options?: CallOptions) =>
+      read<OccupationSuggestions>(['occupations', 'suggestions'], query, options),
+    /** The occupation code of each job title, with the probability that it is right. */
+    code: (query: CodingsQuery, options?: CallOptions) =>
+      change<Codings>(['codings'], { method: 'POST', body: query }, options),
+    /** Stores decisions about job titles, and returns the titles with the decisions of all reviewers. */
+    confirmCodings: (decisions: CodingDecisions, options?: CallOptions) =>
+      change<ReviewedCodings>(['confirmed-codings'], { method: 'POST', body: decisions }, options),
+    /** A page of the titles that reviewers have decided about, in alphabetical order. */
+    confirmedCodings: (query: ConfirmedCodingsQuery = {}, options?: CallOptions) =>
+      read<ReviewedCodingPage>(['confirmed-codings'], query, options),
+    /** Withdraws the client's own decision about the title with an id. */
+    withdrawCoding: (id: string, options?: CallOptions) =>
+      change<ReviewedCodings>(['confirmed-codings', id], { method: 'DELETE' }, options),
+    /**
+     * The record with a code. A code that was removed is a `MahiError` with status 410, and one that never existed is one
+     * with status 404. The codes `.` and `..` cannot be part of a URL: list them with `codes`.
+     */
+    get: (code: string, options?: CallOptions) => read<OccupationRecord>(['occupations', code], {}, options),
+    /** Every major and minor group, with the number of its occupations. */
+    groups: (options?: CallOptions) => read<OccupationGroups>(['occupation-groups'], {}, options),
+    /** The major group with a code, the minor group with it, or both. */
+    group: (code: string, options?: CallOptions) =>
+      read<OccupationGroups>(['occupation-groups', code], {}, options),
   }
 }
 

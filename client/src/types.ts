@@ -1,5 +1,5 @@
 // Written by `npm run openapi` from openapi.json.
-// Every field is optional: one without a value is absent.
+// Every field of a response is optional: one without a value is absent.
 
 /** An error (RFC 9457). */
 export interface Problem {
@@ -1451,6 +1451,117 @@ export interface AnyProblem {
   similarCodes?: string[]
 }
 
+/** Job titles to code. */
+export interface CodingsQuery {
+  /** The job titles to code. */
+  items: readonly TitleToCode[]
+}
+
+/** What a reviewer has decided about job titles. */
+export interface CodingDecisions {
+  /** The decisions. */
+  items: readonly TitleDecision[]
+}
+
+/** Which findings of a comparison to get. */
+export interface ChangesBetweenRuns {
+  /** The `runId` of the earlier run. */
+  from: number
+  /** The `runId` of the later run; the current one where absent. */
+  to?: number | undefined
+  /** Only findings with this status. */
+  status?: 'new' | 'fixed' | 'open' | undefined
+  /** Page number, from 1. */
+  page?: number | undefined
+  /** Findings per page, from 1 to 1000. */
+  pageSize?: number | undefined
+}
+
+/** Which findings to list. */
+export interface FindingsQuery {
+  /** Page number, from 1. A page past the last one is refused; page 1 always exists. */
+  page?: number | undefined
+  /** Entries per page, from 1 to 1000. A larger number is refused, never clamped. */
+  pageSize?: number | undefined
+  /** Only entries of this type. */
+  'Filter.ErrorType'?: 'Error' | 'Warning' | undefined
+  /** Only entries of this file. */
+  'Filter.FileType'?: 'Course' | 'Enrolment' | 'CourseCompletion' | 'QualificationCompletion' | 'Learner' | 'Unknown' | undefined
+  /** Only entries with this code. */
+  'Filter.ErrorCode'?: string | undefined
+  /** Only entries about this student. */
+  'Filter.StudentId'?: string | undefined
+  /** Only entries about this course. */
+  'Filter.CourseCode'?: string | undefined
+  /** Only findings of the cause with this key. */
+  'Filter.Cause'?: string | undefined
+  /** The `runId` of an earlier run: only findings that it did not have. */
+  newSince?: number | undefined
+}
+
+/** What to create a submission for. */
+export interface NewSubmission {
+  /** The return, such as 202512. Its form depends on the definition. */
+  returnId: string
+  /** The definition to check against; defaults to the first one of the service. */
+  definition?: string | undefined
+  /** Defaults to `Full`. */
+  type?: 'Full' | 'Indicative' | undefined
+}
+
+/** Why warnings are right. */
+export interface NewExplanation {
+  /**
+   * Verified: the records were checked and are right. Agreed: the exception was agreed with the agency. Later: what is
+   * missing follows in a later return. Other: the text says why.
+   */
+  reason: 'Verified' | 'Agreed' | 'Later' | 'Other'
+  /** The reason in words; required for Other. */
+  text?: string | undefined
+}
+
+/** Why a submission is opened again. */
+export interface NewReopening {
+  /** Why, for the organisation. It is shown in the receipt and in the activities. */
+  reason: string
+  /**
+   * Until when the submission can be changed, also if its return has closed (RFC 3339); defaults to seven days from
+   * now.
+   */
+  until?: string | undefined
+}
+
+/** A return to collect. Dates are local times of the service, such as `2026-01-31 17:00`, or have an offset. */
+export interface NewReturn {
+  /** Its name for people. */
+  name: string
+  /** The definition that it is checked against. */
+  definition: string
+  /** The version of the definition that the service must have. */
+  version?: string | undefined
+  /** Full (default): all required files must be present. Indicative: some may be missing. */
+  type?: 'Full' | 'Indicative' | undefined
+  /**
+   * When it opens. A date, a local time such as `2026-01-31 17:00` in the time zone of the service, or a date-time with
+   * an offset.
+   */
+  opens: string
+  /**
+   * When it is due; by default when it closes. A date, a local time such as `2026-01-31 17:00` in the time zone of the
+   * service, or a date-time with an offset.
+   */
+  due?: string | undefined
+  /**
+   * When it closes. A date, a local time such as `2026-01-31 17:00` in the time zone of the service, or a date-time
+   * with an offset.
+   */
+  closes: string
+  /** The organisations that are expected to submit it; all by default. */
+  organisations?: readonly string[] | undefined
+  /** Notes for those who submit it. */
+  notes?: string | undefined
+}
+
 /** The code of a major group of a minor group, and how they are related. */
 export interface OccupationMajorGroupRelation {
   /** How the major group belongs to the minor group. */
@@ -1784,6 +1895,24 @@ export interface CallerLimit {
   remaining?: number
   /** Seconds until this window ends. */
   reset?: number
+}
+
+export interface TitleToCode {
+  /** Repeated in the response. */
+  id?: string | undefined
+  /** The job title. An item whose title is blank, or longer than 300 characters, gets an `error` instead of a code. */
+  title?: string | undefined
+  /** Tasks of the job. */
+  tasks?: readonly string[] | undefined
+}
+
+export interface TitleDecision {
+  /** The job title, in one line. */
+  title: string
+  /** The code of the occupation that it means; absent if the reviewer knows none. */
+  occupationCode?: string | undefined
+  /** The language of the title: `en`, if absent, or `mi`. */
+  language?: 'en' | 'mi' | undefined
 }
 
 export interface RunProgressFiles {

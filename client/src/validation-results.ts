@@ -1,7 +1,7 @@
 import { MahiError } from './errors.ts'
 import { readCount, readObjects } from './lines.ts'
 import type { CallOptions, Path, SendRequest, StreamRequest } from './request.ts'
-import type { ValidationEntry, ValidationResultsPage } from './types.ts'
+import type { Finding, ValidationResultsPage } from './types.ts'
 
 /** Which page of the validation results to get. */
 export interface ResultsQuery {
@@ -28,22 +28,6 @@ export interface ResultsQuery {
   courseCode?: string | undefined
 }
 
-/** An entry with what is stored beside it, which pages do not have. */
-export interface ValidationFinding extends ValidationEntry {
-  /** Name of the file that holds the record. */
-  file?: string
-  /** Line on which the record starts, from 1. */
-  line?: number
-  /** Field concerned. */
-  field?: string
-  /** Its value. */
-  value?: string
-  /** Identifies the finding in other runs. */
-  findingKey?: string
-  /** Key of the cause of the finding. */
-  cause?: string
-}
-
 /** How to read every entry. */
 export interface ReadAllOptions extends CallOptions {
   /** Entries per page. Above the installation's maximum is refused, never clamped. */
@@ -56,37 +40,9 @@ export interface ReadAllOptions extends CallOptions {
 }
 
 /** Get validation results. Every function here rejects with a `MahiError`, or with the signal's reason. */
-export interface ValidationResults {
-  /**
-   * One page of the current validation results of a submission.
-   *
-   * @param token the token of the submission
-   */
-  page(token: string, query?: ResultsQuery, options?: CallOptions): Promise<ValidationResultsPage>
-  /**
-   * Every entry of a submission, in the order they were published, a page at a time: always those of a single run.
-   * What happens when a new run replaces it meanwhile is for `onNewRun` to say.
-   *
-   * @param token the token of the submission
-   */
-  all(token: string, options?: ReadAllOptions): AsyncGenerator<ValidationEntry, void, undefined>
-  /**
-   * Every entry of the current run in one response, each with where it is. `undefined` if the service has pages only.
-   * `options.deadline` is for its beginning, `options.signal` for all of it.
-   *
-   * @param token the token of the submission
-   */
-  export(
-    token: string,
-    options?: CallOptions,
-  ): Promise<AsyncGenerator<ValidationFinding, void, undefined> | undefined>
-}
+export type ValidationResults = ReturnType<typeof createValidationResults>
 
-export function createValidationResults(
-  send: SendRequest,
-  stream: StreamRequest,
-  eid: string | undefined,
-): ValidationResults {
+export function createValidationResults(send: SendRequest, stream: StreamRequest, eid: string | undefined) {
   const own: Record<string, string> = eid === undefined ? {} : { eid }
 
   async function get(token: string, query: ResultsQuery, options: CallOptions | undefined) {
@@ -163,12 +119,25 @@ export function createValidationResults(
     const { headers, body } = await stream(pathOf(token), {}, options, { ...own, accept })
     const totalCount = readCount(headers.get('total-count'))
     if (headers.get('content-type')?.split(';', 1)[0] === NDJSON && totalCount !== undefined)
-      return readObjects<ValidationFinding>(body, totalCount, 'export', options?.signal)
+      return readObjects<Finding>(body, totalCount, 'export', options?.signal)
     void body?.cancel().catch(() => undefined)
     return undefined
   }
 
-  return { page, all, export: exportAll }
+  return {
+    /** One page of the current validation results of a submission. */
+    page,
+    /**
+     * Every entry of a submission, in the order they were published, a page at a time: always those of a single run.
+     * What happens when a new run replaces it meanwhile is for `onNewRun` to say.
+     */
+    all,
+    /**
+     * Every entry of the current run in one response, each with where it is. `undefined` if the service has pages only.
+     * `options.deadline` is for its beginning, `options.signal` for all of it.
+     */
+    export: exportAll,
+  }
 }
 
 const NDJSON = 'application/x-ndjson'

@@ -1,8 +1,7 @@
 import { stringify } from 'csv-stringify/sync'
 import { MahiError } from '../../client/src/errors.ts'
 import type { Client } from '../../client/src/index.ts'
-import type { ResultsSummary } from '../../client/src/types.ts'
-import type { ValidationFinding } from '../../client/src/validation-results.ts'
+import type { Finding, ResultsSummary } from '../../client/src/types.ts'
 import { describePartial } from '../engines/checking/index.ts'
 import { increment } from '../foundation/increment.ts'
 import { count, formatNumber } from '../foundation/text/format-number.ts'
@@ -24,7 +23,7 @@ export interface ResultsCounts {
  * A cell that a spreadsheet would run as a formula (OWASP, "CSV Injection") gets a leading apostrophe.
  */
 export async function writeResults(
-  entries: AsyncIterable<ValidationFinding>,
+  entries: AsyncIterable<Finding>,
   format: Format,
   write: (text: string) => Promise<void>,
 ): Promise<ResultsCounts> {
@@ -58,8 +57,8 @@ export async function writeResults(
   return summary
 }
 
-function toCsv(entry: ValidationFinding): string {
-  const cells = PUBLISHED_COLUMNS.map(({ name }) => String(entry[name as keyof ValidationFinding] ?? ''))
+function toCsv(entry: Finding): string {
+  const cells = PUBLISHED_COLUMNS.map(({ name }) => String(entry[name as keyof Finding] ?? ''))
   return stringify([cells], { escape_formulas: true })
 }
 
@@ -86,10 +85,7 @@ const PAGE_SIZE = 1000
 /**
  * Fetches all findings: in one response, or from a service without one in pages, as large as it allows.
  */
-export async function* fetchEntries(
-  { validationResults }: Client,
-  token: string,
-): AsyncGenerator<ValidationFinding> {
+export async function* fetchEntries({ validationResults }: Client, token: string): AsyncGenerator<Finding> {
   const whole = await validationResults.export(token)
   if (whole !== undefined) {
     yield* whole
