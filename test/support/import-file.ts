@@ -1,13 +1,14 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type ImportOptions, importOccupations } from '../../src/catalogue/import/import.ts'
+import { listMappable, readMapping } from '../../src/catalogue/import/mapping.ts'
 import {
   findItemColumn,
   IMPORT_COLUMNS,
   OCCUPATION_COLUMNS,
 } from '../../src/catalogue/records/record-schema.ts'
 import { OccupationRecord } from '../../src/catalogue/records/schema.ts'
-import { listMappable, readMapping, readRecords } from '../../src/engines/records/index.ts'
+import { readRecords } from '../../src/engines/records/index.ts'
 import type { Database } from '../../src/foundation/database/database.ts'
 import { InputRefused } from '../../src/foundation/faults/faults.ts'
 import type { Fault } from '../../src/foundation/faults/user-error.ts'

@@ -1,9 +1,16 @@
 /** The only grammar of records: CSV, NDJSON, JSON and XLSX, in and out. */
 export { MAX_CHECKED_RECORD, type RecordReader } from './byte-window.ts'
-export { type CsvColumn, findFlatColumn, listColumns, listFlatColumns, pick } from './csv-columns.ts'
+export {
+  type CsvColumn,
+  type FieldPath,
+  findFlatColumn,
+  listColumns,
+  listFlatColumns,
+  pick,
+  put,
+} from './csv-columns.ts'
 export { CsvReader } from './csv-reader.ts'
 export { renderRecord, splitRecord } from './csv-record.ts'
-export { dropUnknown } from './drop-unknown.ts'
 export {
   EncodingLook,
   findUtf16,
@@ -21,7 +28,6 @@ export {
   toRecord,
 } from './json-value.ts'
 export { LineReader } from './line-reader.ts'
-export { listMappable, readMapping } from './mapping.ts'
 export { isBlankLine, NdjsonReader } from './ndjson-reader.ts'
 export { describeNoRecord, isSpreadsheetError } from './no-record.ts'
 export { parseYaml } from './parse-yaml.ts'
@@ -33,5 +39,6 @@ export { readWorkbook, type TextSheet } from './read-xlsx.ts'
 export { advise, kindOf, OTHER_SEPARATORS, QUOTED, type RecordFault } from './record-fault.ts'
 export { detectSeparator, SEPARATORS, trimName } from './separator.ts'
 export type { SourceRecord } from './source-record.ts'
+export type { ListSeparator, Mapping, Target } from './table.ts'
 export { inTurns, PieceSource, PieceWriter, readInTurns, Turns } from './turns.ts'
 export { isKnownMethod, isWorkbook, readEntries } from './zip.ts'

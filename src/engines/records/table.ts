@@ -5,10 +5,42 @@ import { count } from '../../foundation/text/format-number.ts'
 import { quote } from '../../foundation/text/quote.ts'
 import { suggest } from '../../foundation/text/suggest.ts'
 import { type CsvColumn, closeGaps, type FieldPath, pick, put } from './csv-columns.ts'
-import type { ListSeparator, Mapping, Target } from './mapping.ts'
 import { describeDoubt, describeNoValue } from './no-record.ts'
 import type { Locate, SourceRecord } from './source-record.ts'
 import type { Cell } from './xlsx-values.ts'
+
+/** The field that a column's cells are read into. */
+export interface Target {
+  readonly field: string
+  readonly path: FieldPath
+  readonly read: CsvColumn['read']
+  /** Whether each cell adds items to a list: one, or several split at the separator. */
+  readonly list: boolean
+  readonly separator?: ListSeparator
+}
+
+/** What separates the items in a cell: one text, or any of several. */
+export type ListSeparator = string | readonly string[]
+
+/** Maps the columns of an unfamiliar table to fields. */
+export interface Mapping {
+  /** The file that contains the mapping. */
+  readonly file: string
+  /** By column name; columns mapped to `null` are ignored. */
+  readonly columns: ReadonlyMap<string, Target | null>
+  readonly constants: readonly { readonly path: FieldPath; readonly value: unknown }[]
+  /** Cells that stand for no value, as `NA` does in R. */
+  readonly noValue: ReadonlySet<string>
+  /** Between cells; a comma by default. */
+  readonly separator?: string
+  /** Whether quotes are ordinary text. */
+  readonly unquoted: boolean
+  readonly sheet?: string
+  /** The row that names the columns, from 1, below a title of the sheet; the first one by default. */
+  readonly headerRow?: number
+  /** Adds what follows from the columns of a record. */
+  readonly complete: (record: Record<string, unknown>) => void
+}
 
 export interface TableOptions {
   /** The possible columns. */
@@ -135,7 +167,7 @@ export function* readRow(
       faults.push({ ...place, ...at, field: target.field, message: (error as Error).message })
     }
   }
-  if (mapping !== undefined) relateGroups(value)
+  mapping?.complete(value)
   const texts = cells.map((cell) => (typeof cell === 'string' ? cell : ''))
   const names = header.map(({ name }) => name)
   const read = texts.map((text, index) => (header[index]?.target === undefined ? '' : text))
@@ -285,19 +317,4 @@ function readText(cell: Cell, { path, read, list }: Target): string {
 
 function asList(value: unknown): unknown[] {
   return Array.isArray(value) ? value : []
-}
-
-const GROUP: FieldPath = ['minorGroups', 0]
-const ABOVE: FieldPath = [...GROUP, 'minorGroup', 'majorGroups', 0]
-
-/** The group columns of a spreadsheet contain the Primary group, unless the mapping says otherwise. */
-function relateGroups(value: Record<string, unknown>): void {
-  for (const [path, name] of [
-    [GROUP, 'minorGroupRelationType'],
-    [ABOVE, 'majorGroupRelationType'],
-  ] as const) {
-    if (pick(value, path) !== undefined && pick(value, [...path, name]) === undefined) {
-      put(value, [...path, name], 'Primary')
-    }
-  }
 }

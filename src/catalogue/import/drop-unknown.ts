@@ -1,7 +1,7 @@
+import type { SourceRecord } from '../../engines/records/index.ts'
 import { isFault } from '../../foundation/faults/faults.ts'
 import type { Fault } from '../../foundation/faults/user-error.ts'
 import type { TSchema } from '../../foundation/schema/type.ts'
-import type { SourceRecord } from './source-record.ts'
 
 /** Yields records without the fields that a schema lacks, at any depth. */
 export async function* dropUnknown(

@@ -1,43 +1,21 @@
 import { readFile } from 'node:fs/promises'
+import {
+  type CsvColumn,
+  type FieldPath,
+  findFlatColumn,
+  type ListSeparator,
+  type Mapping,
+  parseYaml,
+  pick,
+  put,
+  type Target,
+} from '../../engines/records/index.ts'
 import { InputRefused, refuse } from '../../foundation/faults/faults.ts'
 import { describeReadError } from '../../foundation/faults/read-error.ts'
 import type { Fault } from '../../foundation/faults/user-error.ts'
 import type { TSchema } from '../../foundation/schema/type.ts'
 import { quote } from '../../foundation/text/quote.ts'
 import { suggest } from '../../foundation/text/suggest.ts'
-import { type CsvColumn, type FieldPath, findFlatColumn } from './csv-columns.ts'
-import { parseYaml } from './parse-yaml.ts'
-
-/** The field that a column's cells are read into. */
-export interface Target {
-  readonly field: string
-  readonly path: FieldPath
-  readonly read: CsvColumn['read']
-  /** Whether each cell adds items to a list: one, or several split at the separator. */
-  readonly list: boolean
-  readonly separator?: ListSeparator
-}
-
-/** What separates the items in a cell: one text, or any of several. */
-export type ListSeparator = string | readonly string[]
-
-/** Maps the columns of an unfamiliar table to fields. */
-export interface Mapping {
-  /** The file that contains the mapping. */
-  readonly file: string
-  /** By column name; columns mapped to `null` are ignored. */
-  readonly columns: ReadonlyMap<string, Target | null>
-  readonly constants: readonly { readonly path: FieldPath; readonly value: unknown }[]
-  /** Cells that stand for no value, as `NA` does in R. */
-  readonly noValue: ReadonlySet<string>
-  /** Between cells; a comma by default. */
-  readonly separator?: string
-  /** Whether quotes are ordinary text. */
-  readonly unquoted: boolean
-  readonly sheet?: string
-  /** The row that names the columns, from 1, below a title of the sheet; the first one by default. */
-  readonly headerRow?: number
-}
 
 /** Short names for a record's Primary groups, which spreadsheets have in separate columns. */
 const ALIASES: readonly (readonly [string, string])[] = [
@@ -131,6 +109,7 @@ export async function readMapping(
     constants,
     noValue: new Set(noValue as string[]),
     unquoted: given.quote === false,
+    complete: relateGroups,
     ...settings,
   }
 }
@@ -184,4 +163,19 @@ export function listMappable(columns: readonly CsvColumn[]): string[] {
     'minorGroup.tasks',
     ...groups.map((name) => `majorGroup.${name}`),
   ]
+}
+
+const GROUP: FieldPath = ['minorGroups', 0]
+const ABOVE: FieldPath = [...GROUP, 'minorGroup', 'majorGroups', 0]
+
+/** The group columns of a spreadsheet contain the Primary group, unless the mapping says otherwise. */
+function relateGroups(value: Record<string, unknown>): void {
+  for (const [path, name] of [
+    [GROUP, 'minorGroupRelationType'],
+    [ABOVE, 'majorGroupRelationType'],
+  ] as const) {
+    if (pick(value, path) !== undefined && pick(value, [...path, name]) === undefined) {
+      put(value, [...path, name], 'Primary')
+    }
+  }
 }
