@@ -238,9 +238,10 @@ test('decimal commas, local dates and lost zeros are repaired by whole columns',
 test('codes lose no zeros in a column that holds other codes', () => {
   const field = SDR.resources.flatMap(({ fields }) => fields).find(({ name }) => name === 'sourceOfFunding')
   const decide = (values: readonly string[]) => {
-    const evidence = new ColumnEvidence(compileTester(field as Field, () => true, '2025-12-31'))
+    const tester = compileTester(field as Field, () => true, '2025-12-31')
+    const evidence = new ColumnEvidence(tester)
     for (const value of values) evidence.add(value)
-    return evidence.decide().codes?.get('1')
+    return repairValue('1', tester, evidence.decide())?.value
   }
   expect(decide(['1', '1', '1', '11', '11', '25'])).toBe('01')
   // Levels, under the name of another column.

@@ -1,6 +1,6 @@
 import { CommaEvidence, DECIMAL_COMMA, isColumn, LEAST_VALUES } from '../engine/natures.ts'
 import type { FieldTester } from './field-tester.ts'
-import { HABITS, type Habit } from './habits.ts'
+import { type ColumnCount, HABITS, type Habit } from './habits.ts'
 
 const ISO_DATE = /^\d{4}-\d{2}-(\d{2})$/
 const LOCAL_DATE = /^(\d{1,2})([/.-])(\d{1,2})\2(\d{4})$/
@@ -8,15 +8,10 @@ const LOCAL_DATE = /^(\d{1,2})([/.-])(\d{1,2})\2(\d{4})$/
 /** Collects what the values of a column, together, say about their form. */
 export class ColumnEvidence {
   readonly #tester: FieldTester
-  readonly #codes: ReadonlyMap<string, string | undefined>
   #values = 0
   #surrounded = 0
   #spaced = 0
   #right = 0
-  #lostZeros = 0
-  #keptZeros = 0
-  #fullCodes = 0
-  #otherCodes = 0
   readonly #commas = new CommaEvidence()
   readonly #dates = { count: 0, others: 0, dayFirst: 0, monthFirst: 0, iso: 0, late: 0 }
   readonly #separators = new Set<string>()
@@ -27,7 +22,6 @@ export class ColumnEvidence {
 
   constructor(tester: FieldTester) {
     this.#tester = tester
-    this.#codes = listCodes(tester)
   }
 
   add(cell: string): void {
@@ -40,7 +34,6 @@ export class ColumnEvidence {
     const { type, format, decimalChar, groupChar } = this.#tester.field
     if (type === 'number' && decimalChar === '.' && groupChar === undefined) this.#commas.add(value)
     else if (type === 'date' && format === 'default') this.#addDate(value)
-    else if (this.#codes.size > 0) this.#addCode(value)
   }
 
   #addHabits(value: string): void {
@@ -76,12 +69,8 @@ export class ColumnEvidence {
     else if (digits.length === 1) this.#unpadded[part] = true
   }
 
-  #addCode(value: string): void {
-    if (this.#tester.isValid(value)) {
-      if (/^0\d/.test(value)) this.#keptZeros++
-      else this.#fullCodes++
-    } else if (this.#codes.get(value) !== undefined) this.#lostZeros++
-    else this.#otherCodes++
+  #count(done: number): ColumnCount {
+    return { done, right: this.#right, other: this.#values - this.#right - done }
   }
 
   #isColumn(count: number): boolean {
@@ -90,23 +79,13 @@ export class ColumnEvidence {
 
   /** How values of the column are repaired: one repair, or none. */
   decide(): ColumnRepair {
-    const codes = this.#haveLostZeros() ? this.#codes : undefined
     // Where values contain spaces, one at an end may have moved there.
     const spaces = this.#spaced === 0 || this.#isColumn(this.#surrounded)
     const decimalComma = this.#commas.decide() === 'decimals'
     const habits = [...this.#habits].flatMap(([habit, done]) =>
-      this.#isColumn(done) && (!habit.needsRight || this.#right >= LEAST_VALUES) ? [habit] : [],
+      this.#isColumn(done) && habit.isCertain?.(this.#count(done), this.#tester) !== false ? [habit] : [],
     )
-    return { spaces, decimalComma, dates: this.#decideDates(), codes, habits }
-  }
-
-  /** Codes that never had zeros show that the column is the one that its name says. */
-  #haveLostZeros(): boolean {
-    if (!this.#isColumn(this.#lostZeros) || this.#keptZeros > 0) return false
-    const hasFull = this.#tester.field.permitted?.some(({ value }) => !value.startsWith('0')) === true
-    return hasFull
-      ? this.#fullCodes >= LEAST_VALUES && this.#otherCodes < this.#lostZeros
-      : this.#otherCodes === 0
+    return { spaces, decimalComma, dates: this.#decideDates(), habits }
   }
 
   #decideDates(): ColumnRepair['dates'] {
@@ -131,8 +110,6 @@ export interface ColumnRepair {
   readonly spaces: boolean
   readonly decimalComma: boolean
   readonly dates: 'day first' | 'month first' | undefined
-  /** The code of each text that it is without its leading zeros; `undefined` if there are several. */
-  readonly codes: ReadonlyMap<string, string | undefined> | undefined
   readonly habits: readonly Habit[]
 }
 
@@ -140,18 +117,6 @@ export interface ColumnRepair {
 function undo(habit: Habit, value: string, tester: FieldTester): string | undefined {
   const before = habit.undo(value, tester)
   return before === '' || (before !== undefined && tester.isValid(before)) ? before : undefined
-}
-
-/** The codes of a fixed list that consist of digits and begin with 0, by their text without leading zeros. */
-function listCodes({ field: { permitted, type }, isValid }: FieldTester): ColumnRepair['codes'] & {} {
-  const codes = new Map<string, string | undefined>()
-  if (permitted === undefined || type !== 'string') return codes
-  for (const value of new Set(permitted.map((each) => each.value))) {
-    if (!/^0\d+$/.test(value) || !isValid(value)) continue
-    const short = value.replace(/^0+(?=\d)/, '')
-    codes.set(short, codes.has(short) ? undefined : value)
-  }
-  return codes
 }
 
 const INVISIBLE = /\p{Cf}/gu
@@ -165,7 +130,7 @@ export function stripInvisible(text: string): string {
 export function repairValue(
   cell: string,
   tester: FieldTester,
-  { spaces: trims, decimalComma, dates, codes, habits }: ColumnRepair,
+  { spaces: trims, decimalComma, dates, habits }: ColumnRepair,
 ): { readonly value: string; readonly why: string } | undefined {
   const { field, reportsSpaces, isValid } = tester
   const trimmed = field.keepSpaces ? cell : cell.trim()
@@ -190,8 +155,6 @@ export function repairValue(
     return sure(plain.replace(',', '.'), [...before, 'The column has decimal commas.'])
   if (dates !== undefined)
     return sure(toIso(plain, dates), [...before, `The dates of the column have the ${dates}.`])
-  if (codes !== undefined)
-    return sure(codes.get(plain), [...before, 'The codes of the column have lost their leading zeros.'])
   return undefined
 }
 

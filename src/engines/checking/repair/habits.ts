@@ -1,15 +1,22 @@
 import { repairText } from '../../../foundation/text/mojibake.ts'
 import { isNoValueWord } from '../../../foundation/text/no-value-word.ts'
-import { addZeros } from '../engine/natures.ts'
+import { addZeros, LEAST_VALUES } from '../engine/natures.ts'
 import type { FieldTester } from './field-tester.ts'
+
+/** The values of a column to which something was done, those that are right, and those that are wrong otherwise. */
+export interface ColumnCount {
+  readonly done: number
+  readonly right: number
+  readonly other: number
+}
 
 /** What programs and people do to all values of a column, and how it is undone. */
 export interface Habit {
   readonly why: string
   /** The value as it was meant, if this was done to it; it still has to be valid. */
   readonly undo: (value: string, tester: FieldTester) => string | undefined
-  /** Whether only other values, which are right, show that the column is the one that its name says. */
-  readonly needsRight?: true
+  /** Whether the other values show that this was done: that the column is the one that its name says. */
+  readonly isCertain?: (count: ColumnCount, tester: FieldTester) => boolean
   /** Whether a value shows that this was not done to the column. */
   readonly denies?: (value: string, tester: FieldTester) => boolean
 }
@@ -79,7 +86,17 @@ export const HABITS: readonly Habit[] = [
   {
     why: 'The codes of the column, which have one length, have lost their leading zeros.',
     undo: (value, tester) => (isFixed(tester, value) ? addZeros(value, tester.isValid) : undefined),
-    needsRight: true,
+    isCertain: ({ right }) => right >= LEAST_VALUES,
     denies: (value) => /^0\d/.test(value),
+  },
+  {
+    why: 'The codes of the column have lost their leading zeros.',
+    undo: (value, { codes }) => codes.get(value),
+    // Codes that never had zeros are right as they are.
+    isCertain: ({ done, right, other }, { field: { permitted = [] } }) =>
+      permitted.some(({ value }) => !value.startsWith('0'))
+        ? right >= LEAST_VALUES && other < done
+        : other === 0,
+    denies: (value, { codes, isValid }) => codes.size > 0 && /^0\d/.test(value) && isValid(value),
   },
 ]
