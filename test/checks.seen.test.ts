@@ -1,14 +1,8 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { loadDefinition } from '../src/engines/checking/definition/load.ts'
-import { Found } from '../src/engines/checking/engine/found.ts'
-import { Interner, NumberSet, TupleTable } from '../src/engines/checking/engine/interner.ts'
-import { Repeats } from '../src/engines/checking/engine/repeats.ts'
-import { SeenTexts } from '../src/engines/checking/engine/seen-texts.ts'
-import { SeenTuples } from '../src/engines/checking/engine/seen-tuples.ts'
+import { FirstRecords, Interner, TupleTable } from '../src/engines/checking/engine/interner.ts'
 import { hashPair, hashText } from '../src/foundation/text/seeded-hash.ts'
 import { collide, fnv } from './support/colliding.ts'
-import { writeDefinition } from './support/definition.ts'
 import { cases } from './support/properties.ts'
 
 /** Texts that are easily mistaken for each other: leading zeros, other prefixes, long numbers, other scripts. */
@@ -20,12 +14,11 @@ const text = fc
   )
   .map((parts) => parts.join(''))
 
-test('a text is new exactly once, and has one number', () => {
+test('a text has one number', () => {
   fc.assert(
     fc.property(fc.array(fc.oneof(text, fc.string({ unit: 'binary' })), { maxLength: 200 }), (texts) => {
-      const [seen, interner, known] = [new SeenTexts(), new Interner(), new Map<string, number>()]
+      const [interner, known] = [new Interner(), new Map<string, number>()]
       for (const each of texts) {
-        expect(seen.add(each)).toBe(!known.has(each))
         if (!known.has(each)) known.set(each, known.size)
         expect(interner.intern(each)).toBe(known.get(each))
       }
@@ -41,16 +34,14 @@ test.each([
   [2, 100],
   [3, 20],
   [5, 5],
-])('a list of %i numbers is new exactly once, and has one number', (width, max) => {
+])('a list of %i numbers has one number', (width, max) => {
   const list = fc.array(fc.integer({ min: 0, max }), { minLength: width, maxLength: width })
   fc.assert(
     fc.property(fc.array(list, { maxLength: 8000, size: 'max' }), (lists) => {
-      const [seen, table, known] = [new SeenTuples(), new TupleTable(width), new Map<string, number>()]
+      const [table, known] = [new TupleTable(width), new Map<string, number>()]
       const wrong = lists.filter((each) => {
-        const isNew = !known.has(each.join())
-        if (isNew) known.set(each.join(), known.size)
-        const tuple = Int32Array.from(each)
-        return seen.add(tuple) !== isNew || table.intern(tuple) !== known.get(each.join())
+        if (!known.has(each.join())) known.set(each.join(), known.size)
+        return table.intern(Int32Array.from(each)) !== known.get(each.join())
       })
       expect(wrong).toEqual([])
     }),
@@ -58,17 +49,18 @@ test.each([
   )
 })
 
-test('a record that was taken for a repeat, because hashes are equal, is none if no earlier one has its key', () => {
-  const [members] = loadDefinition(writeDefinition()).resources
-  if (members === undefined) throw new Error('The definition has no file.')
-  const repeats = new Repeats(members, [0], 5)
-  const records = [['M1'], ['M2'], ['M3'], ['M1']]
-  repeats.add(['M3'], 3)
-  repeats.add(['M1'], 4)
-  for (const [index, values] of records.entries()) repeats.look(values, index + 1)
-  const found = new Found(6, 10)
-  repeats.report(found, (record) => record + 1, new NumberSet())
-  expect([...found.sorted()]).toEqual([{ check: 5, record: 4, extras: { earlierLine: '2' } }])
+test('the first record of each key is known, however large its number is', () => {
+  const key = fc.oneof(fc.integer({ min: 0, max: 20 }), fc.integer({ min: 0, max: 100_000 }))
+  fc.assert(
+    fc.property(fc.array(key, { maxLength: 100 }), (keys) => {
+      const [firsts, known] = [new FirstRecords(), new Map<number, number>()]
+      for (const [index, each] of keys.entries()) {
+        expect(firsts.add(each, index + 1)).toBe(known.get(each) ?? 0)
+        if (!known.has(each)) known.set(each, index + 1)
+      }
+    }),
+    cases(50),
+  )
 })
 
 test('texts and pairs that collide in a known hash do not collide in ours, whose seed differs by process', async () => {

@@ -16,8 +16,8 @@ export default [
   {
     fault: 'findings of files are in the order in which files were looked at',
     file: `${engine}/run.ts`,
-    text: 'const files = this.#definition.resources.flatMap((resource) => this.#checked.get(resource) ?? [])',
-    replacement: 'const files = [...this.#checked.values()]',
+    text: 'for (const file of this.#files) writer.write(file, this.#causes)',
+    replacement: 'for (const file of this.#files.toReversed()) writer.write(file, this.#causes)',
     test: 'test/checks.engine.test.ts',
   },
   {
@@ -211,9 +211,9 @@ export default [
   },
   {
     fault: 'a record that repeats two keys has two findings',
-    file: `${engine}/repeats.ts`,
-    text: 'if (first === record || !reported.add(record)) continue',
-    replacement: 'if (first === record) continue',
+    file: `${engine}/references.ts`,
+    text: 'if (first === 0 || record === reported) return',
+    replacement: 'if (first === 0) return',
     test: 'test/checks.engine.test.ts',
   },
   {
@@ -234,9 +234,9 @@ export default [
   },
   {
     fault: '--fix: zeros are added to a column that has some',
-    file: `${repair}/column-evidence.ts`,
-    text: 'if (!this.#isColumn(this.#lostZeros) || this.#keptZeros > 0) return false',
-    replacement: 'if (!this.#isColumn(this.#lostZeros)) return false',
+    file: `${repair}/habits.ts`,
+    text: 'denies: (value, { codes, isValid }) => codes.size > 0 &&',
+    replacement: 'denies: (value, { codes, isValid }) => codes.size < 0 &&',
     test: 'test/checks.fix.test.ts',
   },
   {

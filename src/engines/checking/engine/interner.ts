@@ -246,6 +246,21 @@ export class NumberSet {
   }
 }
 
+/** The first record of each key, by its number. */
+export class FirstRecords {
+  #records = new Int32Array(1 << 12)
+
+  /** The first record with a key; 0 if it is this one. */
+  add(key: number, record: number): number {
+    const { length } = this.#records
+    if (key >= length)
+      this.#records = new Int32Array(enlarge(this.#records, Math.max(key + 1, length * GROWTH)))
+    const first = this.#records[key] as number
+    if (first === 0) this.#records[key] = record
+    return first
+  }
+}
+
 /** A list of numbers that grows without copying its content. */
 export class NumberList {
   size = 0
@@ -278,6 +293,6 @@ function enlarge(numbers: Numbers, length: number): ArrayBuffer {
 }
 
 /** Frees the memory of numbers at once: V8 collects it late, because the numbers are outside its heap. */
-export function free(numbers: Numbers): void {
+function free(numbers: Numbers): void {
   numbers.buffer.transfer(0)
 }

@@ -37,27 +37,14 @@ export class KeySpace {
       }
     }
     const table = getOrMake(this.#tuples, readers.length, () => new TupleTable(readers.length))
-    const readParts = this.compileParts(resource, fields)
-    return (values) => {
-      const parts = readParts(values)
-      return parts === undefined ? -1 : table.intern(parts)
-    }
-  }
-
-  /**
-   * Compiles a reader for the numbers of the parts of a key: `undefined` if one is empty. The next key overwrites what it
-   * returns.
-   */
-  compileParts(resource: Resource, fields: readonly number[]): (values: Values) => Int32Array | undefined {
-    const readers = fields.map((field) => this.#readerOf(resource, field))
     const parts = new Int32Array(readers.length)
     return (values) => {
       for (let index = 0; index < readers.length; index++) {
         const part = (readers[index] as KeyReader)(values)
-        if (part === -1) return undefined
+        if (part === -1) return -1
         parts[index] = part
       }
-      return parts
+      return table.intern(parts)
     }
   }
 

@@ -1,12 +1,9 @@
 import type { Check, Definition, ForeignKey, Resource } from '../definition/definition.ts'
 import { listParts, readCell } from './broken-record.ts'
 import type { Found } from './found.ts'
-import { NumberList, NumberSet } from './interner.ts'
+import { FirstRecords, NumberList, NumberSet } from './interner.ts'
 import { type KeyReader, type KeySpace, ReferencedKeys, toForm } from './keys.ts'
 import type { Values } from './record-checks.ts'
-import { Repeats } from './repeats.ts'
-import { SeenTexts } from './seen-texts.ts'
-import { SeenTuples } from './seen-tuples.ts'
 import type { UndecidedCounts, Unknown } from './unknown.ts'
 import { compileValues } from './values.ts'
 
@@ -131,10 +128,7 @@ export class References {
   readonly #outcome: Outcome
   readonly #links: readonly Link[]
   readonly #read = new Set<string>()
-  readonly #repeats = new Map<Resource, Repeats[]>()
   readonly #atEnd: (() => void)[] = []
-  /** The keys of several parts that occur in the file that is read. */
-  #seen: SeenTuples[] = []
   /** For each `referenced` check: the keys that other files refer to, and the records to which none does. */
   readonly #used = new Map<Check, { of: Resource; keys: NumberSet; misses: Misses }>()
 
@@ -167,8 +161,6 @@ export class References {
   /** Called after a file has been read completely. */
   end(resource: Resource): void {
     this.#read.add(resource.name)
-    for (const seen of this.#seen) seen.close()
-    this.#seen = []
   }
 
   /** Runs the checks that had to wait for other files, and frees what they needed. */
@@ -201,62 +193,23 @@ export class References {
       const check = field.checks.unique
       return check === undefined ? [] : [{ fields: [index], check }]
     })
+    const found = this.#outcome.found(resource)
+    let reported = 0
     return [...resource.keys, ...fieldKeys].flatMap(({ fields, check }): RecordStep[] => {
       const position = this.#runnable(check)
       if (position === -1) return []
-      const repeats = new Repeats(resource, fields, position)
-      this.#repeats.set(resource, [...(this.#repeats.get(resource) ?? []), repeats])
-      const isNew = this.#compileSeen(resource, fields)
+      const read = this.#space.compile(resource, fields)
+      const firsts = new FirstRecords()
       const step: RecordStep = (values, record) => {
-        if (!isNew(values)) repeats.add(values, record)
+        const key = read(values)
+        const first = key === -1 ? 0 : firsts.add(key, record)
+        // A record that repeats several keys of earlier ones has one finding: the first.
+        if (first === 0 || record === reported) return
+        reported = record
+        found.add(position, record, { earlierRecord: String(first) })
       }
       return [this.#whenKnown(check, resource, fields, step)]
     })
-  }
-
-  /** The repeated keys that were found in a file. */
-  repeatsOf(resource: Resource): readonly Repeats[] {
-    return this.#repeats.get(resource) ?? []
-  }
-
-  /** Compiles whether a record's key is new; one with an empty part counts as new. */
-  #compileSeen(resource: Resource, fields: readonly number[]): (values: Values) => boolean {
-    const [field = -1] = fields
-    if (fields.length === 1 && !this.#isShared(resource, field)) {
-      // No other key needs numbers for these values.
-      const definition = resource.fields[field]
-      const toKey = definition === undefined ? String : compileValues(definition).toKey
-      const seen = new SeenTexts()
-      return (values) => {
-        const value = values[field] as string
-        return value === '' || seen.add(toKey(value))
-      }
-    }
-    if (fields.length === 1) {
-      const read = this.#space.compile(resource, fields)
-      const keys = new NumberSet()
-      return (values) => {
-        const key = read(values)
-        return key === -1 || keys.add(key)
-      }
-    }
-    const readParts = this.#space.compileParts(resource, fields)
-    const seen = new SeenTuples()
-    this.#seen.push(seen)
-    return (values) => {
-      const parts = readParts(values)
-      return parts === undefined || seen.add(parts)
-    }
-  }
-
-  /** Whether a field is also in a key that is compared with others. */
-  #isShared(resource: Resource, field: number): boolean {
-    const keys = [
-      ...resource.keys.filter(({ fields }) => fields.length > 1).map(({ fields }) => fields),
-      ...resource.foreignKeys.map(({ fields }) => fields),
-      ...this.#links.filter(({ key }) => key.resource === resource.name).map(({ key }) => key.references),
-    ]
-    return keys.some((fields) => fields.includes(field))
   }
 
   /** Collects the keys of a file that another file refers to. */

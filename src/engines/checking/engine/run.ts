@@ -6,36 +6,24 @@ import { describeCheck } from '../explain.ts'
 import { type Parameters, resolveParameters } from '../parameters.ts'
 import { assertQueries } from './assert-queries.ts'
 import { Causes } from './causes.ts'
-import { checkResource, type RecordIndex } from './check-resource.ts'
+import { checkResource } from './check-resource.ts'
 import { type CheckUses, listCheckUses } from './check-uses.ts'
 import type { FileFault } from './file-fault.ts'
+import { FileState, type InputFile } from './file-state.ts'
 import { describeOtherHeader } from './first-line.ts'
-import { Found } from './found.ts'
 import { findByteFaults } from './identity.ts'
 import type { KeySearch } from './key-evidence.ts'
 import { KeySpace, orderResources, toForm } from './keys.ts'
 import { compareTexts } from './numbers.ts'
-import { NoRoom, type PreparedFile, prepareFile } from './prepare-file.ts'
+import { NoRoom, prepareFile } from './prepare-file.ts'
 import { QueryRefused } from './query.ts'
 import { openFile } from './read-file.ts'
 import { type RecordStep, References } from './references.ts'
-import { type Repeats, reportRepeats } from './repeats.ts'
-import { compilePositions, selectChecks } from './selection.ts'
+import { selectChecks } from './selection.ts'
 import { SqlStore } from './sql-store.ts'
-import { type CheckSummary, EMPTY_NOTE, type FileSummary, type NotRun, type SpareFile } from './summary.ts'
+import type { CheckSummary, NotRun, SpareFile } from './summary.ts'
 import { UndecidedCounts } from './unknown.ts'
-import { type CheckedFile, FindingsWriter, readSample } from './write-findings.ts'
-
-/** A file to check. */
-export interface InputFile {
-  /** Name of its resource. */
-  readonly resource: string
-  readonly path: string
-  /** File name in findings, such as `enrolments.csv`; its extension determines the format. */
-  readonly name: string
-  /** What is known to be wrong with it before it is read. */
-  readonly faults?: readonly FileFault[]
-}
+import { FindingsWriter, readSample } from './write-findings.ts'
 
 export interface EngineInput {
   /** The definition, or its folder. */
@@ -74,11 +62,6 @@ export type EngineProgress =
 /** Records whose values say how frequent a value is in a file. */
 const SAMPLED = 200
 
-interface Opened {
-  readonly input: InputFile
-  readonly prepared: PreparedFile
-}
-
 /**
  * Checks files against a definition and writes the findings. It runs in a separate process, because it blocks and a
  * rule may never end. Everything except `seconds` depends only on the input.
@@ -108,20 +91,16 @@ async function readDefinition(folder: string): Promise<Definition> {
   return loadDefinition(folder)
 }
 
+/** The work of a check, in its order. */
 class Run {
   readonly #definition: Definition
   readonly #parameters: Parameters
   readonly #input: EngineInput
   readonly #uses: CheckUses
   readonly #progress: (progress: EngineProgress) => void
-  readonly #positions: ReadonlyMap<Resource, (check: Check | undefined) => number>
-  readonly #found: ReadonlyMap<Resource, Found>
-  readonly #opened = new Map<Resource, Opened>()
-  readonly #checked = new Map<Resource, CheckedFile>()
-  readonly #files = new Map<Resource, FileSummary>()
-  /** Why a file has no records, for the rules that need it. */
-  readonly #absent = new Map<string, string>()
-  readonly #missingFields = new Map<string, ReadonlySet<number>>()
+  readonly #files: readonly FileState[]
+  /** The file of each check, and its position there if it runs. */
+  readonly #owners = new Map<Check, { readonly file: FileState; readonly position: number }>()
   readonly #notRun = new Map<Check, Omit<NotRun, 'code'>>()
   readonly #undecided = new UndecidedCounts()
   readonly #causes: Causes
@@ -143,48 +122,33 @@ class Run {
     const inForce = selectChecks(parameters, [])
     // The codes that --only names may be drafts.
     this.#isInForce = (check) => inForce.isActive(check) || selection.isActive(check)
-    const { resources } = definition
     this.#uses = listCheckUses(definition)
+    this.#files = definition.resources.map((resource) => new FileState(resource, input.cap))
+    for (const file of this.#files)
+      for (const [position, check] of file.resource.checks.entries())
+        this.#owners.set(check, { file, position: selection.isActive(check) ? position : -1 })
     this.#causes = new Causes({
       definition,
       uses: this.#uses,
       returnYear: parameters.returnYear,
-      nameOf: (resource) => this.#checked.get(resource)?.name ?? resource.path,
-      recordsOf: (name) => this.#countRecords(name, (index) => index.count - index.noRecords),
-      valuesOf: ({ name }, field) =>
-        this.#countRecords(
-          name,
-          ({ count, noRecords, broken, empty }) => count - noRecords - broken - (empty[field] ?? 0),
-        ),
-      sampleOf: (resource) => {
-        const checked = this.#checked.get(resource)
-        return checked === undefined ? [] : readSample(checked, SAMPLED)
-      },
-      describeGroup: (resource, group) =>
-        this.#checked.get(resource)?.records?.file.columns.groups.get(group),
+      nameOf: (resource) => this.#fileOf(resource).name,
+      recordsOf: (name) => this.#files.find(({ resource }) => resource.name === name)?.count ?? 0,
+      valuesOf: (resource, field) => this.#fileOf(resource).countValues(field),
+      sampleOf: (resource) => readSample(this.#fileOf(resource), SAMPLED),
+      describeGroup: (resource, group) => this.#fileOf(resource).records?.file.columns.groups.get(group),
       scan: (resource, visit) => this.#scan(resource, visit),
       findKeys: (resource, searches) => this.#findKeys(resource, searches),
     })
-    this.#positions = new Map(resources.map((each) => [each, compilePositions(each, selection)]))
-    this.#found = new Map(resources.map((each) => [each, new Found(each.checks.length, input.cap)]))
   }
 
-  /** What a file has, by the index of its records; 0 if it was not read. */
-  #countRecords(name: string, read: (index: RecordIndex) => number): number {
-    const resource = this.#definition.resources.find((each) => each.name === name)
-    const index = resource && this.#checked.get(resource)?.records?.index
-    return index === undefined ? 0 : read(index)
+  #fileOf(resource: Resource): FileState {
+    const file = this.#files.find((each) => each.resource === resource)
+    if (file === undefined) throw new Error(`the definition has no resource ${resource.name}`)
+    return file
   }
 
-  #position(resource: Resource, check: Check): number {
-    return this.#notRun.has(check) ? -1 : (this.#positions.get(resource)?.(check) ?? -1)
-  }
-
-  #foundIn(resource: Resource): Found {
-    const found = this.#found.get(resource)
-    if (found === undefined) throw new Error(`the definition has no resource ${resource.name}`)
-    return found
-  }
+  #position = (check: Check | undefined): number =>
+    check === undefined || this.#notRun.has(check) ? -1 : (this.#owners.get(check)?.position ?? -1)
 
   #skip = (check: Check, reason: string): void => {
     if (!this.#notRun.has(check)) this.#notRun.set(check, { reason })
@@ -197,191 +161,118 @@ class Run {
 
   /** Examines every file before any record is read. */
   async prepare(): Promise<void> {
+    const { folder, files } = this.#input
     const room = { left: this.#input.diskBytes }
-    for (const resource of this.#definition.resources) {
-      const input = this.#input.files.find((each) => each.resource === resource.name)
-      if (input === undefined) {
-        this.#reportAbsent(resource)
+    for (const file of this.#files) {
+      const { resource } = file
+      file.input = files.find((each) => each.resource === resource.name)
+      if (file.input === undefined) {
+        this.#reportAbsent(file)
         continue
       }
-      const name = `${resource.table}.utf8`
+      const { path, faults = [] } = file.input
       try {
-        const prepared = await prepareFile(input.path, {
-          folder: this.#input.folder,
-          name,
-          room,
-          resource,
-        })
-        const differences = await findByteFaults(resource, { ...prepared, ...input })
-        this.#opened.set(resource, {
-          input,
-          prepared: { ...prepared, faults: [...(input.faults ?? []), ...prepared.faults, ...differences] },
-        })
+        const prepared = await prepareFile(path, { folder, name: `${resource.table}.utf8`, room, resource })
+        const differences = await findByteFaults(resource, { ...prepared, ...file.input })
+        file.prepared = { ...prepared, faults: [...faults, ...prepared.faults, ...differences] }
       } catch (error) {
-        if (!(error instanceof NoRoom)) throw explainReadError(error, input.path)
-        const fault = { message: 'Unpacking or converting the file needs more disk space than is allowed.' }
-        this.#unreadable(resource, input, fault, { bytes: 0, sha256: undefined, encoding: undefined })
+        if (!(error instanceof NoRoom)) throw explainReadError(error, path)
+        this.#refuse(file, {
+          message: 'Unpacking or converting the file needs more disk space than is allowed.',
+        })
       }
     }
   }
 
-  #reportAbsent(resource: Resource): void {
-    const { name, path, fileType, fileCheck } = resource
-    const missing = `The file ${path} is missing.`
-    this.#absent.set(name, missing)
-    this.#files.set(resource, {
-      resource: name,
-      fileType,
-      file: path,
-      state: 'missing',
-      bytes: 0,
-      records: 0,
-      sha256: undefined,
-      encoding: undefined,
-      notes: [],
-    })
+  #reportAbsent(file: FileState): void {
+    const { resource } = file
+    const missing = `The file ${resource.path} is missing.`
+    file.absence = missing
     if (this.#input.complete && !isOptional(resource, this.#parameters))
-      this.#addFileFindings(resource, path, fileCheck, [{ message: missing, fix: 'Add the file.' }])
+      this.#addFaults(file, resource.fileCheck, [{ message: missing, fix: 'Add the file.' }])
   }
 
-  #addFileFindings(resource: Resource, name: string, check: Check, faults: readonly FileFault[]): void {
-    const position = this.#position(resource, check)
-    const known = this.#checked.get(resource)
-    const fileFaults = new Map(known?.fileFaults ?? [])
-    fileFaults.set(check, [...(fileFaults.get(check) ?? []), ...faults])
-    const found = this.#foundIn(resource)
-    if (position !== -1) for (const _ of faults) found.add(position, 0)
-    this.#checked.set(resource, { resource, found, name, fileFaults, records: known?.records })
+  #addFaults(file: FileState, check: Check, faults: readonly FileFault[]): void {
+    file.addFaults(check, this.#position(check), faults)
   }
 
-  #unreadable(
-    resource: Resource,
-    { name }: InputFile,
-    fault: FileFault,
-    facts: Pick<FileSummary, 'bytes' | 'sha256' | 'encoding'>,
-  ): void {
-    this.#absent.set(resource.name, `The file ${name} cannot be read.`)
-    this.#addFileFindings(resource, name, resource.fileCheck, [fault])
-    this.#files.set(resource, {
-      resource: resource.name,
-      fileType: resource.fileType,
-      file: name,
-      state: 'unreadable',
-      ...facts,
-      records: 0,
-      notes: [],
-    })
+  /** Reports that the records of a file cannot be read. */
+  #refuse(file: FileState, fault: FileFault): void {
+    file.absence = `The file ${file.name} cannot be read.`
+    this.#addFaults(file, file.resource.fileCheck, [fault])
   }
 
   /** Reads every file once and runs all checks except the SQL rules. */
   check(): void {
-    const order = orderResources(this.#definition)
-    const files = new Map<Resource, ReturnType<typeof openFile>>()
-    for (const [resource, { input, prepared }] of this.#opened) {
-      const { bytes, sha256, encoding } = prepared
-      const facts = { bytes, sha256, encoding }
-      if (!prepared.readable) {
-        this.#unreadable(resource, input, prepared.faults[0] ?? { message: '' }, facts)
-        continue
-      }
-      const file = openFile(prepared, input.name, resource, this.#input.chunk)
-      const isTable = file.format.kind === 'csv' && file.headerOffset !== undefined
-      const other = isTable
-        ? describeOtherHeader(file.columns.header, resource, this.#definition.resources)
-        : undefined
-      const fault = other ?? file.fault
-      if (fault !== undefined) {
-        file.close()
-        this.#unreadable(resource, input, fault, facts)
-        continue
-      }
-      files.set(resource, file)
-      this.#missingFields.set(resource.name, file.columns.missing)
-      if (prepared.faults.length > 0)
-        this.#addFileFindings(resource, input.name, resource.fileCheck, prepared.faults)
-      this.#addFileFindings(resource, input.name, resource.headerCheck, file.columns.faults)
-    }
+    for (const file of this.#files) this.#openFile(file)
     this.#skipRecordChecks()
     this.#openStore()
     const references = new References(this.#definition, new KeySpace(this.#definition), {
-      position: (check) => this.#positionOf(check),
-      found: (resource) => this.#foundIn(resource),
+      position: this.#position,
+      found: (resource) => this.#fileOf(resource).found,
       obstacle: (check) => this.#obstacle(check),
       skip: this.#skip,
       undecided: this.#undecided,
     })
-    for (const resource of order) {
-      const file = files.get(resource)
-      const steps = references.start(resource)
-      if (file !== undefined) this.#checkFile(resource, file, steps, () => references.repeatsOf(resource))
+    for (const resource of orderResources(this.#definition)) {
+      this.#checkFile(this.#fileOf(resource), references.start(resource))
       references.end(resource)
     }
     references.finish()
   }
 
-  #positionOf(check: Check): number {
-    const resource = this.#definition.resources.find((each) => each.checks.includes(check))
-    return resource === undefined ? -1 : this.#position(resource, check)
+  /** Opens a file and reads its header. */
+  #openFile(file: FileState): void {
+    const { resource, prepared, absence } = file
+    if (prepared === undefined || absence !== undefined) return
+    if (!prepared.readable) {
+      this.#refuse(file, prepared.faults[0] ?? { message: '' })
+      return
+    }
+    const open = openFile(prepared, file.name, resource, this.#input.chunk)
+    const isTable = open.format.kind === 'csv' && open.headerOffset !== undefined
+    const other = isTable
+      ? describeOtherHeader(open.columns.header, resource, this.#definition.resources)
+      : undefined
+    const fault = other ?? open.fault
+    if (fault !== undefined) {
+      open.close()
+      this.#refuse(file, fault)
+      return
+    }
+    file.open = open
+    if (prepared.faults.length > 0) this.#addFaults(file, resource.fileCheck, prepared.faults)
+    this.#addFaults(file, resource.headerCheck, open.columns.faults)
   }
 
-  #checkFile(
-    resource: Resource,
-    file: ReturnType<typeof openFile>,
-    steps: readonly RecordStep[],
-    repeats: () => readonly Repeats[],
-  ): void {
-    const opened = this.#opened.get(resource)
-    if (opened === undefined) return
-    const { input, prepared } = opened
-    const table = this.#loadTable(resource)
+  #checkFile(file: FileState, steps: readonly RecordStep[]): void {
+    const { resource, found, name, open, prepared } = file
+    if (open === undefined || prepared === undefined) return
+    const table = this.#forRules(() => this.#store?.load(resource))
     const index = checkResource({
       resource,
-      file,
-      found: this.#foundIn(resource),
+      file: open,
+      found,
       parameters: this.#parameters,
-      position: (check) => (check === undefined ? -1 : this.#position(resource, check)),
+      position: this.#position,
       isInForce: (check) => check !== undefined && this.#isInForce(check),
       undecided: this.#undecided,
       steps,
-      store: table?.add,
-      onRecords: (records) => this.#progress({ phase: 'read', file: input.name, records }),
+      store: table && ((record, values, unknown) => this.#forRules(() => table.add(record, values, unknown))),
+      onRecords: (records) => this.#progress({ phase: 'read', file: name, records }),
     })
-    table?.end()
-    file.close()
-    reportRepeats(repeats(), {
-      resource,
-      found: this.#foundIn(resource),
-      isInForce: (check) => check !== undefined && this.#isInForce(check),
-      parameters: this.#parameters,
-      lineOf: (record) => index.lineOf(record),
-      open: () => openFile(prepared, input.name, resource, this.#input.chunk),
-    })
-    const late = file.lateFaults()
-    if (late.length > 0) this.#addFileFindings(resource, input.name, resource.headerCheck, late)
-    this.#addFileFindings(resource, input.name, resource.headerCheck, [])
-    const checked = this.#checked.get(resource)
-    if (checked !== undefined)
-      this.#checked.set(resource, { ...checked, records: { path: prepared.path, file, index } })
-    this.#files.set(resource, {
-      resource: resource.name,
-      fileType: resource.fileType,
-      file: input.name,
-      state: 'checked',
-      bytes: prepared.bytes,
-      records: index.count,
-      sha256: prepared.sha256,
-      encoding: prepared.encoding,
-      notes: [...prepared.notes, ...file.columns.notes, ...(index.count === 0 ? [EMPTY_NOTE] : [])],
-    })
+    this.#forRules(() => table?.end())
+    open.close()
+    this.#addFaults(file, resource.headerCheck, open.lateFaults())
+    file.records = { path: prepared.path, file: open, index }
   }
 
   /** The reason why a check cannot run, if any: a file or a column that it reads is missing. */
   #obstacle(check: Check): string | undefined {
     for (const { resource, fields } of this.#uses.get(check) ?? []) {
-      const absent = this.#absent.get(resource.name)
-      if (absent !== undefined) return absent
-      const missing = this.#missingFields.get(resource.name)
-      const field = fields.find((each) => missing?.has(each))
+      const { absence, open } = this.#fileOf(resource)
+      if (absence !== undefined) return absence
+      const field = fields.find((each) => open?.columns.missing.has(each))
       if (field !== undefined)
         return `The file ${resource.path} has no column ${resource.fields[field]?.name}.`
     }
@@ -391,7 +282,7 @@ class Run {
   #skipRecordChecks(): void {
     for (const resource of this.#definition.resources) {
       for (const each of resource.recordChecks) {
-        if (each.kind === 'referenced' || this.#position(resource, each.check) === -1) continue
+        if (each.kind === 'referenced' || this.#position(each.check) === -1) continue
         const reason =
           each.kind === 'spread' && this.#parameters.returnYear === null
             ? 'The return has no year.'
@@ -403,7 +294,7 @@ class Run {
 
   #openStore(): void {
     const rules = this.#definition.resources.flatMap((resource) =>
-      resource.rules.filter((rule) => this.#isRunnable(resource, rule)),
+      resource.rules.filter((rule) => this.#isRunnable(rule)),
     )
     if (rules.length === 0) return
     const path = join(this.#input.folder, 'rules.db')
@@ -417,8 +308,8 @@ class Run {
     )
   }
 
-  #isRunnable(resource: Resource, rule: SqlRule): boolean {
-    if (this.#position(resource, rule.check) === -1) return false
+  #isRunnable(rule: SqlRule): boolean {
+    if (this.#position(rule.check) === -1) return false
     const obstacle = this.#obstacle(rule.check)
     const stopped = this.#input.skip[rule.check.code]
     if (obstacle !== undefined) this.#skip(rule.check, obstacle)
@@ -426,48 +317,26 @@ class Run {
     return obstacle === undefined && stopped === undefined
   }
 
-  /** Loads a file for the SQL rules. If the disk is full, only these rules do not run. */
-  #loadTable(resource: Resource): ReturnType<SqlStore['load']> {
-    const table = this.#try(() => this.#store?.load(resource))
-    if (table === undefined) return undefined
-    return {
-      add: (record, values, unknown) => {
-        if (this.#storeFault !== undefined) return
-        try {
-          table.add(record, values, unknown)
-        } catch (error) {
-          this.#noteStoreFault(error)
-        }
-      },
-      end: () => {
-        if (this.#storeFault === undefined) this.#try(() => table.end())
-      },
-    }
-  }
-
-  #try<T>(work: () => T): T | undefined {
+  /** Does work for the SQL rules. If the disk is full, only these rules do not run. */
+  #forRules<T>(work: () => T): T | undefined {
+    if (this.#storeFault !== undefined) return undefined
     try {
       return work()
     } catch (error) {
-      this.#noteStoreFault(error)
+      if (!/^SQLITE_(?:FULL|IOERR)/.test((error as { code?: string }).code ?? '')) throw error
+      this.#storeFault = 'The rules need more disk space than is allowed.'
       return undefined
     }
-  }
-
-  #noteStoreFault(error: unknown): void {
-    if (!/^SQLITE_(?:FULL|IOERR)/.test((error as { code?: string }).code ?? '')) throw error
-    this.#storeFault = 'The rules need more disk space than is allowed.'
   }
 
   /** Runs the SQL rules one after another. */
   runRules(): void {
     const store = this.#store
     if (store === undefined) return
-    if (this.#storeFault === undefined) this.#try(() => store.finish())
-    for (const resource of this.#definition.resources) {
-      const found = this.#foundIn(resource)
+    this.#forRules(() => store.finish())
+    for (const { resource, found } of this.#files) {
       for (const rule of resource.rules) {
-        const position = this.#position(resource, rule.check)
+        const position = this.#position(rule.check)
         if (position === -1) continue
         if (this.#storeFault !== undefined) {
           this.#stop(rule.check, this.#storeFault)
@@ -487,21 +356,19 @@ class Run {
   write(): FindingsWriter {
     this.#progress({ phase: 'write' })
     const writer = new FindingsWriter(this.#input.output, this.#parameters, this.#input.findingsBytes)
-    const files = this.#definition.resources.flatMap((resource) => this.#checked.get(resource) ?? [])
-    for (const checked of files) writer.visit(checked, (finding) => this.#causes.count(finding))
+    for (const file of this.#files) writer.visit(file, (finding) => this.#causes.count(finding))
     this.#causes.choose()
-    for (const checked of files) writer.visit(checked, (finding) => this.#causes.relate(finding))
-    for (const checked of files) writer.write(checked, this.#causes)
+    for (const file of this.#files) writer.visit(file, (finding) => this.#causes.relate(finding))
+    for (const file of this.#files) writer.write(file, this.#causes)
     writer.close()
     return writer
   }
 
   /** Reads the records of a file again. */
   #scan(resource: Resource, visit: (cell: (field: number) => string) => void): void {
-    const opened = this.#opened.get(resource)
-    if (opened === undefined || this.#files.get(resource)?.state !== 'checked') return
-    const { input, prepared } = opened
-    const file = openFile(prepared, input.name, resource, this.#input.chunk)
+    const { prepared, records, name } = this.#fileOf(resource)
+    if (prepared === undefined || records === undefined) return
+    const file = openFile(prepared, name, resource, this.#input.chunk)
     const { reader, columns } = file
     const cell = (field: number) => reader.cells[columns.positions[field] ?? -1] ?? ''
     // What cannot be read says nothing.
@@ -520,22 +387,16 @@ class Run {
     })
   }
 
-  #countOf(check: Check): number {
-    const resource = this.#definition.resources.find((each) => each.checks.includes(check))
-    if (resource === undefined) return 0
-    return this.#foundIn(resource).counts[resource.checks.indexOf(check)] ?? 0
-  }
-
   summarise(writer: FindingsWriter, seconds: number): CheckSummary {
     const { name, version, title, notice } = this.#definition
-    const codes = this.#definition.resources.flatMap((resource) => {
-      const { counts } = this.#foundIn(resource)
-      return resource.checks.flatMap((check, index) => {
-        const count = counts[index] ?? 0
+    const codes = this.#files.flatMap((file) => {
+      const { resource } = file
+      return resource.checks.flatMap((check) => {
+        const count = file.countFound(check)
         if (count === 0) return []
         const described = describeCheck(resource, check)
         // What is wrong with a whole file is said once, so that its own words are the summary.
-        const [own, ...others] = this.#checked.get(resource)?.fileFaults.get(check) ?? []
+        const [own, ...others] = file.fileFaults.get(check) ?? []
         const message = own === undefined || others.length > 0 ? described.message : own.message
         return [{ ...described, message, count, ...writer.written(check) }]
       })
@@ -545,11 +406,11 @@ class Run {
     return {
       definition: { name, version, title, notice },
       parameters: this.#parameters,
-      files: this.#definition.resources.flatMap((resource) => this.#files.get(resource) ?? []),
+      files: this.#files.map((file) => file.summarise()),
       codes,
       unread: this.#input.unread ?? [],
       spare: this.#input.spare ?? [],
-      causes: this.#causes.list((check) => this.#countOf(check)),
+      causes: this.#causes.list((check) => this.#owners.get(check)?.file.countFound(check) ?? 0),
       errors: sum('Error'),
       warnings: sum('Warning'),
       notRun: [...this.#notRun]

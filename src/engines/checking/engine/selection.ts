@@ -1,4 +1,4 @@
-import type { Check, Resource } from '../definition/definition.ts'
+import type { Check } from '../definition/definition.ts'
 import type { Parameters } from '../parameters.ts'
 
 /** The checks of a definition that run. */
@@ -15,15 +15,4 @@ export function selectChecks({ asOf }: Parameters, only: readonly string[]): Sel
       (until === undefined || until >= asOf) &&
       (codes.size === 0 ? status === 'active' : codes.has(code) && status !== 'retired'),
   }
-}
-
-/** The positions of a resource's checks, -1 for those that do not run. */
-export function compilePositions(
-  resource: Resource,
-  selection: Selection,
-): (check: Check | undefined) => number {
-  const positions = new Map(
-    resource.checks.map((check, index) => [check, selection.isActive(check) ? index : -1]),
-  )
-  return (check) => (check === undefined ? -1 : (positions.get(check) ?? -1))
 }

@@ -2,35 +2,19 @@ import { hash } from 'node:crypto'
 import { closeSync, openSync, readSync, renameSync, rmSync, writeSync } from 'node:fs'
 import { getOrMake } from '../../../foundation/get-or-make.ts'
 import { parseRecord, type RecordFault, splitRecord, toCell } from '../../records/index.ts'
-import type { Check, Resource } from '../definition/definition.ts'
+import type { Check } from '../definition/definition.ts'
 import type { Parameters } from '../parameters.ts'
 import type { Causes } from './causes.ts'
-import type { RecordIndex } from './check-resource.ts'
 import type { FileFault } from './file-fault.ts'
+import type { FileState } from './file-state.ts'
 import { FindingShares } from './finding-shares.ts'
-import type { Found } from './found.ts'
 import { Interner, PairTable } from './interner.ts'
 import { compileMessage, type MessageWriter } from './messages.ts'
-import type { OpenFile } from './read-file.ts'
 import { RecordTexts } from './record-text.ts'
 import type { SeenFinding } from './seen-finding.ts'
 import { cut, toShown } from './shown-text.ts'
 import type { Finding } from './summary.ts'
 import { compileValues } from './values.ts'
-
-/** What has been found in a file, and where its records are. */
-export interface CheckedFile {
-  readonly resource: Resource
-  readonly found: Found
-  /** Name of the file, as findings show it. */
-  readonly name: string
-  /** The findings of the whole file, in order, by check. */
-  readonly fileFaults: ReadonlyMap<Check, readonly FileFault[]>
-  /** Absent if no record could be read. */
-  readonly records:
-    | { readonly path: string; readonly file: OpenFile; readonly index: RecordIndex }
-    | undefined
-}
 
 /** What is counted of a code while its findings are written. */
 export interface WrittenCode {
@@ -79,12 +63,12 @@ export class FindingsWriter {
   }
 
   /** @throws if the disk is full; the file is then not complete */
-  write(checked: CheckedFile, causes: Causes): void {
+  write(checked: FileState, causes: Causes): void {
     read(checked, (texts) => this.#writeAll(checked, texts, causes))
   }
 
   /** Passes each finding that will be written, without its message. */
-  visit(checked: CheckedFile, handle: (finding: SeenFinding) => void): void {
+  visit(checked: FileState, handle: (finding: SeenFinding) => void): void {
     read(checked, (texts) => {
       const { resource, name } = checked
       const view = new RecordView(checked, texts)
@@ -105,7 +89,7 @@ export class FindingsWriter {
     if (this.#shares.exceeded) this.#trim()
   }
 
-  #writeAll(checked: CheckedFile, texts: RecordTexts | undefined, causes: Causes): void {
+  #writeAll(checked: FileState, texts: RecordTexts | undefined, causes: Causes): void {
     const { resource, found, records } = checked
     const messages: (MessageWriter | undefined)[] = []
     const fileFaults = new Map([...checked.fileFaults].map(([check, list]) => [check, list.values()]))
@@ -129,7 +113,10 @@ export class FindingsWriter {
         message = fault.message
       } else {
         messages[position] ??= compileMessage(check, resource, this.#parameters)
-        message = (messages[position] as MessageWriter)(cell, extras)
+        const earlier = extras?.earlierRecord
+        const known =
+          earlier === undefined ? extras : { earlierLine: String(records?.index.lineOf(Number(earlier))) }
+        message = (messages[position] as MessageWriter)(cell, known)
       }
       const { line, studentId } = view
       const { name } = checked
@@ -214,7 +201,7 @@ export class FindingsWriter {
 }
 
 /** Opens the records of a file for reading them again. */
-function read(checked: CheckedFile, work: (texts: RecordTexts | undefined) => void): void {
+function read(checked: FileState, work: (texts: RecordTexts | undefined) => void): void {
   const source = checked.records === undefined ? undefined : openSync(checked.records.path, 'r')
   try {
     work(source === undefined ? undefined : new RecordTexts(source))
@@ -224,7 +211,7 @@ function read(checked: CheckedFile, work: (texts: RecordTexts | undefined) => vo
 }
 
 /** Values of some records of a file, spread over all of it. */
-export function readSample(checked: CheckedFile, count: number): string[][] {
+export function readSample(checked: FileState, count: number): string[][] {
   const sample: string[][] = []
   const records = checked.records?.index.count ?? 0
   const step = Math.max(1, Math.floor(records / count))
@@ -273,7 +260,7 @@ class RecordView {
   courseCode = ''
   studentId = ''
 
-  readonly #checked: CheckedFile
+  readonly #checked: FileState
   readonly #texts: RecordTexts | undefined
   readonly #keyReaders: {
     field: number
@@ -284,7 +271,7 @@ class RecordView {
   #cells: readonly string[] = []
   #key: string | undefined
 
-  constructor(checked: CheckedFile, texts: RecordTexts | undefined) {
+  constructor(checked: FileState, texts: RecordTexts | undefined) {
     this.#checked = checked
     this.#texts = texts
     const { resource } = checked
