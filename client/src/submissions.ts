@@ -19,6 +19,7 @@ import type {
   OrganisationPage,
   Overview,
   Receipt,
+  Repairs,
   ResultsCauses,
   ResultsChanges,
   ResultsSummary,
@@ -209,6 +210,32 @@ export function createSubmissions(
     /** Corrected copies of the current files in a ZIP archive, with a list of every change. */
     correctedFiles: (token: string, options?: CallOptions) =>
       download(token, at(token, 'corrected-files'), {}, options),
+    /** What a repair of the current files would change. Nothing changes. */
+    repairs: async (token: string, options?: CallOptions) => {
+      const headers = { prefer: `wait=${SOON}` }
+      for (;;) {
+        const found = await read<Repairs & FileWork>(at(token, 'repairs'), {}, options, headers)
+        if (found.jobId === undefined) return found as Repairs
+        await finish(token, found.jobId, options)
+      }
+    },
+    /**
+     * Repairs every fault that has only one possible repair. With `ifMatch`, an ETag of the files, it is refused with
+     * status 412 if they have changed since.
+     */
+    repair: async (
+      token: string,
+      { ifMatch, ...options }: CallOptions & Pick<PutFileOptions, 'ifMatch'> = {},
+    ): Promise<Repairs> => {
+      const headers = { prefer: `wait=${SOON}`, ...(ifMatch !== undefined && { 'if-match': ifMatch }) }
+      const done = await write<Repairs & FileWork>('POST', at(token, 'repairs'), options, undefined, headers)
+      if (done.jobId === undefined) return done
+      const { changes, files } = await finish(token, done.jobId, options)
+      return { submissionToken: token, ...(changes !== undefined && { changes }), ...(files && { files }) }
+    },
+    /** Restores the files as they were before the last repair, until they change. */
+    undoRepairs: (token: string, options?: CallOptions) =>
+      write<SubmissionFiles>('DELETE', at(token, 'repairs'), options),
     /** The state of an upload that is read, or of copies that are made. The calls above wait for the end. */
     work: (token: string, jobId: string, options?: CallOptions) =>
       read<FileWork>(at(token, 'jobs', jobId), {}, options),

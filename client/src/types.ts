@@ -1008,15 +1008,21 @@ export interface Activity {
   /** When it was done. */
   time?: string
   /** What was done. RecordsChanged and Downloaded stand for all similar ones of the same minute. */
-  event?: 'Created' | 'FileUploaded' | 'RecordsChanged' | 'CheckRequested' | 'CheckCancelled' | 'Checked' | 'Explained' | 'ExplanationWithdrawn' | 'Submitted' | 'Reopened' | 'Deleted' | 'Downloaded' | 'Expired' | 'Purged'
+  event?: 'Created' | 'FileUploaded' | 'FileRepaired' | 'RepairUndone' | 'RecordsChanged' | 'CheckRequested' | 'CheckCancelled' | 'Checked' | 'Explained' | 'ExplanationWithdrawn' | 'Submitted' | 'Reopened' | 'Deleted' | 'Downloaded' | 'Expired' | 'Purged'
   /** Who did it. */
   actor?: Actor
   /** The file, as in URLs; `findings`, `marked-files` or `corrected-files` for a download of those. */
   file?: string
   /** The validation run. */
   runId?: number
-  /** Records of the uploaded file. */
+  /** Records of the file that was uploaded, repaired or restored. */
   records?: number
+  /** Changes of a repair in the file. */
+  changes?: number
+  /** SHA-256 of the file before a repair or its undoing, in hexadecimal. */
+  digestBefore?: string
+  /** SHA-256 of the file after it. */
+  digestAfter?: string
   /** Errors that the run found. */
   errorCount?: number
   /** Warnings that the run found. */
@@ -1186,10 +1192,10 @@ export interface FileWork {
   /** The token of the submission. */
   submissionToken?: string
   /**
-   * upload: what arrived is read. workbook, marked, corrected: copies of the files are made. csv, ndjson: a file is
-   * rendered in this format.
+   * upload: what arrived is read. repair: the files are repaired. preview: what a repair would change is found out.
+   * workbook, marked, corrected: copies of the files are made. csv, ndjson: a file is rendered in this format.
    */
-  work?: 'upload' | 'workbook' | 'marked' | 'corrected' | 'csv' | 'ndjson'
+  work?: 'upload' | 'repair' | 'preview' | 'workbook' | 'marked' | 'corrected' | 'csv' | 'ndjson'
   /** The only file that it is about. */
   file?: string
   /**
@@ -1203,7 +1209,59 @@ export interface FileWork {
   dateCompleted?: string
   /** Why it has no result. */
   reason?: string
-  /** The files that an upload has replaced. */
+  /** Changes that a repair has made. */
+  changes?: number
+  /** The files that an upload or a repair has replaced. */
+  files?: SubmissionFile[]
+}
+
+/** A change of a repair. */
+export interface RepairExample {
+  /** The line of the record before the repair, from 1; absent for the file as a whole. */
+  line?: number
+  /** The value, the name of the column, or the row before. */
+  before?: string
+  /** The same after; empty for a row that is removed. */
+  after?: string
+}
+
+/** Changes of one kind in one file. */
+export interface Repair {
+  /** The file, as in URLs. */
+  file?: string
+  /** The field; absent for rows and for the file as a whole. */
+  field?: string
+  /** Why the change is certain, or why what is left is not. */
+  why?: string
+  /** How many values, names of columns, rows or files it is about. */
+  records?: number
+  /** The first changes that differ, three at most. */
+  examples?: RepairExample[]
+  /** The keys of those causes of its field that disappear with the repair. */
+  clears?: string[]
+}
+
+/** What a repair changes in the files of a submission. */
+export interface Repairs {
+  /** The token of the submission. */
+  submissionToken?: string
+  /** The number of changes; 0 if nothing has only one possible repair. */
+  changes?: number
+  /** The changes by kind. */
+  repairs?: Repair[]
+  /** What is left as it is, because it is not certain. */
+  left?: Repair[]
+  /** The causes of the current check; absent if it did not read the current files. */
+  causes?: number
+  /** The keys of those causes that disappear with the repair. */
+  clears?: string[]
+  /** The causes that a check of the repaired files finds. */
+  causesLeft?: number
+  /** Identifies the state of the files, as `ETag` does. Send it as If-Match. */
+  etag?: string
+  /** Whether the last repair can be undone: the files have not changed since. */
+  undoable?: boolean
+  /** The files that were repaired. */
   files?: SubmissionFile[]
 }
 

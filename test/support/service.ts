@@ -25,7 +25,7 @@ import { sourceOf } from './source.ts'
 import { temporaryFolder } from './temporary.ts'
 
 /** The URLs of what a worker does while the request waits. */
-const WORK = /\/(?:files|marked-files|corrected-files)\b/
+const WORK = /\/(?:files|marked-files|corrected-files|repairs)\b/
 
 /** A service with its own database, for one test. Every response is checked against openapi.json. */
 export class Service {

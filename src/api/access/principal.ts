@@ -94,4 +94,4 @@ export function actorOf(principal: Principal | undefined): Actor {
 }
 
 /** Whether a principal is an API key: only their ids begin this way (see `keys.ts`). */
-export const isKey = ({ id }: Principal): boolean => id.startsWith('mahi_')
+export const isKey = ({ id }: Pick<Principal, 'id'>): boolean => id.startsWith('mahi_')

@@ -264,6 +264,7 @@ const files = ({ text, bytes, clustered }: Dialect): string[] => [
     token ${text} not null,
     resource ${text} not null,
     version ${text} not null,
+    previous ${text},
     primary key (token, resource)
   )`,
   `create table submission_job (

@@ -6,6 +6,8 @@ import { changeSubmission, type SubmissionWriter } from '../findings/change-subm
 export const ACTIVITY_EVENTS = [
   'Created',
   'FileUploaded',
+  'FileRepaired',
+  'RepairUndone',
   'RecordsChanged',
   'CheckRequested',
   'CheckCancelled',

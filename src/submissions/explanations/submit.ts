@@ -4,6 +4,7 @@ import type { Sealer } from '../../foundation/database/seal.ts'
 import { count } from '../../foundation/text/format-number.ts'
 import { formatTimestamp } from '../../foundation/text/timestamp.ts'
 import { assertAllRead } from '../files/file-job.ts'
+import { forgetPrevious } from '../files/undo.ts'
 import type { SubmissionWriter } from '../findings/change-submission.ts'
 import { renderNotRun } from '../findings/not-run.ts'
 import { type Run, type RunSummary, readRun, readSummary } from '../findings/runs.ts'
@@ -65,6 +66,7 @@ export async function submit(
       })),
       ...(replaced !== undefined && { replaces: replaced }),
     })
+    await forgetPrevious(writer, { token, eid })
     const number = await storeReceipt(writer, submission, describe, sealer)
     const receipt = await readReceipt(writer, token, sealer)
     const detail = { receipt: number, runId: run.number }

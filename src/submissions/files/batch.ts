@@ -12,6 +12,7 @@ import { assertOpen, type FileState, withSubmission } from '../submission.ts'
 import { isBuilt, type Operation } from './current-file.ts'
 import { assertAllRead } from './file-job.ts'
 import { insertChunk, packChunk } from './file-store.ts'
+import { noteChange } from './undo.ts'
 
 export interface Batch {
   readonly token: string
@@ -64,7 +65,8 @@ export async function applyBatch(
     const file = known ?? (await createFile(writer, sealer, batch))
     const { acknowledgements, records, changed } = await count(writer, sealer, file, operations)
     if (changed) {
-      await append(writer, sealer, batch, file, { content, records })
+      await append(writer, sealer, file, { content, records })
+      await noteChange(writer, batch)
       const { token, actor = SERVICE, resource } = batch
       await recordSimilar(writer, { token, event: 'RecordsChanged', actor, file: resource })
     }
@@ -161,7 +163,6 @@ async function count(
 async function append(
   writer: SubmissionWriter,
   sealer: Sealer,
-  { token }: Batch,
   { version, chunks, bytes, sealed }: FileState,
   { content, records }: { content: Buffer; records: number },
 ): Promise<void> {
@@ -172,7 +173,6 @@ async function append(
      where version = $1`,
     [version, records, bytes + content.length, Date.now()],
   )
-  await writer.run('update submission set revision = revision + 1 where token = $1', [token])
 }
 
 /** Equal for equal ids within a file, and readable only without encryption. */

@@ -4,8 +4,9 @@ import { continueAfter } from '../../api/contract/results.ts'
 import { refusing, toProblem } from '../authorize.ts'
 import type { SubmissionOptions } from '../options.ts'
 import { Refusal } from '../refusal.ts'
-import { cancelled, type SubmissionRow, withSubmission } from '../submission.ts'
+import { cancelled, type SubmissionRow, type SubmissionState, withSubmission } from '../submission.ts'
 import {
+  assertAllRead,
   assertRoom,
   type FileJob,
   type FileWork,
@@ -18,10 +19,12 @@ import {
 import { readChunks } from './file-store.ts'
 import { awaitWork } from './file-work.ts'
 
-/** A copy of the files of a submission, or of one. */
-interface Copy {
+/** Work with the files of a submission, or with one. */
+export interface Copy {
   readonly work: Exclude<FileWork, 'upload'>
   readonly resource: string | null
+  /** Refuses it by the state of the submission, under its lock. */
+  readonly admit?: (submission: SubmissionState) => void
 }
 
 /**
@@ -50,7 +53,7 @@ export async function findCopy(
   if (job === undefined) return { pending }
   if (job.content === undefined) throw toProblem(cancelled())
   const chunks = readChunks(database, sealer, job.content)
-  return { content: continueAfter(await chunks.next(), chunks), etag: `"${job.content.sha256}"` }
+  return { job, content: continueAfter(await chunks.next(), chunks), etag: `"${job.content.sha256}"` }
 }
 
 /** Returns the id of the work. */
@@ -58,10 +61,11 @@ async function requestCopy(
   { database, sealer }: SubmissionOptions,
   request: FastifyRequest,
   owner: { token: string; eid: string },
-  { work, resource }: Copy,
+  { work, resource, admit }: Copy,
 ): Promise<string> {
   return await withSubmission(database, owner, async (writer, submission) => {
     if (submission.ended === 'Cancelled') throw cancelled()
+    admit?.(submission)
     const { files, revision } = submission
     if (!files.some((file) => resource === null || file.resource === resource))
       throw new Refusal('not-found', 'The submission has no files yet. Upload them first.')
@@ -70,6 +74,7 @@ async function requestCopy(
       if (known.completed !== null) await useFileJob(writer, known)
       return known.id
     }
+    if (work === 'repair') await assertAllRead(writer, owner.token)
     await assertRoom(writer, queueOf(work), owner.eid)
     const actor = actorOf(request.principal)
     return await insertFileJob(writer, sealer, { ...owner, work, resource, revision, actor, sent: undefined })

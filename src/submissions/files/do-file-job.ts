@@ -4,8 +4,19 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
+import { findValidKey } from '../../api/access/keys.ts'
+import { isKey } from '../../api/access/principal.ts'
 import { isSuspended } from '../../api/access/suspensions.ts'
-import { CheckFailed, DiskFull, isDiskFull, type Limits, returnFiles } from '../../engines/checking/index.ts'
+import {
+  CheckFailed,
+  checkFiles,
+  DiskFull,
+  isDiskFull,
+  type Limits,
+  type ReturnedForm,
+  repairFiles,
+  returnFiles,
+} from '../../engines/checking/index.ts'
 import { type Database, DatabaseUnavailable, DatabaseUnusable } from '../../foundation/database/database.ts'
 import { DecryptionFailed, type Sealer } from '../../foundation/database/seal.ts'
 import { UserError } from '../../foundation/faults/user-error.ts'
@@ -27,12 +38,14 @@ import {
 import { nameWorkFolder } from '../work-folder.ts'
 import { dropContent, keepContent, type StoredContent, storeContent } from './content.ts'
 import { readCurrentFile } from './current-file.ts'
-import { endFileJob, type FileJob, findFileJob, startFileJob } from './file-job.ts'
+import { assertAllRead, endFileJob, type FileJob, findFileJob, startFileJob } from './file-job.ts'
 import { runFileOrder } from './file-process.ts'
 import { dropVersion, FileGone, readChunks } from './file-store.ts'
 import { sealNotes } from './notes.ts'
 import type { FileOrder, ReadFile } from './read-upload.ts'
+import { type RepairList, toRepairList } from './repair-list.ts'
 import type { Format } from './scan.ts'
+import { noteChange } from './undo.ts'
 import { assertMatches } from './upload.ts'
 
 export interface FileWorkerOptions {
@@ -55,7 +68,7 @@ const FAILED =
 const EXCEEDED =
   'The upload needs too much time, memory or disk space to be read: send its files separately, as CSV.'
 
-/** Reads uploads, and makes marked, corrected and converted copies of files. */
+/** Reads uploads, repairs files, and makes marked, corrected and converted copies of them. */
 export class DoFileJob implements JobHandler {
   readonly #options: FileWorkerOptions
   readonly #folder: string
@@ -77,9 +90,17 @@ export class DoFileJob implements JobHandler {
     makeFolder(this.#folder, 0o700)
     const folder = await mkdtemp(join(this.#folder, 'job-'))
     try {
-      await (known.work === 'upload'
-        ? this.#readUpload(job, known, folder, signal)
-        : this.#makeCopy(job, known, folder, signal))
+      const work = {
+        upload: this.#readUpload,
+        repair: this.#repair,
+        preview: this.#preview,
+        workbook: this.#return,
+        marked: this.#return,
+        corrected: this.#return,
+        csv: this.#convert,
+        ndjson: this.#convert,
+      }[known.work]
+      await work.call(this, job, known, folder, signal)
       describe({ work: known.work, status: 'Processed' })
     } catch (error) {
       const refused = signal.aborted ? undefined : toRefusal(error, known)
@@ -144,6 +165,38 @@ export class DoFileJob implements JobHandler {
       },
       signal,
     )
+    await this.#replaceAll(job, known, files, signal, async (writer, replaced, before) => {
+      for (const { resource, records } of replaced) {
+        const { version } = before.get(resource) ?? {}
+        if (version !== undefined) await dropVersion(writer, known.eid, version)
+        const { token, actor } = known
+        await recordActivity(writer, {
+          token,
+          event: 'FileUploaded',
+          actor,
+          file: resource,
+          detail: { records },
+        })
+      }
+      await endFileJob(writer, sealer, known, { status: 'Processed', files: replaced })
+      if (!replaced.some(({ version }) => version === content.version))
+        await dropVersion(writer, known.eid, content.version)
+    })
+  }
+
+  /** Stores files, and makes them the current ones in the transaction that ends the job. */
+  async #replaceAll(
+    job: Job,
+    known: FileJob,
+    files: readonly ReadFile[],
+    signal: AbortSignal,
+    end: (
+      writer: SubmissionWriter,
+      replaced: readonly FileState[],
+      before: ReadonlyMap<string, FileState>,
+    ) => Promise<void>,
+  ): Promise<void> {
+    const { database, sealer } = this.#options
     const stored: [ReadFile, StoredContent][] = []
     try {
       for (const file of files) stored.push([file, await this.#store(known, file)])
@@ -151,19 +204,88 @@ export class DoFileJob implements JobHandler {
         signal.throwIfAborted()
         if (!(await finish(writer, job))) throw new JobLost()
         assertOpen(now)
+        if (known.work === 'repair') await assertRepairable(writer, known, now)
+        if (stored.length > 0) await noteChange(writer, known)
         const replaced: FileState[] = []
         for (const [file, each] of stored)
           replaced.push(await replace(writer, now, sealer, known, file, each))
-        await writer.run('update submission set revision = revision + 1 where token = $1', [known.token])
-        await endFileJob(writer, sealer, known, { status: 'Processed', files: replaced })
-        if (!replaced.some(({ version }) => version === content.version))
-          await dropVersion(writer, known.eid, content.version)
+        await end(writer, replaced, new Map(now.files.map((file) => [file.resource, file])))
       })
     } catch (error) {
       for (const [, { version }] of stored)
-        if (version !== content.version) await dropContent(database, known.token, version)
+        if (version !== known.content?.version) await dropContent(database, known.token, version)
       throw error
     }
+  }
+
+  /** Repairs the current files. Those before are kept until the files change, or the submission is submitted. */
+  async #repair(job: Job, known: FileJob, folder: string, signal: AbortSignal): Promise<void> {
+    const { database, sealer, limits, maxBytes } = this.#options
+    const { submission, request } = await this.#prepare(known, folder, signal)
+    assertOpen(submission)
+    const repaired = await repairFiles(request, { folder, limits, signal })
+    const files: ReadFile[] = []
+    for (const file of repaired.files) {
+      const { resource } = file
+      if (!('path' in file) || request.files.some(({ path }) => path === file.path)) continue
+      const own = join(folder, `${resource}.read`)
+      makeFolder(own, 0o700)
+      const { path } = file
+      const order = { kind: 'read', folder: own, path, only: resource, format: 'csv' } as const
+      const { definition } = request
+      const more = { definition, gzip: false, isContainer: false, maxBytes }
+      files.push(...(await this.#carryOut({ ...order, ...more }, signal)))
+    }
+    const list = toRepairList(repaired, request.files)
+    const stored = await this.#storeList(known, list)
+    try {
+      await this.#replaceAll(job, known, files, signal, async (writer, replaced, before) => {
+        const { token, actor } = known
+        for (const { resource, records, sha256 } of replaced) {
+          const { version = null, sha256: digestBefore } = before.get(resource) ?? {}
+          await writer.run('update submission_file set previous = $3 where token = $1 and resource = $2', [
+            token,
+            resource,
+            version,
+          ])
+          const groups = list.groups.filter(({ file }) => file === resource)
+          const changes = groups.reduce((sum, { count }) => sum + count, 0)
+          await recordActivity(writer, {
+            token,
+            event: 'FileRepaired',
+            actor,
+            file: resource,
+            detail: { records, changes, digestBefore, digestAfter: sha256 },
+          })
+        }
+        await keepContent(writer, known, stored)
+        const { version } = stored
+        const { changes } = list
+        await endFileJob(writer, sealer, known, { status: 'Processed', files: replaced, changes, version })
+      })
+    } catch (error) {
+      await dropContent(database, known.token, stored.version)
+      throw error
+    }
+  }
+
+  /** Lists what a repair would change, and which causes are left after it. */
+  async #preview(job: Job, known: FileJob, folder: string, signal: AbortSignal): Promise<void> {
+    const { limits } = this.#options
+    const { request } = await this.#prepare(known, folder, signal)
+    const repaired = await repairFiles(request, { folder, limits, signal })
+    const options = { limits, temporary: folder, signal }
+    const { summary, dispose } = await checkFiles({ ...request, files: repaired.files }, options)
+    await dispose()
+    const causes = summary.causes.map(({ key }) => key)
+    const list = { ...toRepairList(repaired, request.files), causes }
+    await this.#end(job, known, await this.#storeList(known, list), signal)
+  }
+
+  async #storeList(known: FileJob, list: RepairList): Promise<StoredContent> {
+    const { database, sealer } = this.#options
+    const content = Readable.from([Buffer.from(JSON.stringify(list))])
+    return await storeContent(database, sealer, known, content)
   }
 
   /** Stores a file, unless it is what arrived. */
@@ -175,8 +297,9 @@ export class DoFileJob implements JobHandler {
     return await storeContent(this.#options.database, this.#options.sealer, owner, readFile(path))
   }
 
-  async #makeCopy(job: Job, known: FileJob, folder: string, signal: AbortSignal): Promise<void> {
-    const { database, sealer, definitions, limits } = this.#options
+  /** Writes the files that work is about into its folder. */
+  async #prepare(known: FileJob, folder: string, signal: AbortSignal) {
+    const { database, sealer, definitions } = this.#options
     const submission = await findState(database, known)
     if (submission === undefined || submission.ended === 'Cancelled') throw cancelled()
     const { definition: name, returnId, type, revision } = submission
@@ -185,18 +308,39 @@ export class DoFileJob implements JobHandler {
     const of = ({ resource }: FileState) => known.resource === null || known.resource === resource
     const files = []
     for (const file of submission.files.filter(of)) {
-      const path = join(folder, `${file.resource}.${file.format}`)
+      const path = join(folder, nameFile(file))
       const content = Readable.from(readCurrentFile(database, sealer, file))
       await pipeline(content, createWriteStream(path, { mode: 0o600 }), { signal })
-      files.push({ ...file, name: `${file.resource}.${file.format}`, path })
+      files.push({ ...file, name: nameFile(file), path })
     }
-    const { work } = known
-    const request = { definition, files, returnId, complete: type !== 'Indicative' }
-    const path =
-      work === 'workbook' || work === 'marked' || work === 'corrected'
-        ? await returnFiles(request, { form: work, folder, limits, signal })
-        : await this.#convert(submission, files, folder, work === 'csv' ? 'csv' : 'ndjson', signal)
-    const stored = await storeContent(database, sealer, known, readFile(path))
+    return { submission, request: { definition, files, returnId, complete: type !== 'Indicative' } }
+  }
+
+  async #return(job: Job, known: FileJob, folder: string, signal: AbortSignal): Promise<void> {
+    const { database, sealer, limits } = this.#options
+    const { request } = await this.#prepare(known, folder, signal)
+    const path = await returnFiles(request, { form: known.work as ReturnedForm, folder, limits, signal })
+    await this.#end(job, known, await storeContent(database, sealer, known, readFile(path)), signal)
+  }
+
+  /** Renders a file in another format, or in its own. */
+  async #convert(job: Job, known: FileJob, folder: string, signal: AbortSignal): Promise<void> {
+    const { database, sealer } = this.#options
+    const { request } = await this.#prepare(known, folder, signal)
+    const [file] = request.files
+    if (file === undefined) throw new FileGone()
+    const { resource, format, path } = file
+    const to: Format = known.work === 'csv' ? 'csv' : 'ndjson'
+    const form = formOf(request.definition.resources.find(({ name }) => name === resource))
+    const order = { kind: 'convert', folder, path, form, to } as const
+    const [converted] = format === to ? [file] : await this.#carryOut(order, signal)
+    const copy = readFile(converted?.path ?? path)
+    await this.#end(job, known, await storeContent(database, sealer, known, copy), signal)
+  }
+
+  /** Ends a job whose result is a copy. */
+  async #end(job: Job, known: FileJob, stored: StoredContent, signal: AbortSignal): Promise<void> {
+    const { database, sealer } = this.#options
     try {
       await changeSubmission(database, known.token, async (writer) => {
         signal.throwIfAborted()
@@ -210,22 +354,6 @@ export class DoFileJob implements JobHandler {
     }
   }
 
-  /** The path of a file in another format, or in its own. */
-  async #convert(
-    { definition }: SubmissionState,
-    [file]: readonly { readonly resource: string; readonly format: Format; readonly path: string }[],
-    folder: string,
-    to: Format,
-    signal: AbortSignal,
-  ): Promise<string> {
-    if (file === undefined) throw new FileGone()
-    const { resource, format, path } = file
-    if (format === to) return path
-    const form = formOf(this.#options.definitions.findResource(definition ?? '', resource))
-    const [converted] = await this.#carryOut({ kind: 'convert', folder, path, form, to }, signal)
-    return converted?.path ?? path
-  }
-
   async #carryOut(order: FileOrder, signal: AbortSignal): Promise<readonly ReadFile[]> {
     const { limits, readFiles = runFileOrder } = this.#options
     const { files, refused } = await readFiles(order, { limits, signal })
@@ -235,12 +363,30 @@ export class DoFileJob implements JobHandler {
   }
 }
 
+/** The name of a file in findings. */
+const nameFile = ({ resource, format }: FileState): string => `${resource}.${format}`
+
+/** @throws {Refusal} if the files have changed since a repair was requested, or whoever did so may no longer */
+async function assertRepairable(
+  writer: SubmissionWriter,
+  { id, token, eid, actor, revision }: FileJob,
+  now: SubmissionState,
+): Promise<void> {
+  if (now.revision !== revision) throw new FileGone()
+  await assertAllRead(writer, token, id)
+  const isAllowed =
+    !(await isSuspended(writer, eid)) &&
+    (!isKey(actor) || (await findValidKey(writer, actor.id, Date.now())) !== undefined)
+  if (!isAllowed)
+    throw new Refusal('conflict', 'The credential ended before the repair did. Nothing was changed.')
+}
+
 /** Makes a file that was read the current one, under the lock of its submission. */
 async function replace(
   writer: SubmissionWriter,
   submission: SubmissionState,
   sealer: Sealer,
-  { token, eid, received, sent, actor, content }: FileJob,
+  { token, eid, received, sent, content }: FileJob,
   { resource, format, records, bytes, sha256, notes: found }: ReadFile,
   stored: StoredContent,
 ): Promise<FileState> {
@@ -262,8 +408,6 @@ async function replace(
      on conflict (token, resource) do update set version = excluded.version`,
     [token, resource, version],
   )
-  if (before !== undefined) await dropVersion(writer, eid, before.version)
-  await recordActivity(writer, { token, event: 'FileUploaded', actor, file: resource, detail: { records } })
   return {
     resource,
     version,

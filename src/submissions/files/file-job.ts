@@ -10,9 +10,21 @@ import type { FileState } from '../submission.ts'
 import type { StoredFile } from './file-store.ts'
 import type { Format } from './scan.ts'
 
-/** What is done with files in a worker: an upload is read, copies are made, or a file is converted. */
-export const FILE_WORK = ['upload', 'workbook', 'marked', 'corrected', 'csv', 'ndjson'] as const
+/** What is done with files in a worker: they are read, repaired, copied or converted. */
+export const FILE_WORK = [
+  'upload',
+  'repair',
+  'preview',
+  'workbook',
+  'marked',
+  'corrected',
+  'csv',
+  'ndjson',
+] as const
 export type FileWork = (typeof FILE_WORK)[number]
+
+/** The work that changes the files. */
+const CHANGES = `('upload', 'repair')`
 
 /** How an upload was sent. */
 export interface SentAs {
@@ -39,8 +51,10 @@ interface Refused {
 interface Sealed {
   readonly actor: Pick<Actor, 'id' | 'name'>
   readonly sent?: SentAs | undefined
-  /** The files that an upload has replaced. */
+  /** The files that an upload or a repair has replaced. */
   readonly files?: readonly FileState[] | undefined
+  /** The number of changes that a repair has made. */
+  readonly changes?: number | undefined
   readonly refused?: Refused | undefined
 }
 
@@ -162,20 +176,20 @@ export async function findSameJob(
 }
 
 /**
- * Refuses a change that would overtake an upload which has arrived.
+ * Refuses a change that would overtake an upload which has arrived, or a repair.
  *
+ * @param own the work that makes the change
  * @throws {Refusal}
  */
-export async function assertAllRead(reader: Reader, token: string): Promise<void> {
-  const pending = await reader.get(
-    `select id from submission_job where token = $1 and work = 'upload' and completed is null`,
-    [token],
+export async function assertAllRead(reader: Reader, token: string, own = ''): Promise<void> {
+  const pending = await reader.get<{ work: FileWork }>(
+    `select work from submission_job where token = $1 and work in ${CHANGES} and completed is null and id <> $2`,
+    [token, own],
   )
-  if (pending !== undefined)
-    throw new Refusal('conflict', 'An upload is still being read. Wait until it ends.', {
-      errorCode: 'DS1',
-      retryAfter: 1,
-    })
+  if (pending === undefined) return
+  const what =
+    pending.work === 'upload' ? 'An upload is still being read' : 'The files are still being repaired'
+  throw new Refusal('conflict', `${what}. Wait until that ends.`, { errorCode: 'DS1', retryAfter: 1 })
 }
 
 export async function startFileJob(database: Database, { id, token }: FileJob): Promise<void> {
@@ -193,7 +207,10 @@ export async function endFileJob(
     status,
     version = null,
     ...outcome
-  }: Pick<Sealed, 'files' | 'refused'> & { readonly status: RunStatus; readonly version?: string | null },
+  }: Pick<Sealed, 'files' | 'changes' | 'refused'> & {
+    readonly status: RunStatus
+    readonly version?: string | null
+  },
 ): Promise<void> {
   await writer.run(
     'update submission_job set status = $2, completed = $3, version = $4, document = $5, sealed = $6 where id = $1',

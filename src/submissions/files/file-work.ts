@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify'
 import { describeDocument } from '../../api/contract/describe.ts'
-import { listOf, oneOf, text, time } from '../../api/contract/fields.ts'
+import { count, listOf, oneOf, text, time } from '../../api/contract/fields.ts'
 import { accepted } from '../../api/contract/results.ts'
 import type { Static } from '../../foundation/schema/type.ts'
 import { Type } from '../../foundation/schema/type.ts'
@@ -21,7 +21,7 @@ export const FileWork = Type.Object(
     submissionToken: text('The token of the submission.'),
     work: oneOf(
       FILE_WORK,
-      'upload: what arrived is read. workbook, marked, corrected: copies of the files are made. csv, ndjson: a file is rendered in this format.',
+      'upload: what arrived is read. repair: the files are repaired. preview: what a repair would change is found out. workbook, marked, corrected: copies of the files are made. csv, ndjson: a file is rendered in this format.',
     ),
     file: text('The only file that it is about.'),
     status: oneOf(
@@ -31,7 +31,11 @@ export const FileWork = Type.Object(
     dateReceived: time('When it was requested.'),
     dateCompleted: time('When it ended.'),
     reason: text('Why it has no result.'),
-    files: listOf<Static<typeof SubmissionFile>>('SubmissionFile', 'The files that an upload has replaced.'),
+    changes: count('Changes that a repair has made.'),
+    files: listOf<Static<typeof SubmissionFile>>(
+      'SubmissionFile',
+      'The files that an upload or a repair has replaced.',
+    ),
   },
   { description: 'Work with the files of a submission.' },
 )
@@ -58,7 +62,7 @@ export const ACCEPTED = describeDocument(
 export function renderFileWork(
   options: Pick<SubmissionOptions, 'definitions' | 'sealer'>,
   definition: string | null,
-  { id, token, work, resource, status, received, completed, refused, files }: FileJob,
+  { id, token, work, resource, status, received, completed, refused, files, changes }: FileJob,
 ): Static<typeof FileWork> {
   return {
     jobId: id,
@@ -69,6 +73,7 @@ export function renderFileWork(
     dateReceived: formatTimestamp(received),
     ...(completed !== null && { dateCompleted: formatTimestamp(completed) }),
     ...(refused !== undefined && { reason: refused.message }),
+    ...(changes !== undefined && { changes }),
     ...(files !== undefined && { files: files.map((file) => renderFile(options, definition, file)) }),
   }
 }

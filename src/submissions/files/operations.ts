@@ -6,6 +6,7 @@ import { getFileJob } from './get-job.ts'
 import { getCorrectedFiles, getMarkedFiles } from './get-returned-files.ts'
 import { putFile } from './put-file.ts'
 import { putFiles } from './put-files.ts'
+import { getRepairs, repairFiles, undoRepairs } from './repairs.ts'
 
 export function fileOperations(options: SubmissionOptions): readonly Operation[] {
   return [
@@ -14,6 +15,9 @@ export function fileOperations(options: SubmissionOptions): readonly Operation[]
     getFile(options),
     getMarkedFiles(options),
     getCorrectedFiles(options),
+    getRepairs(options),
+    repairFiles(options),
+    undoRepairs(options),
     getFileJob(options),
     addRecords(options),
     deleteRecords(options),

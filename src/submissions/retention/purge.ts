@@ -52,9 +52,9 @@ async function purgeVersion(database: Database, job: Job, version: string): Prom
   return true
 }
 
-/** Whether a version `v` is current, arrives after the time `$1`, or belongs to work with files. */
+/** Whether a version `v` is current or can be restored, arrives after the time `$1`, or belongs to work with files. */
 export const IN_USE = `(v.stored = 0 and v.received > $1)
-  or exists (select 1 from submission_file f where f.version = v.version)
+  or exists (select 1 from submission_file f where f.token = v.token and v.version in (f.version, f.previous))
   or exists (select 1 from submission_job j where j.version = v.version)`
 
 /** Whether a version is in use, or is needed by a run. */

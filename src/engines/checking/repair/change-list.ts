@@ -12,27 +12,37 @@ export interface Change {
   readonly why: string
 }
 
-/** The changes of one kind. */
-export interface ChangeGroup {
+/** Changes of one kind, or what is left as it is: rows, or the encoding of a file. */
+interface Kind {
   readonly file: string
   readonly field?: string
   readonly why: string
   readonly count: number
 }
 
-/** What is left as it is, of one kind: rows, or the encoding of a file. */
-export interface LeftRows extends ChangeGroup {
+/** The changes of one kind. */
+export interface ChangeGroup extends Kind {
+  /** The first ones that differ. */
+  readonly examples: readonly Example[]
+}
+
+type Example = Pick<Change, 'line' | 'before' | 'after'>
+
+/** What is left as it is, of one kind. */
+export interface LeftRows extends Kind {
   /** That of the first one. */
   readonly line: number
 }
+
+const EXAMPLES = 3
 
 const COLUMNS = ['file', 'line', 'field', 'before', 'after', 'why'] as const
 
 /** Lists every change as CSV for spreadsheets, and counts them by kind. */
 export class ChangeList {
   readonly #append: AppendBytes
-  readonly #groups = new Map<string, ChangeGroup>()
-  readonly #left = new Map<string, LeftRows>()
+  readonly #groups = new Map<string, ChangeGroup & { count: number; examples: Example[] }>()
+  readonly #left = new Map<string, LeftRows & { count: number }>()
   #waiting: string[] = []
   total = 0
 
@@ -56,8 +66,16 @@ export class ChangeList {
 
   add(change: Change): void {
     this.total++
-    const { file, field, why } = change
-    countKind(this.#groups, { file, ...(field !== undefined && { field }), why, count: 0 })
+    const { file, field, why, line, before, after } = change
+    const { examples } = countKind(this.#groups, {
+      file,
+      ...(field !== undefined && { field }),
+      why,
+      count: 0,
+      examples: [],
+    })
+    if (examples.length < EXAMPLES && examples.every((each) => each.before !== before))
+      examples.push({ ...(line !== undefined && { line }), before, after })
     const cells = COLUMNS.map((name) => change[name] ?? '')
     this.#waiting.push(stringify([cells], { escape_formulas: true }))
   }
@@ -71,8 +89,11 @@ export class ChangeList {
 }
 
 /** Counts a change, or what it leaves, with those of its kind; the first one stands for all. */
-function countKind<Kind extends ChangeGroup>(groups: Map<string, Kind>, first: Kind): void {
+function countKind<Each extends Kind & { count: number }>(groups: Map<string, Each>, first: Each): Each {
   const { file, field, why } = first
   const key = JSON.stringify([file, field, why])
-  groups.set(key, { ...(groups.get(key) ?? first), count: (groups.get(key)?.count ?? 0) + 1 })
+  const known = groups.get(key) ?? first
+  known.count++
+  groups.set(key, known)
+  return known
 }

@@ -4,20 +4,22 @@ import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { zip } from '@cj-tech-master/excelts/archive'
-import { readFindings } from '../check-files.ts'
+import { type CheckedInput, readFindings } from '../check-files.ts'
 import { serveOrder } from '../process/serve-order.ts'
 import { CHANGES } from './changes-name.ts'
 import { chooseFixFolder, fixFiles } from './fix.ts'
 import { chooseMarkFolder, markFiles } from './mark.ts'
+import type { Repaired } from './return-files.ts'
 import type { ReturnOrder } from './return-messages.ts'
 
 serveOrder(writeCopies)
 
-async function writeCopies({ form, request, output, checked }: ReturnOrder): Promise<string> {
+async function writeCopies({ form, request, output, checked }: ReturnOrder): Promise<string | Repaired> {
   const { definition, files } = request
   if (checked === undefined) {
     const folder = chooseFixFolder(output, files, { overwrite: false })
-    const { copies } = await fixFiles(request, folder)
+    const { copies, ...fixed } = await fixFiles(request, folder)
+    if (form === 'repaired') return keepUnchanged(fixed, files)
     return await pack(output, [...copies, CHANGES])
   }
   const { summary, findings } = checked
@@ -29,6 +31,17 @@ async function writeCopies({ form, request, output, checked }: ReturnOrder): Pro
   )
   const [workbook] = names
   return form === 'workbook' && workbook !== undefined ? join(output, workbook) : await pack(output, names)
+}
+
+/** A file without a change stays as it is. */
+function keepUnchanged({ files, changes, groups, left }: Repaired, given: readonly CheckedInput[]): Repaired {
+  const changed = new Set(groups.map(({ file }) => file))
+  return {
+    files: given.map((file, index) => (changed.has(file.name) ? (files[index] ?? file) : file)),
+    changes,
+    groups,
+    left,
+  }
 }
 
 async function pack(folder: string, names: readonly string[]): Promise<string> {

@@ -1,21 +1,33 @@
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { entryOf } from '../../../foundation/jobs/child.ts'
-import { type CheckRequest, checkFiles } from '../check-files.ts'
+import { type CheckedInput, type CheckRequest, checkFiles } from '../check-files.ts'
 import type { Definition } from '../definition/definition.ts'
 import { DEFAULT_LIMITS, type Limits } from '../process/limits.ts'
 import { runOrder } from '../process/run-order.ts'
+import type { Fixed } from './fix.ts'
 import type { ReturnOrder } from './return-messages.ts'
+
+type Request = CheckRequest & { readonly definition: Definition }
 
 /** What is made of checked files: a workbook or CSV files with the findings beside each row, or corrected copies. */
 export type ReturnedForm = 'workbook' | 'marked' | 'corrected'
 
-export interface ReturnOptions {
-  readonly form: ReturnedForm
+interface WorkOptions {
   /** An empty folder, which only this work uses. Its owner deletes it. */
   readonly folder: string
   readonly limits?: Partial<Limits>
-  readonly signal?: AbortSignal
+  readonly signal?: AbortSignal | undefined
+}
+
+export interface ReturnOptions extends WorkOptions {
+  readonly form: ReturnedForm
+}
+
+/** What was repaired in files. */
+export interface Repaired extends Pick<Fixed, 'changes' | 'groups' | 'left'> {
+  /** All files: the repaired copy of each, or the file itself if nothing was repaired in it. */
+  readonly files: readonly CheckedInput[]
 }
 
 const ENTRY = entryOf('return-child', import.meta)
@@ -30,27 +42,42 @@ const ENTRY = entryOf('return-child', import.meta)
  * @throws the reason of the signal if it is aborted
  */
 export async function returnFiles(
-  request: CheckRequest & { readonly definition: Definition },
+  request: Request,
   { form, folder, signal, ...options }: ReturnOptions,
 ): Promise<string> {
+  const { order, limits } = await prepareOrder(request, { folder, signal, ...options })
+  if (form === 'corrected') return await order(form)
+  const checkOptions = { limits, temporary: folder, ...(signal !== undefined && { signal }) }
+  const { summary, path, dispose } = await checkFiles(request, checkOptions)
+  try {
+    return await order(form, { summary, findings: path })
+  } finally {
+    await dispose()
+  }
+}
+
+/**
+ * Repairs copies of files on disk, as `--fix` of the command does, in a child process with the limits of a check.
+ *
+ * @throws as `returnFiles` does
+ */
+export async function repairFiles(request: Request, options: WorkOptions): Promise<Repaired> {
+  const { order } = await prepareOrder(request, options)
+  return await order('repaired')
+}
+
+async function prepareOrder(request: Request, { folder, signal, ...options }: WorkOptions) {
   const limits = { ...DEFAULT_LIMITS, ...options.limits }
   const deadline = performance.now() + limits.seconds * 1000
   const output = join(folder, 'output')
   await mkdir(output, { mode: 0o700 })
-  const order = (checked?: ReturnOrder['checked']) =>
-    runOrder<string>(ENTRY, async () => ({ form, request, output, checked }) satisfies ReturnOrder, {
+  const order = <Result>(form: ReturnOrder['form'], checked?: ReturnOrder['checked']) =>
+    runOrder<Result>(ENTRY, async () => ({ form, request, output, checked }) satisfies ReturnOrder, {
       folder,
       output,
       limits,
       deadline,
       signal,
     })
-  if (form === 'corrected') return await order()
-  const checkOptions = { limits, temporary: folder, ...(signal !== undefined && { signal }) }
-  const { summary, path, dispose } = await checkFiles(request, checkOptions)
-  try {
-    return await order({ summary, findings: path })
-  } finally {
-    await dispose()
-  }
+  return { limits, order }
 }

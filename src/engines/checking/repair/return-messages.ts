@@ -4,7 +4,7 @@ import type { CheckSummary } from '../engine/summary.ts'
 
 /** The message to the process that marks or corrects files. */
 export interface ReturnOrder {
-  readonly form: 'workbook' | 'marked' | 'corrected'
+  readonly form: 'workbook' | 'marked' | 'corrected' | 'repaired'
   readonly request: CheckRequest & { readonly definition: Definition }
   /** The folder of the copies. */
   readonly output: string

@@ -1,0 +1,78 @@
+import type { Actor } from '../../api/access/principal.ts'
+import type { Database } from '../../foundation/database/database.ts'
+import { recordActivity } from '../activity/activity.ts'
+import type { SubmissionWriter } from '../findings/change-submission.ts'
+import { Refusal } from '../refusal.ts'
+import { assertOpen, type FileState, findState, withSubmission } from '../submission.ts'
+import { assertAllRead } from './file-job.ts'
+import { dropVersion } from './file-store.ts'
+
+interface Owner {
+  readonly token: string
+  readonly eid: string
+}
+
+/** Notes that the files of a submission have changed. An earlier repair can then no longer be undone. */
+export async function noteChange(writer: SubmissionWriter, owner: Owner): Promise<void> {
+  await writer.run('update submission set revision = revision + 1 where token = $1', [owner.token])
+  await forgetPrevious(writer, owner)
+}
+
+/** Deletes the files as they were before the last repair. */
+export async function forgetPrevious(writer: SubmissionWriter, { token, eid }: Owner): Promise<void> {
+  const rows = await listPrevious(writer, token)
+  await writer.run('update submission_file set previous = null where token = $1', [token])
+  for (const { previous } of rows) await dropVersion(writer, eid, previous)
+}
+
+export async function listPrevious(
+  reader: Pick<Database, 'all'>,
+  token: string,
+): Promise<{ resource: string; previous: string }[]> {
+  return await reader.all(
+    'select resource, previous from submission_file where token = $1 and previous is not null order by resource',
+    [token],
+  )
+}
+
+/**
+ * Restores the files as they were before the last repair, unless the files have changed since. Returns them.
+ *
+ * @throws {Refusal}
+ */
+export async function undoRepair(
+  database: Database,
+  { token, eid, actor }: Owner & { readonly actor: Actor },
+): Promise<FileState[]> {
+  return await withSubmission(database, { token, eid }, async (writer, submission) => {
+    assertOpen(submission)
+    await assertAllRead(writer, token)
+    const repaired = await listPrevious(writer, token)
+    if (repaired.length === 0)
+      throw new Refusal(
+        'conflict',
+        'There is no repair to undo: the files were not repaired, or they have changed or were submitted since.',
+      )
+    await writer.run(
+      'update submission_file set version = previous, previous = null where token = $1 and previous is not null',
+      [token],
+    )
+    await noteChange(writer, { token, eid })
+    const { files } = (await findState(writer, { token, eid })) ?? submission
+    const restored: FileState[] = []
+    for (const before of submission.files) {
+      const after = files.find(({ resource }) => resource === before.resource)
+      if (after === undefined || after.version === before.version) continue
+      restored.push(after)
+      await dropVersion(writer, eid, before.version)
+      await recordActivity(writer, {
+        token,
+        event: 'RepairUndone',
+        actor,
+        file: after.resource,
+        detail: { records: after.records, digestBefore: before.sha256, digestAfter: after.sha256 },
+      })
+    }
+    return restored
+  })
+}
