@@ -13,6 +13,7 @@ import {
   ask,
   DS1,
   KEY,
+  REPAIRABLE,
   type Replica,
   STEPS,
   type StepName,
@@ -47,6 +48,10 @@ const BEGINNINGS: readonly (readonly (StepName | 'time passes')[])[] = [
   ],
   ['addSubmissionRecords', 'requestValidationRun', 'job run'],
   ['addSubmissionRecords', 'requestValidationRun', 'job run', 'addSubmissionRecords', 'requestValidationRun'],
+  ['putSubmissionFile, repairable'],
+  ['putSubmissionFile, repairable', 'repairFiles'],
+  ['putSubmissionFile, repairable', 'requestValidationRun', 'job run', 'repairFiles', 'time passes'],
+  ['putSubmissionFile, repairable', 'repairFiles', 'requestValidationRun', 'job run'],
   ['putSubmissionFile', 'results publish, none'],
   ['putSubmissionFile', 'requestValidationRun', 'job run', 'submitSubmission'],
   ['putSubmissionFile', 'requestValidationRun', 'job run', 'deleteSubmission'],
@@ -157,7 +162,9 @@ class Arena {
       return { atoms: isBusy && others.length > 0 ? [] : atoms, optional, response }
     })
     // The sweeps of other rounds expire it as well.
-    if (subject.state.isOld) observed.push({ atoms: EXPIRY, optional: true, response: undefined })
+    const { isOld, runs } = subject.state
+    if (isOld || runs.some((run) => run.isOld))
+      observed.push({ atoms: EXPIRY, optional: true, response: undefined })
     const end = await this.#look(subject)
     const faults: string[] = []
     if (!isSerial(subject.state, observed, end))
@@ -176,9 +183,10 @@ class Arena {
     const shown = showSubmission((await read('')).json())
     if (shown === 'Cancelled') return shown
     const file = await read('/files/people', { accept: 'application/x-ndjson' })
-    const records = file.statusCode === 404 ? [] : parseLines<{ localId: string; id: string }>(file.body)
+    if (![200, 404].includes(file.statusCode)) return `${shown}; ${file.body}`
+    const records = file.statusCode === 404 ? [] : parseLines<Record<string, string>>(file.body)
     const { totalCount } = (await read('/validation-results')).json()
-    const listed = records.map(({ localId, id }) => `${localId}=${id}`).sort()
+    const listed = records.map(({ id, ...record }) => `${record.localId ?? record[REPAIRABLE]}=${id}`).sort()
     return `${shown}; ${listed.join(' ')}; ${totalCount} findings`
   }
 

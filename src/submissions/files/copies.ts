@@ -35,13 +35,14 @@ export interface Copy {
 export async function findCopy(
   options: SubmissionOptions,
   request: FastifyRequest,
-  { token, eid, definition }: SubmissionRow,
+  owner: SubmissionRow,
   copy: Copy,
   prefer: string | undefined,
 ) {
   const { database, sealer } = options
+  const { token, eid } = owner
   const id = await refusing(requestCopy(options, request, { token, eid }, copy))
-  const { pending, job } = await awaitWork(options, request, { id, prefer, definition }).catch(
+  const { pending, job } = await awaitWork(options, request, { id, prefer, owner }).catch(
     async (error: unknown) => {
       // It was told: the next request tries again.
       await withSubmission(database, { token, eid }, (writer) =>

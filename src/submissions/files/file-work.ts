@@ -2,6 +2,7 @@ import type { FastifyRequest } from 'fastify'
 import { describeDocument } from '../../api/contract/describe.ts'
 import { count, listOf, oneOf, text, time } from '../../api/contract/fields.ts'
 import { accepted } from '../../api/contract/results.ts'
+import type { Database } from '../../foundation/database/database.ts'
 import type { Static } from '../../foundation/schema/type.ts'
 import { Type } from '../../foundation/schema/type.ts'
 import { formatTimestamp } from '../../foundation/text/timestamp.ts'
@@ -11,7 +12,7 @@ import type { SubmissionOptions } from '../options.ts'
 import { Refusal } from '../refusal.ts'
 import { renderFile } from '../render.ts'
 import type { SubmissionFile } from '../schema.ts'
-import { cancelled } from '../submission.ts'
+import { cancelled, findState, type SubmissionRow } from '../submission.ts'
 import { FILE_WORK, type FileJob, findFileJob } from './file-job.ts'
 import { MAX_WAIT, readWait, waitFor } from './wait.ts'
 
@@ -87,15 +88,15 @@ export function renderFileWork(
 export async function awaitWork(
   options: SubmissionOptions,
   request: FastifyRequest,
-  { id, prefer, definition }: { id: string; prefer: string | undefined; definition: string | null },
+  { id, prefer, owner }: { id: string; prefer: string | undefined; owner: SubmissionRow },
 ) {
   const { database, sealer } = options
   const wait = readWait(prefer, MAX_WAIT)
   const job = await waitFor(options, request, wait, () => findFileJob(database, sealer, id))
-  if (job === undefined) throw toProblem(cancelled())
+  if (job === undefined) throw toProblem(await explainGone(database, owner))
   if (job.completed === null) {
     const location = `/v1/submissions/${job.token}/jobs/${id}`
-    return { pending: accepted(location, 1, renderFileWork(options, definition, job)) }
+    return { pending: accepted(location, 1, renderFileWork(options, owner.definition, job)) }
   }
   if (job.refused === undefined) return { job }
   const { kind, message, errorCode, retryAfter } = job.refused
@@ -105,4 +106,12 @@ export async function awaitWork(
       ...(retryAfter !== undefined && { retryAfter }),
     }),
   )
+}
+
+/** Work is deleted with the files that it is about. */
+async function explainGone(database: Database, owner: SubmissionRow): Promise<Refusal> {
+  const submission = await findState(database, owner)
+  return submission === undefined || submission.ended === 'Cancelled'
+    ? cancelled()
+    : new Refusal('not-found', 'The files of the submission were deleted while this was in progress.')
 }

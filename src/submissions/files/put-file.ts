@@ -87,7 +87,11 @@ export function putFile(options: SubmissionOptions): Operation {
       ...(ifMatch !== undefined && { ifMatch }),
       ...(ifNoneMatch !== undefined && { ifNoneMatch }),
     })
-    const { pending, job } = await awaitWork(options, request, { id, prefer: header.Prefer, definition })
+    const { pending, job } = await awaitWork(options, request, {
+      id,
+      prefer: header.Prefer,
+      owner: submission,
+    })
     if (job === undefined) return pending
     const [file] = job.files ?? []
     if (file === undefined) throw new Error('the file that was just stored is missing')

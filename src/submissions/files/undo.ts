@@ -57,6 +57,9 @@ export async function undoRepair(
       'update submission_file set version = previous, previous = null where token = $1 and previous is not null',
       [token],
     )
+    // They are kept as long as any file that has just changed.
+    for (const { previous } of repaired)
+      await writer.run('update file_version set received = $2 where version = $1', [previous, Date.now()])
     await noteChange(writer, { token, eid })
     const { files } = (await findState(writer, { token, eid })) ?? submission
     const restored: FileState[] = []

@@ -14,6 +14,10 @@ export interface State {
   readonly ended: 'Submitted' | 'Cancelled' | undefined
   /** The records by their ids; absent if there is no file. */
   readonly records: ReadonlyMap<string, string> | undefined
+  /** Whether the name of a column of the file can be repaired. */
+  readonly isRepairable: boolean
+  /** The tag of the file before its repair, while that can be undone. */
+  readonly previous: string | undefined
   /** Whether the file was built from records, not uploaded. */
   readonly isBuilt: boolean
   /** Identifies the state of the file. */
@@ -37,6 +41,8 @@ export interface State {
 export const NEW: State = {
   ended: undefined,
   records: undefined,
+  isRepairable: false,
+  previous: undefined,
   isBuilt: false,
   tag: '',
   revision: 0,
@@ -106,7 +112,8 @@ function refuseEnded({ ended }: State): string | undefined {
 }
 
 function changeFile(state: State, records: ReadonlyMap<string, string>, tag: string): State {
-  return { ...state, records, tag, revision: state.revision + 1, isOld: false }
+  const revision = state.revision + 1
+  return { ...state, records, tag, revision, isRepairable: false, previous: undefined, isOld: false }
 }
 
 const activeRun = ({ runs }: State) => runs.findLast(({ status }) => status === 'Active')
@@ -123,14 +130,34 @@ export const create: Atom = (state) => {
 
 /** @param wanted the tags that the file may have; `none` if there must be no file */
 export const put =
-  (records: ReadonlyMap<string, string>, tag: string, wanted?: string): Atom =>
+  (records: ReadonlyMap<string, string>, tag: string, wanted?: string, isRepairable = false): Atom =>
   (state) => {
     const refused = refuseEnded(state)
     if (refused !== undefined) return respond(state, refused)
     const actual = state.records === undefined ? 'none' : state.tag
     if (wanted !== undefined && wanted !== actual) return respond(state, '412')
-    return respond({ ...changeFile(state, records, tag), isBuilt: false }, `200 ${records.size}`)
+    return respond(
+      { ...changeFile(state, records, tag), isBuilt: false, isRepairable },
+      `200 ${records.size}`,
+    )
   }
+
+export const repair: Atom = (state) => {
+  const refused = refuseEnded(state)
+  if (refused !== undefined) return respond(state, refused)
+  const { records, tag, isRepairable } = state
+  if (records === undefined) return respond(state, '404')
+  if (!isRepairable) return respond(state, '200 0')
+  return respond({ ...changeFile(state, records, `${tag} repaired`), previous: tag }, '200 1')
+}
+
+export const undo: Atom = (state) => {
+  const refused = refuseEnded(state)
+  if (refused !== undefined) return respond(state, refused)
+  if (state.previous === undefined) return respond(state, '409')
+  const restored = changeFile(state, state.records ?? new Map(), state.previous)
+  return respond({ ...restored, isRepairable: true }, '200 1')
+}
 
 /** The records of an uploaded file do not change. */
 const isUploaded = ({ records, isBuilt }: State) => records !== undefined && !isBuilt
@@ -191,7 +218,7 @@ export const submit: Atom = (state) => {
   const isAllowed =
     activeRun(state) === undefined && run !== undefined && run.revision === state.revision && run.errors === 0
   if (!isAllowed) return respond(state, '409')
-  const submitted = { ...state, ended: 'Submitted', isOld: false } as const
+  const submitted = { ...state, ended: 'Submitted', previous: undefined, isOld: false } as const
   return respond(submitted, `200 ${showState(submitted)}`)
 }
 
@@ -254,7 +281,7 @@ export const age: Atom = (state) => ({
 const expireFiles: Atom = (state) => {
   const isKept = !state.isOld || state.records === undefined || activeRun(state) !== undefined
   if (isKept) return { state }
-  return { state: { ...state, records: undefined, tag: '', revision: state.revision + 1, isOld: false } }
+  return { state: { ...changeFile(state, new Map(), ''), records: undefined } }
 }
 
 const expireResults: Atom = (state, step) => {

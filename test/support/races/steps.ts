@@ -51,6 +51,9 @@ type MakeStep = (subject: Pick<Subject, 'state'>, name: string) => Step
 
 export const DS1 = 'DS1'
 
+/** A name of the column `localId` in another form. */
+export const REPAIRABLE = 'LOCAL_ID'
+
 interface ShownRun {
   readonly runId?: number
   readonly status?: string
@@ -104,14 +107,15 @@ function read<Body>({ statusCode, ...reply }: Reply, show: (body: Body) => strin
   return body.errorCode === DS1 ? DS1 : String(statusCode)
 }
 
-function renderFile(records: ReadonlyMap<string, string>): string {
-  return `localId,id\n${[...records].map(([id, value]) => `${id},${value}\n`).join('')}`
+function renderFile(records: ReadonlyMap<string, string>, name: string): string {
+  return `${name},id\n${[...records].map(([id, value]) => `${id},${value}\n`).join('')}`
 }
 
 const put =
   (
     options: (subject: Subject) => { headers?: Record<string, string> },
     wanted: (state: model.State) => string | undefined,
+    column = 'localId',
   ) =>
   (value: string): MakeStep =>
   ({ state }, name) => {
@@ -120,12 +124,12 @@ const put =
       ['B', `ok${name}`],
     ])
     return {
-      atoms: [model.put(records, name, wanted(state))],
+      atoms: [model.put(records, name, wanted(state), column !== 'localId')],
       changesFile: true,
       run: async (replica, subject) =>
         read<{ records: number }>(
           await ask(replica, subject, 'PUT', `/${subject.token}/files/people`, {
-            payload: renderFile(records),
+            payload: renderFile(records, column),
             headers: { 'content-type': 'text/csv', ...options(subject).headers },
           }),
           (file) => String(file.records),
@@ -139,6 +143,12 @@ const putAny = put(
 const putMatching = put(
   ({ etag }) => ({ headers: { 'if-match': etag ?? '"absent"' } }),
   ({ records, tag }) => (records === undefined ? 'absent' : tag),
+)
+/** The name of its first column has one possible repair. */
+const putRepairable = put(
+  () => ({}),
+  () => undefined,
+  REPAIRABLE,
 )
 const batch =
   (method: 'POST' | 'DELETE', change: (id: string, value: string) => model.Atom) =>
@@ -172,6 +182,18 @@ const plain =
     needsFiles,
     run: async (replica, subject) =>
       read(await ask(replica, subject, method, `/${subject.token}${path}`), show),
+  })
+
+const repairing =
+  (method: 'POST' | 'DELETE', atom: model.Atom): MakeStep =>
+  () => ({
+    atoms: [atom],
+    changesFile: true,
+    run: async (replica, subject) =>
+      read<{ files: object[] }>(
+        await ask(replica, subject, method, `/${subject.token}/repairs`),
+        ({ files }) => String(files.length),
+      ),
   })
 
 /** Its record waits for other changes; what it shows is tested elsewhere. */
@@ -341,6 +363,9 @@ export const STEPS = {
   putSubmissionFile: putAny('ok'),
   'putSubmissionFile, faulty': putAny(model.BAD),
   'putSubmissionFile, If-Match': putMatching('ok'),
+  'putSubmissionFile, repairable': putRepairable('ok'),
+  repairFiles: repairing('POST', model.repair),
+  undoRepairs: repairing('DELETE', model.undo),
   addSubmissionRecords: add('C', 'ok'),
   'addSubmissionRecords, faulty': add('A', model.BAD),
   deleteSubmissionRecords: remove('A', ''),
