@@ -156,6 +156,44 @@ test('an upload that breaks off says which files were received, and what to do',
 const COURSES = [['Course Code', 'title'], ['FIC00001', 'Whakaaro, and more'], [], ['FIC00002', 'Mahi']]
 const LEARNERS = readFileSync(join(import.meta.dirname, '../samples/sdr/clean/learners.csv'))
 
+test('with --fix, the service repairs what was sent, and the command says what', async () => {
+  const service = await Service.start()
+  const url = `http://127.0.0.1:${await listen(service)}`
+  const scopes = ['submissions:write', 'validation-results:read'] as const
+  const { key } = await service.createKey({ scopes, eids: ['1001'] })
+  const mahi = new Installation()
+  const turned = String(LEARNERS).replaceAll(/(\d{4})-(\d{2})-(\d{2})/g, '$3/$2/$1')
+  mahi.write('learners.csv', turned)
+  const submit = async (...more: string[]) => {
+    const given = [
+      'submit',
+      'learners.csv',
+      '--url',
+      url,
+      '--eid',
+      '1001',
+      '--return',
+      '202512',
+      '--fix',
+      ...more,
+    ]
+    return await service.files.during(mahi.run(given, { environment: { MAHI_API_KEY: key } }))
+  }
+  const first = await submit()
+  expect([first.code, first.stderr]).toEqual([
+    0,
+    expect.stringContaining('Repaired: 400 changes.\nlearners, dateOfBirth: '),
+  ])
+  const [, token = ''] = /submission (\S+) is/.exec(first.stderr) ?? []
+  const headers = { 'x-api-key': key, eid: '1001', accept: 'text/csv' }
+  const stored = await service.request({ url: `/v1/submissions/${token}/files/learners`, headers })
+  expect(stored.body).toBe(String(LEARNERS))
+  const { repairs } = JSON.parse((await submit('--json')).stdout) as { repairs: object[] }
+  expect(repairs).toMatchObject([{ file: 'learners', field: 'dateOfBirth', records: 400 }])
+  mahi.write('learners.csv', String(LEARNERS))
+  expect((await submit()).stderr).toContain('Nothing has only one possible repair.')
+})
+
 test('archives and workbooks are sent as the files that mahi check reads in them', async () => {
   const service = await Service.start()
   const url = `http://127.0.0.1:${await listen(service)}`

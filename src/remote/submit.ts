@@ -2,7 +2,7 @@ import { createReadStream } from 'node:fs'
 import { Readable } from 'node:stream'
 import type { Command } from 'commander'
 import type { Client } from '../../client/src/index.ts'
-import type { SubmissionFile, ValidationRun } from '../../client/src/types.ts'
+import type { Repairs, SubmissionFile, ValidationRun } from '../../client/src/types.ts'
 import { type CheckedInput, describeSpare } from '../engines/checking/index.ts'
 import { createBoundedFetch } from '../foundation/bounded-fetch.ts'
 import { action, jsonOption, report } from '../foundation/command-line/command.ts'
@@ -30,6 +30,7 @@ interface SubmitFlags {
   return: string
   definition: string
   file?: string[]
+  fix?: true
   wait?: true
   json?: true
 }
@@ -56,6 +57,7 @@ export function addSubmitCommand(program: Command, apiKey: string | undefined): 
     .requiredOption('--return <id>', 'the return, such as 202512')
     .option('--definition <definition>', 'the definition that assigns the files by their names', 'sdr')
     .option('--file <name=file...>', 'which file is which, such as enrolments=SDR_2025.csv')
+    .option('--fix', 'let the service repair what has only one possible repair, before the validation')
     .option(
       '--wait',
       'wait for the validation, show what to fix, and exit 1 if there are errors or a rule was stopped',
@@ -100,6 +102,7 @@ async function submitFiles(
   sending.token = token
   sending.stage = 'sending'
   const sent = await sendFiles(submissions, token, files, flags, sending)
+  const repairs = flags.fix === true ? await repairSent(submissions, token, sent, flags) : undefined
   sending.stage = 'requesting'
   const requested = await submissions.validate(token)
   sending.stage = 'waiting'
@@ -109,9 +112,9 @@ async function submitFiles(
   sending.page = page
   if (flags.wait === true) {
     const ended = await waitForSent(submissions, place, requested, sent, flags, sending)
-    await reportRun(submissions, place, ended, sent, await page, flags)
+    await reportRun(submissions, place, ended, sent, { repairs, console: await page }, flags)
   } else {
-    await reportRequest(place, requested, sent, await page, flags)
+    await reportRequest(place, requested, sent, { repairs, console: await page }, flags)
   }
 }
 
@@ -121,7 +124,7 @@ async function sendFiles(
   files: readonly CheckedInput[],
   flags: SubmitFlags,
   { received }: Sending,
-): Promise<SentFiles> {
+): Promise<Map<string, SubmissionFile>> {
   const sent = new Map<string, SubmissionFile>()
   for (const file of files) {
     if (!('path' in file)) continue
@@ -138,6 +141,30 @@ async function sendFiles(
     for (const note of stored.notes ?? []) say(`Note: ${name}: ${note}`)
   }
   return sent
+}
+
+/** What the output has besides the run. */
+interface More {
+  readonly repairs: Repairs['repairs']
+  /** The page of the submission. */
+  readonly console: string | undefined
+}
+
+/** Lets the service repair the files, lists what it does, and notes the files as they are then. */
+async function repairSent(
+  submissions: Client['submissions'],
+  token: string,
+  sent: Map<string, SubmissionFile>,
+  { json }: SubmitFlags,
+): Promise<Repairs['repairs']> {
+  const { repairs = [], etag } = await submissions.repairs(token)
+  const { changes = 0, files = [] } = await submissions.repair(token, { ifMatch: etag })
+  for (const file of files) if (file.file !== undefined && sent.has(file.file)) sent.set(file.file, file)
+  if (json === true) return repairs
+  say(changes === 0 ? 'Nothing has only one possible repair.' : `Repaired: ${count(changes, 'change')}.`)
+  for (const { file, field, why, records = 0 } of repairs)
+    say(`${file}${field === undefined ? '' : `, ${field}`}: ${why} (${count(records, 'change')})`)
+  return repairs
 }
 
 /**
@@ -179,7 +206,7 @@ async function reportRequest(
   place: Place,
   run: ValidationRun,
   sent: SentFiles,
-  page: string | undefined,
+  more: More,
   flags: SubmitFlags,
 ): Promise<void> {
   const { token } = place
@@ -191,9 +218,9 @@ async function reportRequest(
     notChecked.length === 0
       ? `When it has ended, see the result with: ${fetchCommand(place)}`
       : 'Run the same command again with --wait, which has a run read the files that it sends.',
-    ...(page === undefined ? [] : [`Console: ${page}`]),
+    ...(more.console === undefined ? [] : [`Console: ${more.console}`]),
   ]
-  const summary = { submissionToken: token, runId, status, notChecked, console: page }
+  const summary = { submissionToken: token, runId, status, notChecked, ...more }
   await report(flags, summary, text.join('\n'))
 }
 
@@ -202,7 +229,7 @@ async function reportRun(
   place: Place,
   ended: Ended,
   sent: SentFiles,
-  page: string | undefined,
+  more: More,
   flags: SubmitFlags,
 ): Promise<void> {
   const { run } = ended
@@ -213,7 +240,7 @@ async function reportRun(
   const { files, isOwn, lines } = describeRun(ended, sent, summary)
   if ((run.errorCount ?? 0) > 0 || run.stoppedCount !== undefined || !isOwn) process.exitCode = 1
   if (flags.json === true) {
-    const found = { ...summary, runId: run.runId, causes, ...files, console: page }
+    const found = { ...summary, runId: run.runId, causes, ...files, ...more }
     await writeOut(`${JSON.stringify(found)}\n`)
     return
   }
@@ -221,7 +248,7 @@ async function reportRun(
   for (const line of lines) say(line)
   const counts = `${count(run.errorCount ?? 0, 'error')} and ${count(run.warningCount ?? 0, 'warning')}`
   say(`Submission ${place.token}, run ${run.runId}: ${counts}.`)
-  if (page !== undefined) say(`Console: ${page}`)
+  if (more.console !== undefined) say(`Console: ${more.console}`)
   // Who has not sent what was checked is not led to submit it.
   const next = isOwn
     ? await describeNextSteps(submissions, place, ended, summary)

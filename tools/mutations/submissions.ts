@@ -4,6 +4,7 @@ const ENCRYPTION = 'test/submissions.keys.test.ts'
 const RETENTION = 'test/submissions.retention.test.ts'
 const EXPLANATIONS = 'test/submissions.explanations.test.ts'
 const RETURNS = 'test/submissions.returns.test.ts'
+const REPAIRS = 'test/submissions.repairs.test.ts'
 const COLLECTION = 'test/submissions.collection.test.ts'
 const ACTIVITY = 'test/submissions.activity.test.ts'
 const CONTAINERS = 'test/system/submissions.containers.test.ts'
@@ -390,5 +391,55 @@ export default [
     text: "if (digest.digest('hex') === expected) return",
     replacement: "if (digest.digest('hex') !== '') return",
     test: COLLECTION,
+  },
+  // Repairs.
+  {
+    fault: 'a repair replaces files that have changed since it was requested',
+    file: 'src/submissions/files/do-file-job.ts',
+    text: 'if (now.revision !== revision) throw new FileGone()\n  await',
+    replacement: 'if (now.revision < revision) throw new FileGone()\n  await',
+    test: REPAIRS,
+  },
+  {
+    fault: 'a repair is made for a key that was revoked',
+    file: 'src/submissions/files/do-file-job.ts',
+    text: '(!isKey(actor) ||',
+    replacement: "(actor.id !== '' ||",
+    test: REPAIRS,
+  },
+  {
+    fault: 'a run reads files while they are repaired',
+    file: 'src/submissions/files/file-job.ts',
+    text: "const CHANGES = `('upload', 'repair')`",
+    replacement: "const CHANGES = `('upload')`",
+    test: REPAIRS,
+  },
+  {
+    fault: 'a repair can be undone after another file has changed',
+    file: 'src/submissions/files/undo.ts',
+    text: "where token = $1', [owner.token])\n  await forgetPrevious(writer, owner)",
+    replacement: "where token = $1', [owner.token])",
+    test: REPAIRS,
+  },
+  {
+    fault: 'the files before a repair are deleted while it can be undone',
+    file: 'src/submissions/retention/purge.ts',
+    text: 'v.version in (f.version, f.previous)',
+    replacement: 'v.version = f.version',
+    test: REPAIRS,
+  },
+  {
+    fault: 'a repair is made although the files are no longer those of the preview',
+    file: 'src/submissions/files/repairs.ts',
+    text: '!wanted.includes(etagOf(submission.revision))',
+    replacement: 'wanted.length === 0',
+    test: REPAIRS,
+  },
+  {
+    fault: 'a preview names causes that a repair does not clear',
+    file: 'src/submissions/files/repairs.ts',
+    text: '!remaining.has(key)',
+    replacement: "key !== ''",
+    test: REPAIRS,
   },
 ] satisfies Mutation[]

@@ -84,7 +84,7 @@ export function listSubmissionActivity({ database }: SubmissionOptions): Operati
     id: 'listSubmissionActivity',
     summary: 'List what was done with a submission',
     description:
-      'Who created, uploaded, checked, explained, submitted, reopened, deleted or downloaded what, newest first. It is kept as long as the record of the submission, also after its data was deleted, and contains no data of learners. As `application/x-ndjson`, the whole list is streamed.',
+      'Who created, uploaded, repaired, checked, explained, submitted, reopened, deleted or downloaded what, newest first. It is kept as long as the record of the submission, also after its data was deleted, and contains no data of learners. As `application/x-ndjson`, the whole list is streamed.',
     tag: TAG,
     method: 'GET',
     path: '/submissions/{submissionToken}/activity',
