@@ -338,10 +338,10 @@ SubmittedSubmission = TypedDict("SubmittedSubmission", {
 #: Something that was done with a submission.
 Activity = TypedDict("Activity", {
     "time": "str",
-    "event": "Literal['Created', 'FileUploaded', 'RecordsChanged', 'CheckRequested', 'CheckCancelled', 'Checked', 'Explained', 'ExplanationWithdrawn', 'Submitted', 'Reopened', 'Deleted', 'Downloaded', 'Expired', 'Purged']",
-    "actor": "Actor", "file": "str", "runId": "int", "records": "int", "errorCount": "int", "warningCount": "int",
-    "stoppedCount": "int", "reopened": "int", "codes": "List[str]", "reason": "str", "receipt": "int", "until": "str",
-    "files": "int", "findings": "int",
+    "event": "Literal['Created', 'FileUploaded', 'FileRepaired', 'RepairUndone', 'RecordsChanged', 'CheckRequested', 'CheckCancelled', 'Checked', 'Explained', 'ExplanationWithdrawn', 'Submitted', 'Reopened', 'Deleted', 'Downloaded', 'Expired', 'Purged']",
+    "actor": "Actor", "file": "str", "runId": "int", "records": "int", "changes": "int", "digestBefore": "str",
+    "digestAfter": "str", "errorCount": "int", "warningCount": "int", "stoppedCount": "int", "reopened": "int",
+    "codes": "List[str]", "reason": "str", "receipt": "int", "until": "str", "files": "int", "findings": "int",
 }, total=False)
 #: A page of what was done with a submission.
 ActivityPage = TypedDict("ActivityPage", {
@@ -388,9 +388,23 @@ SubmissionFiles = TypedDict("SubmissionFiles", {
 #: Work with the files of a submission.
 FileWork = TypedDict("FileWork", {
     "jobId": "str", "submissionToken": "str",
-    "work": "Literal['upload', 'workbook', 'marked', 'corrected', 'csv', 'ndjson']", "file": "str",
-    "status": "Literal['Queued', 'InProgress', 'Processed', 'Halted', 'Cancelled', 'UnknownError']",
-    "dateReceived": "str", "dateCompleted": "str", "reason": "str", "files": "List[SubmissionFile]",
+    "work": "Literal['upload', 'repair', 'preview', 'workbook', 'marked', 'corrected', 'csv', 'ndjson']",
+    "file": "str", "status": "Literal['Queued', 'InProgress', 'Processed', 'Halted', 'Cancelled', 'UnknownError']",
+    "dateReceived": "str", "dateCompleted": "str", "reason": "str", "changes": "int", "files": "List[SubmissionFile]",
+}, total=False)
+#: A change of a repair.
+RepairExample = TypedDict("RepairExample", {
+    "line": "int", "before": "str", "after": "str",
+}, total=False)
+#: Changes of one kind in one file.
+Repair = TypedDict("Repair", {
+    "file": "str", "field": "str", "why": "str", "records": "int", "examples": "List[RepairExample]",
+    "clears": "List[str]",
+}, total=False)
+#: What a repair changes in the files of a submission.
+Repairs = TypedDict("Repairs", {
+    "submissionToken": "str", "changes": "int", "repairs": "List[Repair]", "left": "List[Repair]", "causes": "int",
+    "clears": "List[str]", "causesLeft": "int", "etag": "str", "undoable": "bool", "files": "List[SubmissionFile]",
 }, total=False)
 #: The result of a batch.
 BatchResult = TypedDict("BatchResult", {
@@ -642,9 +656,10 @@ class _Operations:
 
     def list_submission_activity(self, submission_token: str, *, page: Optional[int] = None,
         page_size: Optional[int] = None) -> ActivityPage:
-        """List what was done with a submission. Who created, uploaded, checked, explained, submitted, reopened,
-        deleted or downloaded what, newest first. It is kept as long as the record of the submission, also after its
-        data was deleted, and contains no data of learners. As `application/x-ndjson`, the whole list is streamed."""
+        """List what was done with a submission. Who created, uploaded, repaired, checked, explained, submitted,
+        reopened, deleted or downloaded what, newest first. It is kept as long as the record of the submission, also
+        after its data was deleted, and contains no data of learners. As `application/x-ndjson`, the whole list is
+        streamed."""
         return self._call("GET", _path("/v1/submissions/{}/activity", submission_token), query={"page": page,
             "pageSize": page_size}, headers={"EID": self._organisation()})
 
@@ -770,6 +785,28 @@ class _Operations:
         the caller waits."""
         return _bytes(self._open("GET", _path("/v1/submissions/{}/corrected-files", submission_token),
             headers={"EID": self._organisation(), "Prefer": prefer}))
+
+    def get_repairs(self, submission_token: str, *, prefer: Optional[str] = None) -> Repairs:
+        """Preview the repair of the files. What a repair of the current files would change: every fault with only one
+        possible repair, by whole columns. Nothing changes. A worker finds it out: the response is 202 if that takes
+        longer than the caller waits."""
+        return self._call("GET", _path("/v1/submissions/{}/repairs", submission_token),
+            headers={"EID": self._organisation(), "Prefer": prefer})
+
+    def repair_files(self, submission_token: str, *, prefer: Optional[str] = None,
+        if_match: Optional[str] = None) -> Repairs:
+        """Repair the files. Replaces files by new versions in which every fault with only one possible repair is
+        corrected, as `mahi check --fix` does. A column that contradicts itself stays as it is. If `changes` is 0,
+        there was nothing to repair, and nothing has changed. Request a validation run afterwards. The response is 202
+        if a worker needs longer than the caller waits."""
+        return self._call("POST", _path("/v1/submissions/{}/repairs", submission_token),
+            headers={"EID": self._organisation(), "Prefer": prefer, "If-Match": if_match})
+
+    def undo_repairs(self, submission_token: str) -> SubmissionFiles:
+        """Undo the last repair. Restores the files as they were before the last repair. That is possible until a file
+        changes or the submission is submitted."""
+        return self._call("DELETE", _path("/v1/submissions/{}/repairs", submission_token),
+            headers={"EID": self._organisation()})
 
     def get_file_work(self, submission_token: str, job_id: str, *, prefer: Optional[str] = None) -> FileWork:
         """Get the state of work with files. The state of an upload that is read, or of copies that are made. `Prefer:

@@ -84,9 +84,12 @@ export class Api {
       const response = await this.#delegate((credential) =>
         this.#app.inject(this.#describe(path, call, credential)),
       )
-      if (response.statusCode !== 202 || call.method !== 'PUT') return response
-      const { file, files = [] } = await this.#finish(response.body)
-      return { statusCode: 200, body: JSON.stringify(file === undefined ? { files } : files[0]) }
+      const isWork = response.statusCode === 202 && response.body.includes('"jobId"')
+      if (!isWork || call.headers?.prefer !== undefined) return response
+      const work = await this.#finish(response.body)
+      if (call.method === undefined) return await this.send(path, call)
+      const { file, files = [] } = work
+      return { statusCode: 200, body: JSON.stringify(file === undefined ? { ...work, files } : files[0]) }
     } catch (error) {
       assertHere()
       throw error

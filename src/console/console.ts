@@ -26,6 +26,7 @@ import { occupationsPages } from './pages/occupations.ts'
 import { operatorPages } from './pages/operator.ts'
 import { organisationPages } from './pages/organisations.ts'
 import { receiptPages } from './pages/receipt.ts'
+import { repairPages } from './pages/repairs.ts'
 import { returnPages } from './pages/returns.ts'
 import { rulesPages } from './pages/rules.ts'
 import { runPages } from './pages/runs.ts'
@@ -52,6 +53,7 @@ const ROUTES: readonly Route[] = [
     ...filePages,
     ...runPages,
     ...fixPages,
+    ...repairPages,
     ...recordPages,
     ...submitPages,
     ...receiptPages,

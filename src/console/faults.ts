@@ -84,7 +84,7 @@ export function findFault(error: unknown, isForm: boolean): Fault | undefined {
   if (error instanceof FormFault) return error
   if (!(error instanceof ApiProblem)) return undefined
   const { status, detail } = error.problem
-  if (![400, 409, 413, 415, 422].includes(status)) return undefined
+  if (![400, 409, 412, 413, 415, 422].includes(status)) return undefined
   // Of a file, the sentence is about the file; a form is smaller than what is sent for it.
   if (status === 413 && isForm) return { status, message: 'What was entered is too long.' }
   return { status, ...(status === 400 || status === 422 ? translate(detail) : { message: detail }) }

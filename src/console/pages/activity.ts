@@ -53,8 +53,8 @@ export async function readSenders(context: Context): Promise<ReadonlyMap<string,
     query: { pageSize: MOST },
   })
   const senders = new Map<string, string>()
-  for (const { event, file, actor } of results) {
-    const isSent = event === 'FileUploaded' || event === 'RecordsChanged'
+  for (const { event = '', file, actor } of results) {
+    const isSent = /^(?:FileUploaded|FileRepaired|RepairUndone|RecordsChanged)$/.test(event)
     if (isSent && file !== undefined && actor?.name !== undefined && !senders.has(file))
       senders.set(file, actor.name)
   }
@@ -66,6 +66,9 @@ function describe(activity: Activity, { rules }: Workbench): VNode | string {
     event = '',
     file,
     records,
+    changes = 0,
+    digestBefore = '',
+    digestAfter = '',
     runId,
     errorCount = 0,
     warningCount = 0,
@@ -79,6 +82,10 @@ function describe(activity: Activity, { rules }: Workbench): VNode | string {
       return 'Started the submission'
     case 'FileUploaded':
       return `Sent ${title}${records === undefined ? '' : `, ${count(records, 'record')}`}`
+    case 'FileRepaired':
+      return `Repaired ${title}: ${count(changes, 'change')}. SHA-256 ${digestBefore.slice(0, 8)}… → ${digestAfter.slice(0, 8)}…`
+    case 'RepairUndone':
+      return `Undid the repair of ${title}. SHA-256 ${digestBefore.slice(0, 8)}… → ${digestAfter.slice(0, 8)}…`
     case 'RecordsChanged':
       return `Changed records of ${title}`
     case 'CheckRequested':

@@ -1,6 +1,7 @@
 import multipart from '@fastify/multipart'
 import type { FastifyInstance } from 'fastify'
 import { markTransfer } from '../../api/request/transfers.ts'
+import { lookUp } from '../../foundation/look-up.ts'
 import { count, formatNumber } from '../../foundation/text/format-number.ts'
 import { type Api, ApiProblem, readProblem } from '../api.ts'
 import type { Context, Outcome, Route, Shown } from '../context.ts'
@@ -53,13 +54,18 @@ export async function registerUploads(app: FastifyInstance): Promise<void> {
   })
 }
 
+const NOTICES = lookUp<string>({
+  received: 'The file is stored.',
+  undone: 'The files are as they were before the repair.',
+})
+
 async function showFiles(context: Context): Promise<Shown> {
   const [workbench, senders] = await Promise.all([readWorkbench(context), readSenders(context)])
   const { missing, submission, mayWrite } = workbench
   const received = submission.files?.length ?? 0
   return showStep(context, workbench, 'files', {
     title: 'Files',
-    notice: context.query.get('notice') === 'received' ? 'The file is stored.' : undefined,
+    notice: NOTICES[context.query.get('notice') ?? ''],
     content: html`
       ${submission.notes !== undefined && html`<p>${submission.notes}</p>`}
       ${received === 0 ? html`<p>No files yet.</p>` : missing.length > 0 && html`<p>Missing: ${missing.map(({ title }) => title).join(', ')}.</p>`}

@@ -8,6 +8,7 @@ import { type Catalogue, ruleLink, showCode, summarise, titlesOf } from '../rule
 import { Pager, Table } from '../table.ts'
 import { findExplanation, readExplanations } from './explanations.ts'
 import { FILTERS, findingsOf, readRuns, recordsLink } from './findings.ts'
+import { findRepairs, RepairNotice } from './repairs.ts'
 import {
   pathOf,
   type Run,
@@ -91,12 +92,15 @@ async function showCauses(context: Context): Promise<Outcome> {
   const workbench = await readWorkbench(context)
   const run = workbench.submission.validationRun
   if (run?.status !== 'Processed') return showUnchecked(context, workbench)
-  const [{ causes }, summary, runs, { explanations = [] }] = await Promise.all([
+  const { mayWrite, isCurrent } = workbench
+  const [{ causes }, summary, runs, { explanations = [] }, repairs] = await Promise.all([
     api.call<{ causes?: readonly Cause[] }>(findingsOf(context, '/causes')),
     api.call<Summary>(findingsOf(context, '/summary')),
     readRuns(context),
     readExplanations(context),
+    mayWrite && isCurrent ? findRepairs(context) : undefined,
   ])
+  const repairable = new Set(repairs === 'pending' ? [] : repairs?.clears)
   const stateOf = (cause: Cause) => findExplanation(explanations, cause)?.state
   const shown = query.has('all') ? causes : causes?.slice(0, CAUSES_SHOWN)
   const rest = (causes?.length ?? 0) - (shown?.length ?? 0)
@@ -110,6 +114,7 @@ async function showCauses(context: Context): Promise<Outcome> {
       ${showChecked(context, workbench, run, errors)}
       ${(run.errorCount ?? 0) === 0 && run.stoppedCount === undefined && workbench.isOpen && workbench.isCurrent && html`<p>${found === 0 ? 'Nothing is left to fix.' : isExplained ? 'No errors are left, and all warnings are explained.' : 'No errors are left. Correct or explain the warnings first.'} <a class="button" href=${stepLink(context, 'submit')}>Go on to submit</a></p>`}
       ${errors > 0 && html`<p>All are errors, unless they are called a warning. Begin at the top of a file: what follows from a cause disappears with it.</p>`}
+      ${repairs !== undefined && html`<${RepairNotice} context=${context} repairs=${repairs} />`}
       ${showPartial(summary)}
       ${found > 0 && showDownloads(context)}
       ${found > 0 && showViews(context, '/findings')}
@@ -118,7 +123,7 @@ async function showCauses(context: Context): Promise<Outcome> {
         html`<p class="soft"><a href=${recordsLink(context, { new: earlier.runId })}>Only findings that check ${earlier.runId} did not have</a> · <a href=${link(submissionLink(tokenOf(context), '/compare'), { eid: context.eid, from: earlier.runId })}>What was fixed since</a></p>`
       }
       ${causes === undefined ? html`<p>These findings were published without causes. See them <a href=${link(submissionLink(tokenOf(context), '/findings/codes'), { eid: context.eid })}>by code</a>.</p>` : ''}
-      ${shown !== undefined && shown.length > 0 && listCauses(context, shown, workbench.rules, stateOf)}
+      ${shown !== undefined && shown.length > 0 && listCauses(context, shown, workbench.rules, stateOf, repairable)}
       ${rest > 0 && html`<p><a href=${stepLink(context, 'fix', { all: 'yes' })}>Show ${count(rest, 'more cause')}</a></p>`}
       ${showNotRun(summary, workbench.rules)}`,
   })
@@ -155,6 +160,7 @@ function listCauses(
   causes: readonly Cause[],
   rules: Catalogue | undefined,
   stateOf: (cause: Cause) => string | undefined,
+  repairable: ReadonlySet<string>,
 ): VNode {
   const order = [...titlesOf(rules).keys()]
   const placeOf = (file: string) => order.indexOf(resourceOf(file))
@@ -164,7 +170,7 @@ function listCauses(
   return html`<${Table} class="causes cards" label="Causes" columns=${CAUSE_COLUMNS}>${byFile.map(
     ([file, group]) => html`
       <tr class="group"><th scope="rowgroup" colspan="4">${titlesOf(rules).get(resourceOf(file)) ?? file} <span class="soft">${file}</span></th></tr>
-      ${group.map((cause) => showCause(context, cause, rules, stateOf(cause)))}`,
+      ${group.map((cause) => showCause(context, cause, rules, stateOf(cause), repairable.has(cause.key)))}`,
   )}<//>`
 }
 
@@ -179,13 +185,14 @@ function showCause(
   cause: Cause,
   rules: Catalogue | undefined,
   state: string | undefined,
+  isRepairable: boolean,
 ): VNode {
   const { key, kind, severity, sentence, fix, findings, records, learners, example, codes } = cause
   const more = codes.length - MOST_RULES
   return html`<tr>
     <th scope="row" class="what">
       <h2><a href=${kind === 'file' && records === 0 ? stepLink(context, 'files') : recordsLink(context, { cause: key })}>${sentence}</a></h2>
-      <p>${fix}${
+      <p>${fix}${isRepairable && html` <span class="tag good">Mahi can repair this</span>`}${
         severity === 'Warning' &&
         html` <span class="tag warning">Warning</span> <a href=${recordsLink(context, { cause: key })}>${describeState(state)}<span class="visually-hidden">: ${sentence}</span></a>`
       }</p>

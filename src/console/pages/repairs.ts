@@ -1,0 +1,158 @@
+import type * as types from '../../../client/src/types.ts'
+import { count, formatNumber } from '../../foundation/text/format-number.ts'
+import type { Having } from '../api.ts'
+import type { Context, Outcome, Route, Shown } from '../context.ts'
+import { readForm } from '../forms.ts'
+import { html, type VNode } from '../html.ts'
+import { link, submissionLink } from '../links.ts'
+import { PostForm } from '../post-form.ts'
+import { titlesOf } from '../rules.ts'
+import { Table } from '../table.ts'
+import { pathOf, readWorkbench, showStep, stepLink, tokenOf, type Workbench } from './workbench.ts'
+
+type Repair = Having<types.Repair, 'file' | 'why' | 'records' | 'examples'>
+
+export type Repairs = Having<Omit<types.Repairs, 'repairs' | 'left'>, 'changes' | 'undoable' | 'etag'> & {
+  readonly repairs: readonly Repair[]
+  readonly left: readonly Repair[]
+}
+
+export const repairPages: readonly Route[] = [
+  { method: 'GET', path: '/submissions/:token/repairs', handle: showRepairs, personal: true },
+  { method: 'GET', path: '/submissions/:token/repairs/progress', handle: followPreview },
+  {
+    method: 'POST',
+    path: '/submissions/:token/repairs',
+    handle: repair,
+    again: showRepairs,
+    scope: 'submissions:write',
+  },
+  {
+    method: 'POST',
+    path: '/submissions/:token/repairs/undo',
+    handle: undo,
+    again: showRepairs,
+    scope: 'submissions:write',
+  },
+]
+
+/** What Mahi can repair; `pending` if it does not know that soon, and `undefined` if it cannot. */
+export async function findRepairs(context: Context): Promise<Repairs | 'pending' | undefined> {
+  const { statusCode, body } = await context.api.send(pathOf(context, '/repairs'), {
+    headers: { prefer: 'wait=1' },
+  })
+  if (statusCode === 202) return 'pending'
+  return statusCode === 200 ? (JSON.parse(body) as Repairs) : undefined
+}
+
+const SEARCHING = 'Mahi looks for what it can repair.'
+
+async function followPreview(context: Context): Promise<Outcome> {
+  const repairs = await findRepairs(context)
+  return { data: { state: repairs === 'pending' ? 'InProgress' : 'Processed', text: SEARCHING } }
+}
+
+/** How much of what is wrong Mahi can repair, and where to see it. */
+export function RepairNotice({
+  context,
+  repairs,
+}: {
+  readonly context: Context
+  readonly repairs: Repairs | 'pending'
+}): VNode {
+  const at = (rest = '') => link(submissionLink(tokenOf(context), `/repairs${rest}`), { eid: context.eid })
+  const see = html`<a class="button" href=${at()}>See the repairs</a>`
+  if (repairs === 'pending')
+    return html`<p data-follow=${at('/progress')} data-done=${stepLink(context, 'fix')}><span role="status" data-text>${SEARCHING}</span> ${see}</p>`
+  const { changes, causes = 0, clears = [], undoable } = repairs
+  const some =
+    clears.length === 0
+      ? 'a part of these'
+      : `${formatNumber(clears.length)} of these ${formatNumber(causes)}`
+  return html`${changes > 0 && html`<p>Mahi can repair ${some}. ${see}</p>`}
+    ${undoable && html`<${UndoForm} context=${context} />`}`
+}
+
+function UndoForm({ context }: { readonly context: Context }): VNode {
+  return html`<${PostForm} action=${submissionLink(tokenOf(context), '/repairs/undo')} eid=${context.eid}>
+    <p>The files were repaired. You can undo that until the next upload. <button type="submit" class="quiet">Undo the repair</button></p>
+  <//>`
+}
+
+const COLUMNS = ['What', 'Before', 'After', { name: 'Changes', number: true }, 'Why it is certain']
+
+async function showRepairs(context: Context): Promise<Shown> {
+  const [workbench, repairs] = await Promise.all([
+    readWorkbench(context),
+    context.api.call<Repairs>(pathOf(context, '/repairs')),
+  ])
+  const { changes, etag, undoable, left } = repairs
+  const { mayWrite } = workbench
+  return showStep(context, workbench, 'fix', {
+    title: 'Repairs',
+    content: html`
+      ${
+        changes === 0
+          ? html`<p>Nothing has only one possible repair.</p>`
+          : html`<p>Mahi makes ${count(changes, 'change')}.${describeEffect(repairs)}</p>
+          ${mayWrite && showForm(context, etag)}
+          ${showTable(workbench, repairs)}`
+      }
+      ${mayWrite && undoable && html`<${UndoForm} context=${context} />`}
+      ${left.length > 0 && html`<h2>Left, because it is not certain</h2><ul>${left.map((each) => html`<li>${nameFile(workbench, each)}: ${each.why} ${count(each.records, 'time')}</li>`)}</ul>`}
+      <p><a href=${stepLink(context, 'fix')}>All causes</a></p>`,
+  })
+}
+
+/** What the causes of the current check become. */
+function describeEffect({ causes, clears = [], causesLeft = 0 }: Repairs): string {
+  if (causes === undefined) return ''
+  const gone =
+    clears.length === 0
+      ? 'No cause disappears as a whole'
+      : `${formatNumber(clears.length)} of ${count(causes, 'cause')} ${clears.length === 1 ? 'disappears' : 'disappear'}`
+  const left = causesLeft === 0 ? 'none is' : causesLeft === 1 ? 'one is' : `${formatNumber(causesLeft)} are`
+  return ` ${gone}, and ${left} left then.`
+}
+
+function showForm(context: Context, etag: string): VNode {
+  return html`<${PostForm} action=${submissionLink(tokenOf(context), '/repairs')} eid=${context.eid}>
+    <input type="hidden" name="etag" value=${etag} />
+    <p><button type="submit">Apply and check again</button></p>
+  <//>`
+}
+
+const nameFile = ({ rules }: Workbench, { file }: Repair): string => titlesOf(rules).get(file) ?? file
+
+function showTable(workbench: Workbench, { repairs }: Repairs): VNode {
+  return html`<${Table} region class="cards repairs" label="Repairs" columns=${COLUMNS}>${repairs.map(
+    (each) => html`<tr>
+      <th scope="row">${nameFile(workbench, each)}${each.field !== undefined && html`<br /><code>${each.field}</code>`}</th>
+      <td>${showValues(each.examples.map(({ before }) => before))}</td>
+      <td>${showValues(each.examples.map(({ after }) => after))}</td>
+      <td class="number">${formatNumber(each.records)}</td>
+      <td>${each.why}</td>
+    </tr>`,
+  )}<//>`
+}
+
+/** The most characters of a value: of a row that is removed, the beginning says enough. */
+const MOST = 80
+
+function showValues(values: readonly (string | undefined)[]): VNode {
+  return html`<ul class="values">${values.map((value = '') => html`<li>${value === '' ? html`<span class="soft">nothing</span>` : html`<q class="mono">${value.slice(0, MOST)}${value.length > MOST && '…'}</q>`}</li>`)}</ul>`
+}
+
+/** Repairs the files of the preview, and requests a check of what they are then. */
+async function repair(context: Context): Promise<Outcome> {
+  const { api, request } = context
+  const etag = (await readForm(request)).get('etag') ?? ''
+  await api.call(pathOf(context, '/repairs'), { method: 'POST', headers: { 'if-match': etag } })
+  await api.call(pathOf(context, '/validation-runs'), { method: 'POST' })
+  return { redirect: stepLink(context, 'check') }
+}
+
+async function undo(context: Context): Promise<Outcome> {
+  await context.api.call(pathOf(context, '/repairs'), { method: 'DELETE' })
+  return { redirect: stepLink(context, 'files', { notice: 'undone' }) }
+}
