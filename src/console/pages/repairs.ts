@@ -125,7 +125,7 @@ function showForm(context: Context, etag: string): VNode {
 const nameFile = ({ rules }: Workbench, { file }: Repair): string => titlesOf(rules).get(file) ?? file
 
 function showTable(workbench: Workbench, { repairs }: Repairs): VNode {
-  return html`<${Table} region class="cards repairs" label="Repairs" columns=${COLUMNS}>${repairs.map(
+  return html`<${Table} region class="cards" label="Repairs" columns=${COLUMNS}>${repairs.map(
     (each) => html`<tr>
       <th scope="row">${nameFile(workbench, each)}${each.field !== undefined && html`<br /><code>${each.field}</code>`}</th>
       <td>${showValues(each.examples.map(({ before }) => before))}</td>
