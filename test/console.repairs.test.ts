@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { untilHolds } from './support/command.ts'
 import { ConsoleService, describeForm } from './support/console.ts'
 import { define } from './support/definition.ts'
 import { startWorker } from './support/submission-worker.ts'
@@ -49,10 +50,18 @@ test('people see what Mahi can repair, apply it, and undo it until the next uplo
       headers: { ...headers, prefer: 'wait=30' },
     })
   }
+  /** Waits until the repairs of the current files are found, as the page does only for a while. */
+  const find = async () =>
+    await untilHolds(async () => {
+      const url = `/v1/submissions/${token}/repairs`
+      const { body } = await service.app.inject({ url, headers: { ...headers, prefer: 'wait=30' } })
+      expect(JSON.parse(body)).toHaveProperty('changes')
+    })
   await put(MEMBERS)
   await check()
+  expect(textOf(await show('/findings'))).toMatch(/Mahi (?:looks for what it can|can) repair/)
+  await find()
 
-  // The page is there whatever it takes to find the repairs; that of the repairs waits for them.
   const preview = await show('/repairs')
   expect(textOf(preview)).toMatch(/Mahi makes 3 changes\. 1 of 1 cause disappears, and none is left then\./)
   expect(textOf(preview)).toContain('members born 13/01/2001')
@@ -69,8 +78,10 @@ test('people see what Mahi can repair, apply it, and undo it until the next uplo
     412,
     expect.stringContaining('The files have changed since the preview. Look at it again.'),
   ])
-  expect(textOf(again.body)).toContain('Nothing has only one possible repair.')
-  expect(textOf(again.body)).toContain('The files were repaired. You can undo that until the next upload.')
+  await find()
+  const empty = textOf(await show('/repairs'))
+  expect(empty).toContain('Nothing has only one possible repair.')
+  expect(empty).toContain('The files were repaired. You can undo that until the next upload.')
   await check()
   expect(textOf(await show('/activity'))).toMatch(
     /adviser Repaired members: 3 changes\. SHA-256 \w{8}… → \w{8}…/,

@@ -84,10 +84,9 @@ export class Api {
       const response = await this.#delegate((credential) =>
         this.#app.inject(this.#describe(path, call, credential)),
       )
-      const isWork = response.statusCode === 202 && response.body.includes('"jobId"')
-      if (!isWork || call.headers?.prefer !== undefined) return response
+      const isChange = call.method === 'PUT' || call.method === 'POST'
+      if (response.statusCode !== 202 || !isChange || !response.body.includes('"jobId"')) return response
       const work = await this.#finish(response.body)
-      if (call.method === undefined) return await this.send(path, call)
       const { file, files = [] } = work
       return { statusCode: 200, body: JSON.stringify(file === undefined ? { ...work, files } : files[0]) }
     } catch (error) {

@@ -160,6 +160,12 @@ const PAGES: readonly (readonly [
     'link Check the files',
   ],
   [
+    'GET /console/submissions/:token/repairs',
+    '/submissions/CHECKED/repairs',
+    'Return 202512',
+    'button Apply and check again',
+  ],
+  [
     'GET /console/submissions/:token/findings/codes',
     '/submissions/CHECKED/findings/codes',
     'Return 202512',
@@ -254,6 +260,9 @@ const NO_PAGES = [
   'GET /console/assets/:version/:name',
   'GET /console/suggestions',
   'GET /console/submissions/:token/progress',
+  'GET /console/submissions/:token/repairs/progress',
+  'POST /console/submissions/:token/repairs',
+  'POST /console/submissions/:token/repairs/undo',
   'GET /console/submissions/:token/findings.csv',
   'GET /console/submissions/:token/marked.xlsx',
   'GET /console/submissions/:token/corrected.zip',
@@ -343,6 +352,7 @@ async function start(): Promise<{ console: ConsoleService; tokens: Record<string
   })
   await put(checked, 'clean', SDR_FILES.slice(0, 1))
   await check(checked)
+  await untilHolds(async () => expect(await ask('GET', `/${checked}/repairs`)).toHaveProperty('changes'))
   await worker.stop()
   const waiting = await create('202508')
   await put(waiting, 'clean', SDR_FILES)

@@ -1,6 +1,6 @@
 import type * as types from '../../../client/src/types.ts'
 import { count, formatNumber } from '../../foundation/text/format-number.ts'
-import type { Having } from '../api.ts'
+import { ApiProblem, type Having } from '../api.ts'
 import type { Context, Outcome, Route, Shown } from '../context.ts'
 import { readForm } from '../forms.ts'
 import { html, type VNode } from '../html.ts'
@@ -38,12 +38,25 @@ export const repairPages: readonly Route[] = [
 
 /** What Mahi can repair; `pending` if it does not know that soon, and `undefined` if it cannot. */
 export async function findRepairs(context: Context): Promise<Repairs | 'pending' | undefined> {
-  const { statusCode, body } = await context.api.send(pathOf(context, '/repairs'), {
-    headers: { prefer: 'wait=1' },
+  return await readRepairs(context, 1).catch((error: unknown) => {
+    if (error instanceof ApiProblem) return undefined
+    throw error
   })
-  if (statusCode === 202) return 'pending'
-  return statusCode === 200 ? (JSON.parse(body) as Repairs) : undefined
 }
+
+/** @throws {ApiProblem} */
+async function readRepairs(context: Context, seconds: number): Promise<Repairs | 'pending'> {
+  const repairs = await context.api.call<Partial<Repairs>>(pathOf(context, '/repairs'), {
+    headers: { prefer: `wait=${seconds}` },
+  })
+  return repairs.changes === undefined ? 'pending' : (repairs as Repairs)
+}
+
+/** Seconds that the page of the repairs waits before it says that they are still looked for. */
+const PATIENCE = 10
+
+const repairsLink = (context: Context, rest = ''): string =>
+  link(submissionLink(tokenOf(context), `/repairs${rest}`), { eid: context.eid })
 
 const SEARCHING = 'Mahi looks for what it can repair.'
 
@@ -60,10 +73,9 @@ export function RepairNotice({
   readonly context: Context
   readonly repairs: Repairs | 'pending'
 }): VNode {
-  const at = (rest = '') => link(submissionLink(tokenOf(context), `/repairs${rest}`), { eid: context.eid })
-  const see = html`<a class="button" href=${at()}>See the repairs</a>`
+  const see = html`<a class="button" href=${repairsLink(context)}>See the repairs</a>`
   if (repairs === 'pending')
-    return html`<p data-follow=${at('/progress')} data-done=${stepLink(context, 'fix')}><span role="status" data-text>${SEARCHING}</span> ${see}</p>`
+    return html`<p data-follow=${repairsLink(context, '/progress')} data-done=${stepLink(context, 'fix')}><span role="status" data-text>${SEARCHING}</span> ${see}</p>`
   const { changes, causes = 0, clears = [], undoable } = repairs
   const some =
     clears.length === 0
@@ -82,10 +94,13 @@ function UndoForm({ context }: { readonly context: Context }): VNode {
 const COLUMNS = ['What', 'Before', 'After', { name: 'Changes', number: true }, 'Why it is certain']
 
 async function showRepairs(context: Context): Promise<Shown> {
-  const [workbench, repairs] = await Promise.all([
-    readWorkbench(context),
-    context.api.call<Repairs>(pathOf(context, '/repairs')),
-  ])
+  const [workbench, repairs] = await Promise.all([readWorkbench(context), readRepairs(context, PATIENCE)])
+  if (repairs === 'pending')
+    return showStep(context, workbench, 'fix', {
+      title: 'Repairs',
+      content: html`<p data-follow=${repairsLink(context, '/progress')} data-done=${repairsLink(context)}><span role="status" data-text>${SEARCHING}</span></p>
+        <noscript><p><a href=${repairsLink(context)}>Refresh</a></p></noscript>`,
+    })
   const { changes, etag, undoable, left } = repairs
   const { mayWrite } = workbench
   return showStep(context, workbench, 'fix', {
