@@ -30,7 +30,7 @@ const OPERATIONS: readonly (readonly [Method, string, boolean, 'csv' | 'batch' |
   ['GET', '/submissions/TOKEN/validation-results?Filter.ErrorType=Error', false, 'none'],
   ['GET', '/submissions/TOKEN/validation-results/summary', false, 'none'],
   ['GET', '/submissions/TOKEN/validation-results/causes', false, 'none'],
-  ['GET', '/submissions/TOKEN/validation-results/changes?from=1', false, 'none'],
+  ['GET', '/submissions/TOKEN/validation-results/changes', false, 'none'],
   ['POST', '/submissions/TOKEN/submit', true, 'none'],
   ['DELETE', '/submissions/TOKEN', true, 'none'],
 ]

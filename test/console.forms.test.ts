@@ -86,7 +86,6 @@ test('what cannot be used is said in the words of the page, and a form keeps wha
     [`${submission}/findings/records?page=99`, undefined, 400, 'The page number is 99, past the last page'],
     [`${submission}/findings.csv?type=Foo`, undefined, 400, 'Severity must be Error or Warning'],
     [`${submission}/receipt?number=x`, undefined, 400, 'The number of the receipt must be'],
-    [`${submission}/compare?from=abc`, undefined, 400, 'The earlier check must be a whole number'],
     ['/returns/202512', undefined, 404, 'The service does not collect this return.'],
     [`/occupations?q=${SHORTER}`, undefined, 400, `The search is ${tooLong} 200`],
     ['/occupations?q=a&page=11', undefined, 400, 'The page number must be a whole number from 1 to 10'],
@@ -322,7 +321,7 @@ test('a page that there is not, or that is no number, is said to be so', async (
   const { ask } = await startConsole()
   expect((await ask('/submissions')).text).toContain('Organisation 1001 has no submissions yet.')
   await ask('/submissions', { returnId: '202512' })
-  expect((await ask('/submissions?page=99')).text).toContain('There is no page 99: the last one is 1.')
+  expect((await ask('/submissions?page=99')).text).toContain('The page number is 99, past the last page, 1.')
   const refused = await ask('/submissions?page=abc')
   expect([refused.status, refused.text]).toEqual([
     400,

@@ -26,11 +26,21 @@ const said = ({ statusCode, headers, body }: LightMyRequestResponse): Said => ({
   body,
 })
 
-/** Met in test/operation.test.ts and test/occupations.*.test.ts. */
+/** Met in test/operation.test.ts, test/occupations.*.test.ts and test/submissions.*.test.ts. */
 const BODY_PROBLEMS = [
   'no-such-occupation',
   'no-such-group',
   'occupation-removed',
+  'no-such-submission',
+  'no-such-file',
+  'no-such-work',
+  'no-such-run',
+  'no-such-cause',
+  'no-explanation',
+  'no-receipt',
+  'no-such-return',
+  'no-such-rule',
+  'precondition-required',
   'malformed-body',
   'invalid-body',
   'conflict',

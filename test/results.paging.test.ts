@@ -56,7 +56,7 @@ test('the header Link leads through all pages of findings, of comparisons and of
     sizes: [2, 2],
     ids: ['L0', 'L2', 'L4', 'L6'],
   })
-  expect(await follow(`${at}/changes?from=1&status=open&pageSize=5`)).toEqual({ sizes: [5, 2], ids })
+  expect(await follow(`${at}/changes?status=open&pageSize=5`)).toEqual({ sizes: [5, 2], ids })
   expect((await follow('/v1/submissions?pageSize=2')).sizes).toEqual([2, 2, 1])
   const exported = await service.get(at, { ...HEADERS, accept: 'text/csv' })
   expect(exported.headers.link).toBeUndefined()

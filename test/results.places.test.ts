@@ -49,6 +49,13 @@ test('findings have their places, and a cause those of its own', async () => {
     status: 404,
     body: { detail: 'The current run has no cause with this key.' },
   })
+  // What a command publishes has no causes, which is no absence of faults.
+  expect((await ask('causes')).body).toEqual({
+    submissionToken: 'submission',
+    runId: 1,
+    causes: [],
+    note: 'These findings were published without causes. The summary lists them by code.',
+  })
   expect((await ask('findings?pageSize=2')).link).toContain('findings?page=2&pageSize=2')
 })
 
@@ -56,7 +63,7 @@ test('every list of findings refuses a page past its last one with PR2', async (
   const { publish, ask } = await start()
   await publish([finding(1)])
   await publish([finding(1)])
-  for (const path of ['findings?page=2', 'learners?page=2', 'changes?from=1&page=2'])
+  for (const path of ['findings?page=2', 'learners?page=2', 'changes?page=2'])
     expect([path, await ask(path)]).toMatchObject([
       path,
       { status: 400, body: { errorCode: 'PR2', detail: 'page is 2, past the last page, 1.' } },
@@ -66,10 +73,18 @@ test('every list of findings refuses a page past its last one with PR2', async (
 test('only new findings are those that the earlier run did not have', async () => {
   const { publish, ask } = await start()
   await publish([finding(1, { cause: 'one' }), finding(2, { cause: 'one' })])
+  for (const path of ['findings?onlyNew=true', 'changes'])
+    expect(await ask(path)).toMatchObject({ status: 404, body: { type: '/problems/no-such-run' } })
   await publish([finding(2, { cause: 'one' }), finding(3, { cause: 'one' }), finding(4, { cause: 'two' })])
-  const fresh = await ask('findings?newSince=1&Filter.Cause=one')
+  const fresh = await ask('findings?onlyNew=true&Filter.Cause=one')
   expect(fresh.body.results.map(({ line }: PublishedFinding) => line)).toEqual([3])
-  expect((await ask('findings?newSince=9')).status).toBe(404)
+  expect((await ask('changes?status=fixed')).body).toMatchObject({
+    from: 1,
+    to: 2,
+    newCount: 2,
+    fixedCount: 1,
+    openCount: 1,
+  })
 })
 
 test.each([{}, { ENCRYPTION_KEYS: `k1:${Buffer.alloc(32, 1).toString('base64')}` }])(

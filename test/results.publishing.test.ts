@@ -170,7 +170,7 @@ test('a publish that finds a bad entry at its end leaves the old run as it was',
   const counts = [3, 1, 0, 2]
   for (const [index, count] of counts.entries()) {
     const entries = run(`run${index}`, count)
-    await service.publish(entries, { token: TOKEN, keep: 2 })
+    await service.publish(entries, { token: TOKEN })
     expect((await read(service)).body).toMatchObject({ results: entries, totalCount: count })
     expect(await countStored(service.database)).toBe(count + (counts[index - 1] ?? 5))
   }

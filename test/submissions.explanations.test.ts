@@ -267,8 +267,14 @@ test('the agency opens a submission again, and its receipts remain', async () =>
   for (const wrong of [{ reason: ' ' }, late])
     expect((await agency.ask('POST', path, wrong)).status).toBe(400)
   expect((await agency.ask('POST', '/submissions/unknown/reopen', { reason: 'a' })).status).toBe(404)
-  const reopened = await agency.ask('POST', path, { reason: 'Two courses are missing.' })
-  expect(reopened.body.submissionStatus).toBe('Validated')
+  // No return closes earlier, so the submission would stay open for months.
+  const until = new Date(Date.now() + 3_600_000).toISOString()
+  const reopened = await agency.ask('POST', path, { reason: 'Two courses are missing.', until })
+  expect(reopened.body).toMatchObject({
+    submissionStatus: 'Validated',
+    reopenedUntil: until,
+    tokenExpiry: until,
+  })
 
   // The digest of a file that is built from records is that of the file that is read.
   const other = await provider.create('202604')
@@ -303,7 +309,29 @@ test('the agency opens a submission again, and its receipts remain', async () =>
   })
   const first = await provider.ask('GET', `/submissions/${token}/receipt?number=1`)
   expect(first.body).toMatchObject({ receipt: 1, reopenReason: 'Two courses are missing.' })
-  expect((await provider.ask('GET', `/submissions/${token}/receipt?number=3`)).status).toBe(404)
+  const missing = async (path: string) => {
+    const { status, body } = await provider.ask('GET', `/submissions/${path}`)
+    return [status, body.type, body.detail]
+  }
+  const type = '/problems/no-receipt'
+  expect(await missing(`${token}/receipt?number=3`)).toEqual([
+    404,
+    type,
+    'The submission has no receipt with this number.',
+  ])
+  expect(await missing(`${await provider.create('202606')}/receipt`)).toEqual([
+    404,
+    type,
+    'The submission has no receipt, because it has not been submitted yet.',
+  ])
+  await collection.service.database.write('catalogue', (writer) =>
+    writer.run('delete from submission_receipt'),
+  )
+  expect(await missing(`${token}/receipt`)).toEqual([
+    404,
+    type,
+    'The submission was submitted, but its receipt is not stored.',
+  ])
 })
 
 test('a replacement names what it replaces, has its explanations, and prevents that it is opened again', async () => {

@@ -157,7 +157,7 @@ test('a submission goes from nothing to zero errors', async () => {
 
   await put(token, 'people', PEOPLE.replace('2,A2,G9,12', '2,A2,G1,30'))
   expect(await validate(token)).toMatchObject({ runId: 2, errorCount: 1 })
-  const changes = await ask('GET', `/submissions/${token}/validation-results/changes?from=1`)
+  const changes = await ask('GET', `/submissions/${token}/validation-results/changes`)
   expect(changes.body).toMatchObject({
     from: 1,
     to: 2,
@@ -355,7 +355,7 @@ test('a caller without the scope, the EID or the token gets a 401 that says so f
     ['GET', '/submissions/TOKEN/validation-results', false],
     ['GET', '/submissions/TOKEN/validation-results/summary', false],
     ['GET', '/submissions/TOKEN/validation-results/causes', false],
-    ['GET', '/submissions/TOKEN/validation-results/changes?from=1', false],
+    ['GET', '/submissions/TOKEN/validation-results/changes', false],
     ['GET', '/submissions/TOKEN/validation-results/findings', false],
     ['GET', '/submissions/TOKEN/validation-results/learners', false],
     ['PUT', '/submissions/TOKEN/explanations/E1', true, { reason: 'Verified' }],
@@ -450,6 +450,26 @@ test('an expired submission accepts nothing more, and the queue is bounded', asy
   expect([all.status, all.headers['retry-after']]).toEqual([503, '30'])
   await service.database.write('schema', (writer) => writer.run('delete from job'))
   expect((await request()).status).toBe(202)
+
+  // So is the list of runs, whoever requests and cancels them without end.
+  const runs = `/submissions/${second}/validation-runs`
+  for (let runId = 1; runId <= 12; runId++) {
+    const { body } = await request()
+    expect((await ask('DELETE', `${runs}/${body.runId}`)).body).toMatchObject({ runId, status: 'Cancelled' })
+  }
+  const { results } = (await ask('GET', runs)).body
+  expect(results.map((run: { runId: number }) => run.runId)).toEqual([12, 11, 10, 9, 8, 7, 6, 5, 4, 3])
+})
+
+test('a page past the last one is refused by every list, and page 1 always exists', async () => {
+  const { ask, create } = await start()
+  const token = await create()
+  for (const path of ['/submissions', `/submissions/${token}/activity`, '/returns'])
+    expect([path, await ask('GET', `${path}?page=2`)]).toMatchObject([
+      path,
+      { status: 400, body: { errorCode: 'PR2', detail: 'page is 2, past the last page, 1.' } },
+    ])
+  expect((await ask('GET', '/returns')).body).toMatchObject({ results: [], totalCount: 0 })
 })
 
 test('the rules of a definition and the credential itself need no EID', async () => {

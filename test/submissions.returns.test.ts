@@ -212,6 +212,10 @@ test('the agency sees who has not started, has errors or has submitted, and what
     ['1002', 'HasErrors'],
     ['1003', 'NotStarted'],
   ])
+  expect(await agency.ask('GET', '/returns/202512/overview?page=2')).toMatchObject({
+    status: 400,
+    body: { errorCode: 'PR2' },
+  })
   const late = await agency.ask('GET', '/returns/202512/overview?status=NotStarted')
   expect(late.body.results).toEqual([{ eid: '1003', returnStatus: 'NotStarted' }])
 
@@ -354,7 +358,8 @@ test('the agency adds and changes a return over HTTP, and nothing is stored of a
     organisations: ['1001', '0002'],
     notes: 'Send both files.',
   }
-  const put = (body: object, returnId = '202512') => agency.ask('PUT', `/returns/${returnId}`, body)
+  const put = (body: object, returnId = '202512', headers: Record<string, string> = {}) =>
+    agency.ask('PUT', `/returns/${returnId}`, body, headers)
   const list = () => listReturns(service.database)
 
   const refused = await put({ ...described, due: '2026-02-20', organisations: ['1', '1', 'a b'] })
@@ -381,10 +386,22 @@ test('the agency adds and changes a return over HTTP, and nothing is stored of a
   const options = { file: 'returns.yml', definitions: new Definitions([makeCollectionDefinition()]) }
   const [fromFile] = await readReturns(FILE, { ...options, zone: 'Pacific/Auckland' })
   expect(await list()).toEqual([fromFile])
-  await put(described)
-  expect((await put({ ...described, closes: '2026-01-31T18:00:00+13:00' })).body.closeWindowDate).toBe(
-    '2026-01-31T05:00:00.000Z',
-  )
+  // The same again is no change; another one needs the state that it replaces.
+  expect((await put(described)).status).toBe(200)
+  const changed = { ...described, closes: '2026-01-31T18:00:00+13:00' }
+  const { etag } = stored.body
+  const putWith = async (headers: Record<string, string>, returnId?: string) => {
+    const { status, body } = await put(changed, returnId, headers)
+    return [status, status === 200 ? body.closeWindowDate : body.type]
+  }
+  expect(await putWith({})).toEqual([428, '/problems/precondition-required'])
+  for (const headers of [{ 'if-none-match': '*' }, { 'if-match': '"other"' }])
+    expect(await putWith(headers)).toEqual([412, '/problems/precondition-failed'])
+  expect((await put(described, '202512', { 'if-none-match': '*' })).status).toBe(412)
+  expect(await putWith({ 'if-match': '*' }, '202604')).toEqual([412, '/problems/precondition-failed'])
+  expect(await list()).toEqual([fromFile])
+  expect(await putWith({ 'if-match': etag })).toEqual([200, '2026-01-31T05:00:00.000Z'])
+  expect((await putWith({ 'if-match': etag }))[0]).toBe(412)
   const lines = service.log.map((line) => JSON.parse(line)).filter(({ audit }) => audit?.startsWith('return'))
   expect(lines).toMatchObject(
     ['return-created', 'return-updated'].map((audit) => {

@@ -39,7 +39,6 @@ export class StoredRuns {
     const run = new RunJob({
       database,
       sealer: this.#sealer,
-      keep: 3,
       definitions: this.#definitions,
       limits: {},
       check: async () => this.#generate(),

@@ -286,8 +286,8 @@ export function createSubmissions(
     /** What to fix, in order: each finding of the current run belongs to exactly one cause. */
     causes: (token: string, options?: CallOptions) =>
       read<ResultsCauses>(at(token, 'validation-results', 'causes'), {}, options),
-    /** How the findings of two runs differ. */
-    changes: (token: string, query: ChangesBetweenRuns, options?: CallOptions) =>
+    /** How the findings of the current run and the one before differ. */
+    changes: (token: string, query: ChangesBetweenRuns = {}, options?: CallOptions) =>
       read<ResultsChanges>(at(token, 'validation-results', 'changes'), query, options),
     /** Why warnings are right, and which warnings must still be explained. */
     explanations: (token: string, options?: CallOptions) =>
@@ -323,9 +323,19 @@ export function createSubmissions(
       query: { page?: number; pageSize?: number; includeIndicative?: boolean } = {},
       options?: CallOptions,
     ) => read<ReturnPage>(['returns'], query, options),
-    /** Adds a return, or replaces the one with this id, for the agency. */
-    describeReturn: (returnId: string, described: NewReturn, options?: CallOptions) =>
-      write<Return>('PUT', ['returns', returnId], options, described),
+    /** Adds a return, or replaces the one whose `etag` is `ifMatch` (`*` for any), for the agency. */
+    describeReturn: (
+      returnId: string,
+      described: NewReturn,
+      { ifMatch, ...options }: CallOptions & Pick<PutFileOptions, 'ifMatch'> = {},
+    ) =>
+      write<Return>(
+        'PUT',
+        ['returns', returnId],
+        options,
+        described,
+        ifMatch === undefined ? {} : { 'if-match': ifMatch },
+      ),
     /** How far all organisations are with a return, for the agency. */
     returnOverview: (
       returnId: string,

@@ -661,22 +661,21 @@ export interface ResultsCauses {
   submissionToken?: string
   /** The current run; absent before the first. */
   runId?: number
-  /**
-   * Errors before warnings, causes before consequences, then by records. Absent if the findings were published without
-   * causes.
-   */
+  /** Errors before warnings, causes before consequences, then by records. */
   causes?: Cause[]
+  /** Why there are no causes although there are findings. */
+  note?: string
 }
 
-/** How the findings of two runs differ. */
+/** How the findings of the current run and the one before differ. */
 export interface ResultsChanges {
-  /** The earlier run. */
+  /** The run before. */
   from?: number
-  /** The later run. */
+  /** The current run. */
   to?: number
-  /** Findings that only the later run has. */
+  /** Findings that only the current run has. */
   newCount?: number
-  /** Findings that only the earlier run has. */
+  /** Findings that only the run before had. */
   fixedCount?: number
   /** Findings that both runs have. */
   openCount?: number
@@ -688,10 +687,7 @@ export interface ResultsChanges {
   results?: ChangedEntry[]
   /** Findings that match. */
   totalCount?: number
-  /**
-   * Whether not all findings of one of the runs are stored: what only one stores counts as new or fixed. Of a run
-   * before the last two, no findings are stored: `fixedCount` counts them, and `results` lacks them.
-   */
+  /** Whether not all findings of one of the runs are stored: what only one stores counts as new or fixed. */
   partial?: boolean
 }
 
@@ -1151,6 +1147,8 @@ export interface Return {
   notes?: string
   /** The organisations that are expected to submit it; absent if all are. */
   organisations?: string[]
+  /** Identifies this state of the return. Send it as If-Match to replace the return. */
+  etag?: string
 }
 
 /** How far all organisations are with a return. */
@@ -1523,10 +1521,6 @@ export interface CodingDecisions {
 
 /** Which findings of a comparison to get. */
 export interface ChangesBetweenRuns {
-  /** The `runId` of the earlier run. */
-  from: number
-  /** The `runId` of the later run; the current one where absent. */
-  to?: number | undefined
   /** Only findings with this status. */
   status?: 'new' | 'fixed' | 'open' | undefined
   /** Page number, from 1. */
@@ -1553,8 +1547,8 @@ export interface FindingsQuery {
   'Filter.CourseCode'?: string | undefined
   /** Only findings of the cause with this key. */
   'Filter.Cause'?: string | undefined
-  /** The `runId` of an earlier run: only findings that it did not have. */
-  newSince?: number | undefined
+  /** Only findings that the run before did not have. */
+  onlyNew?: boolean | undefined
 }
 
 /** What to create a submission for. */
@@ -1583,8 +1577,8 @@ export interface NewReopening {
   /** Why, for the organisation. It is shown in the receipt and in the activities. */
   reason: string
   /**
-   * Until when the submission can be changed, also if its return has closed (RFC 3339); defaults to seven days from
-   * now.
+   * Until when the submission can be changed, whether its return closes before or after that (RFC 3339); defaults to
+   * seven days from now.
    */
   until?: string | undefined
 }
@@ -1725,7 +1719,7 @@ export interface ChangedEntry {
   findingKey?: string
   /** Key of the cause of the finding. */
   cause?: string
-  /** Whether the earlier run, the later run or both have the finding. */
+  /** Whether only the current run, only the run before or both have the finding. */
   status?: 'new' | 'fixed' | 'open'
 }
 

@@ -256,9 +256,9 @@ Cause = TypedDict("Cause", {
 }, total=False)
 #: What to fix in a submission, in order.
 ResultsCauses = TypedDict("ResultsCauses", {
-    "submissionToken": "str", "runId": "int", "causes": "List[Cause]",
+    "submissionToken": "str", "runId": "int", "causes": "List[Cause]", "note": "str",
 }, total=False)
-#: How the findings of two runs differ.
+#: How the findings of the current run and the one before differ.
 ResultsChanges = TypedDict("ResultsChanges", {
     "from": "int", "to": "int", "newCount": "int", "fixedCount": "int", "openCount": "int", "page": "int",
     "pageSize": "int", "results": "List[Dict[str, Any]]", "totalCount": "int", "partial": "bool",
@@ -370,7 +370,7 @@ Return = TypedDict("Return", {
     "returnId": "str", "name": "str", "definition": "str", "definitionVersion": "str",
     "returnType": "Literal['Full', 'Indicative']", "openWindowDate": "str", "dueDate": "str",
     "closeWindowDate": "str", "window": "Literal['NotOpen', 'Open', 'Overdue', 'Closed']", "timeZone": "str",
-    "notes": "str", "organisations": "List[str]",
+    "notes": "str", "organisations": "List[str]", "etag": "str",
 }, total=False)
 #: How far all organisations are with a return.
 ReturnOverview = TypedDict("ReturnOverview", {
@@ -594,27 +594,26 @@ class _Operations:
         return self._call("GET", _path("/v1/submissions/{}/validation-results/causes", submission_token),
             headers={"EID": self._organisation()})
 
-    def get_validation_results_changes(self, submission_token: str, *, from_: int, to: Optional[int] = None,
+    def get_validation_results_changes(self, submission_token: str, *,
         status: Optional[Literal["new", "fixed", "open"]] = None, page: Optional[int] = None,
         page_size: Optional[int] = None) -> ResultsChanges:
-        """Compare two runs. The findings that are new, fixed and still open between an earlier run and the current
-        one, or a later one, with exact totals."""
+        """Compare with the run before. The findings that are new, fixed and still open since the run before the
+        current one, with exact totals."""
         return self._call("GET", _path("/v1/submissions/{}/validation-results/changes", submission_token),
-            query={"from": from_, "to": to, "status": status, "page": page, "pageSize": page_size},
-            headers={"EID": self._organisation()})
+            query={"status": status, "page": page, "pageSize": page_size}, headers={"EID": self._organisation()})
 
     def list_findings(self, submission_token: str, *, page: Optional[int] = None, page_size: Optional[int] = None,
         error_type: Optional[Literal["Error", "Warning"]] = None, file_type: Optional[Literal["Course", "Enrolment",
         "CourseCompletion", "QualificationCompletion", "Learner", "Unknown"]] = None,
         error_code: Optional[str] = None, student_id: Optional[str] = None, course_code: Optional[str] = None,
-        cause: Optional[str] = None, new_since: Optional[int] = None) -> FindingsPage:
+        cause: Optional[str] = None, only_new: Optional[bool] = None) -> FindingsPage:
         """List findings with their places. A page of the stored findings of the current run, each with its file,
         line, field, value and cause. Filters combine with AND; `Filter.Cause` selects those of one cause, and
-        `newSince` those that an earlier run did not have."""
+        `onlyNew` those that the run before did not have."""
         return self._call("GET", _path("/v1/submissions/{}/validation-results/findings", submission_token),
             query={"page": page, "pageSize": page_size, "Filter.ErrorType": error_type, "Filter.FileType": file_type,
             "Filter.ErrorCode": error_code, "Filter.StudentId": student_id, "Filter.CourseCode": course_code,
-            "Filter.Cause": cause, "newSince": new_since}, headers={"EID": self._organisation()})
+            "Filter.Cause": cause, "onlyNew": only_new}, headers={"EID": self._organisation()})
 
     def list_learners(self, submission_token: str, *, page: Optional[int] = None,
         page_size: Optional[int] = None) -> LearnersPage:
@@ -726,15 +725,16 @@ class _Operations:
         return self._call("GET", _path("/v1/returns/{}/causes", return_id))
 
     def put_return(self, return_id: str, name: str, definition: str, opens: str, closes: str, *,
-        version: Optional[str] = None, type: Optional[Literal["Full", "Indicative"]] = None,
-        due: Optional[str] = None, organisations: Optional[Sequence[Mapping[str, Any]]] = None,
-        notes: Optional[str] = None) -> Return:
+        if_match: Optional[str] = None, if_none_match: Optional[str] = None, version: Optional[str] = None,
+        type: Optional[Literal["Full", "Indicative"]] = None, due: Optional[str] = None,
+        organisations: Optional[Sequence[Mapping[str, Any]]] = None, notes: Optional[str] = None) -> Return:
         """Describe a return. For the collecting agency: adds a return, or replaces the one with this id, after the
-        checks of `mahi returns import`. If anything is wrong, the detail names all mistakes, and nothing is stored.
-        No EID is needed."""
-        return self._call("PUT", _path("/v1/returns/{}", return_id), body={"name": name, "definition": definition,
-            "version": version, "type": type, "opens": opens, "due": due, "closes": closes,
-            "organisations": organisations, "notes": notes})
+        checks of `mahi returns import`. A return is replaced by another one only with `If-Match`. If anything is
+        wrong, the detail names all mistakes, and nothing is stored. No EID is needed."""
+        return self._call("PUT", _path("/v1/returns/{}", return_id), headers={"If-Match": if_match,
+            "If-None-Match": if_none_match}, body={"name": name, "definition": definition, "version": version,
+            "type": type, "opens": opens, "due": due, "closes": closes, "organisations": organisations,
+            "notes": notes})
 
     def put_submission_files(self, submission_token: str, content: Content, *, prefer: Optional[str] = None,
         content_digest: Optional[str] = None, content_type: Optional[str] = None) -> SubmissionFiles:

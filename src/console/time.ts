@@ -37,7 +37,7 @@ export function Until({ at, zone }: TimeProperties): VNode | null {
   return html`<time datetime=${at}>${day}</time>`
 }
 
-export function formatTime(at: string, zone: string): string {
+function formatTime(at: string, zone: string): string {
   const parts = formatterOf(zone).formatToParts(new Date(at))
   const part = (name: string) => parts.find(({ type }) => type === name)?.value ?? ''
   return `${part('day')} ${part('month')} ${part('year')}, ${part('hour')}:${part('minute')}`

@@ -236,7 +236,7 @@ async function reportRun(
   if (run.status !== 'Processed')
     throw new UserError(`the validation ended as ${run.status}: ${run.reason ?? 'no reason was given'}`)
   const summary = await submissions.summary(place.token)
-  const { causes } = await submissions.causes(place.token)
+  const { causes = [], note } = await submissions.causes(place.token)
   const { files, isOwn, lines } = describeRun(ended, sent, summary)
   if ((run.errorCount ?? 0) > 0 || run.stoppedCount !== undefined || !isOwn) process.exitCode = 1
   if (flags.json === true) {
@@ -244,7 +244,8 @@ async function reportRun(
     await writeOut(`${JSON.stringify(found)}\n`)
     return
   }
-  for (const line of tabulateFindings(summary, causes)) await print(`${line}\n`)
+  for (const line of tabulateFindings(summary, note === undefined ? causes : undefined))
+    await print(`${line}\n`)
   for (const line of lines) say(line)
   const counts = `${count(run.errorCount ?? 0, 'error')} and ${count(run.warningCount ?? 0, 'warning')}`
   say(`Submission ${place.token}, run ${run.runId}: ${counts}.`)

@@ -2,7 +2,7 @@ import { actorOf } from '../api/access/principal.ts'
 import { type Operation, operation } from '../api/contract/contract.ts'
 import { describeDocument } from '../api/contract/describe.ts'
 import { document } from '../api/contract/results.ts'
-import { forSubmission, refusing } from './authorize.ts'
+import { forSubmission } from './authorize.ts'
 import { SCHEMAS, SUBMISSION_PROBLEMS, TAG, TOKEN_PATH } from './contract.ts'
 import { EXAMPLE_SUBMISSION } from './example.ts'
 import type { SubmissionOptions } from './options.ts'
@@ -35,7 +35,7 @@ export function deleteSubmission({
     problems: { ...SUBMISSION_PROBLEMS, 'malformed-body': 'The request has a body.' },
   }).handle(async ({ authorized, principal }) => {
     const actor = actorOf(principal)
-    const submission = await refusing(cancelSubmission(database, { ...authorized, actor }, recordErasure))
+    const submission = await cancelSubmission(database, { ...authorized, actor }, recordErasure)
     return document(renderState({ definitions, sealer }, submission))
   })
 }

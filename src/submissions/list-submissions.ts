@@ -4,9 +4,8 @@ import { describeDocument, NEXT_LINK } from '../api/contract/describe.ts'
 import { document } from '../api/contract/results.ts'
 import { SCHEMAS, SUBMISSION_PROBLEMS, TAG } from './contract.ts'
 import { EXAMPLE_SUBMISSION } from './example.ts'
-import { linkNextPage } from './findings/next-page.ts'
 import type { SubmissionOptions } from './options.ts'
-import { PAGE_QUERY } from './paging.ts'
+import { assertPage, linkNextPage, PAGE_PAST_END, PAGE_QUERY } from './paging.ts'
 import { renderState } from './render.ts'
 import { SubmissionPage } from './schema.ts'
 import { listSubmissions } from './submission.ts'
@@ -33,8 +32,10 @@ export function listOwnSubmissions({ database, definitions, sealer }: Submission
       ),
     },
     problems: SUBMISSION_PROBLEMS,
+    badRequest: PAGE_PAST_END,
   }).handle(async ({ authorized: eid, query }) => {
     const { submissions, totalCount } = await listSubmissions(database, eid, query)
+    assertPage(query, totalCount)
     const results = submissions.map((state) => renderState({ definitions, sealer }, state))
     return document({ ...query, results, totalCount }, linkNextPage('/submissions', query, totalCount))
   })

@@ -2,7 +2,7 @@ import { actorOf } from '../api/access/principal.ts'
 import { type Operation, operation } from '../api/contract/contract.ts'
 import { describeDocument } from '../api/contract/describe.ts'
 import { document } from '../api/contract/results.ts'
-import { forSubmission, REFUSALS, refusing } from './authorize.ts'
+import { forSubmission, REFUSALS } from './authorize.ts'
 import { SCHEMAS, SUBMISSION_PROBLEMS, TAG, TOKEN_PATH } from './contract.ts'
 import { EXAMPLE_SUBMISSION } from './example.ts'
 import { EXAMPLE_RECEIPT, Receipt } from './explanations/receipt-schema.ts'
@@ -43,9 +43,7 @@ export function submitSubmission({ database, sealer, definitions }: SubmissionOp
   }).handle(async ({ authorized, principal }) => {
     const actor = actorOf(principal)
     const { token, eid } = authorized
-    const { submission, receipt } = await refusing(
-      submit({ database, sealer, definitions }, { token, eid, actor }),
-    )
+    const { submission, receipt } = await submit({ database, sealer, definitions }, { token, eid, actor })
     return document({
       ...renderState({ definitions, sealer }, submission),
       ...(receipt !== undefined && { receipt }),

@@ -80,7 +80,7 @@ const CALLS: Readonly<Record<string, (client: Client) => Promise<unknown>>> = {
   getValidationResults: ({ validationResults }) => validationResults.page('a'),
   getValidationResultsCauses: ({ submissions }) => submissions.causes('a'),
   getValidationResultsSummary: ({ submissions }) => submissions.summary('a'),
-  getValidationResultsChanges: ({ submissions }) => submissions.changes('a', { from: 1 }),
+  getValidationResultsChanges: ({ submissions }) => submissions.changes('a'),
   listFindings: ({ submissions }) => submissions.findings('a'),
   listLearners: ({ submissions }) => submissions.learners('a'),
   createSubmission: ({ submissions }) => submissions.create({ returnId: 'a' }),

@@ -29,7 +29,6 @@ export async function startWorker(
     sealer,
     definitions: new Definitions(definitions),
     runs,
-    keep: 3,
     limits,
     maxBytes: 2 ** 30,
     folder: temporaryFolder(),

@@ -278,7 +278,7 @@ test('an upload that paused until its data was deleted fails, and leaves the fil
 test('a run reads the files as they were when it was requested, and the submission ends only without errors', async () => {
   const store = await Store.open()
   const token = await store.create()
-  await expect(store.validate(token)).rejects.toMatchObject({ kind: 'invalid' })
+  await expect(store.validate(token)).rejects.toMatchObject({ slug: 'invalid-body' })
   await store.put(token, 'people', PEOPLE)
   await store.put(token, 'groups', 'localId,code,title\n1,G1,A group with a long title\n')
   const { run } = await requestRun(store.database, { token, eid: EID })
@@ -292,7 +292,7 @@ test('a run reads the files as they were when it was requested, and the submissi
   await expect(
     submit(store.submitting, { token, eid: EID, actor: { id: 'test', name: 'Test' } }),
   ).rejects.toMatchObject({
-    kind: 'conflict',
+    slug: 'conflict',
   })
   expect(await store.validate(token)).toMatchObject({ number: 2, errors: 0, warnings: 1 })
   expect((await store.state(token)).status).toBe('Validated')

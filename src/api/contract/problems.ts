@@ -59,6 +59,55 @@ export const PROBLEMS = {
     advice:
       'No occupation belongs to a group with this code. similarCodes lists codes that resemble it; GET /v1/occupation-groups lists them all.',
   },
+  'no-such-submission': {
+    status: 404,
+    title: 'No such submission',
+    advice: 'No submission has this token. GET /v1/returns/RETURN/overview lists the tokens of a return.',
+  },
+  'no-such-file': {
+    status: 404,
+    title: 'No such file',
+    advice:
+      'GET /v1/submissions/TOKEN lists the files that a submission has, and GET /v1/rules/DEFINITION those that its definition knows.',
+  },
+  'no-such-work': {
+    status: 404,
+    title: 'No such work',
+    advice:
+      'Work with files is forgotten an hour after it was last used. Send the request that began it again.',
+  },
+  'no-such-run': {
+    status: 404,
+    title: 'No such run',
+    advice: 'GET /v1/submissions/TOKEN/validation-runs lists the runs that are stored.',
+  },
+  'no-such-cause': {
+    status: 404,
+    title: 'No such cause',
+    advice: 'GET /v1/submissions/TOKEN/validation-results/causes lists the causes of the current run.',
+  },
+  'no-explanation': {
+    status: 404,
+    title: 'No such explanation',
+    advice:
+      'GET /v1/submissions/TOKEN/explanations lists the explanations, and the warnings that still need one.',
+  },
+  'no-receipt': {
+    status: 404,
+    title: 'No receipt',
+    advice:
+      'A submission has a receipt for each time that it was submitted. The detail says why this one is missing.',
+  },
+  'no-such-return': {
+    status: 404,
+    title: 'No such return',
+    advice: 'GET /v1/returns lists the returns that the service collects.',
+  },
+  'no-such-rule': {
+    status: 404,
+    title: 'No such definition or rule',
+    advice: 'GET /v1/rules lists the definitions, and GET /v1/rules/DEFINITION the rules of one.',
+  },
   'method-not-allowed': {
     status: 405,
     title: 'The endpoint does not support this method',
@@ -127,6 +176,12 @@ export const PROBLEMS = {
     title: 'Too many requests',
     advice:
       'Wait for the number of seconds in the Retry-After header. RateLimit-Policy states the limit, and RateLimit what remains of it.',
+  },
+  'precondition-required': {
+    status: 428,
+    title: 'The request must say what it replaces',
+    advice:
+      'The resource exists. Send its ETag as If-Match to replace the state that you know, or * to replace any. If-None-Match: * only creates.',
   },
   'headers-too-large': {
     status: 431,

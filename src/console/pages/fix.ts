@@ -93,8 +93,8 @@ async function showCauses(context: Context): Promise<Outcome> {
   const run = workbench.submission.validationRun
   if (run?.status !== 'Processed') return showUnchecked(context, workbench)
   const { mayWrite, isCurrent } = workbench
-  const [{ causes }, summary, runs, { explanations = [] }, repairs] = await Promise.all([
-    api.call<{ causes?: readonly Cause[] }>(findingsOf(context, '/causes')),
+  const [{ causes, note }, summary, runs, { explanations = [] }, repairs] = await Promise.all([
+    api.call<{ causes: readonly Cause[]; note?: string }>(findingsOf(context, '/causes')),
     api.call<Summary>(findingsOf(context, '/summary')),
     readRuns(context),
     readExplanations(context),
@@ -102,10 +102,10 @@ async function showCauses(context: Context): Promise<Outcome> {
   ])
   const repairable = new Set(repairs === 'pending' ? [] : repairs?.clears)
   const stateOf = (cause: Cause) => findExplanation(explanations, cause)?.state
-  const shown = query.has('all') ? causes : causes?.slice(0, CAUSES_SHOWN)
-  const rest = (causes?.length ?? 0) - (shown?.length ?? 0)
-  const errors = causes?.filter(({ severity }) => severity === 'Error').length ?? 0
-  const isExplained = causes?.every((cause) => stateOf(cause) === 'Explained') === true
+  const shown = query.has('all') ? causes : causes.slice(0, CAUSES_SHOWN)
+  const rest = causes.length - shown.length
+  const errors = causes.filter(({ severity }) => severity === 'Error').length
+  const isExplained = note === undefined && causes.every((cause) => stateOf(cause) === 'Explained')
   const earlier = runs.filter(({ status }) => status === 'Processed')[1]
   const found = (run.errorCount ?? 0) + (run.warningCount ?? 0)
   return showStep(context, workbench, 'fix', {
@@ -120,10 +120,10 @@ async function showCauses(context: Context): Promise<Outcome> {
       ${found > 0 && showViews(context, '/findings')}
       ${
         earlier !== undefined &&
-        html`<p class="soft"><a href=${recordsLink(context, { new: earlier.runId })}>Only findings that check ${earlier.runId} did not have</a> · <a href=${link(submissionLink(tokenOf(context), '/compare'), { eid: context.eid, from: earlier.runId })}>What was fixed since</a></p>`
+        html`<p class="soft"><a href=${recordsLink(context, { new: 'true' })}>Only findings that check ${earlier.runId} did not have</a> · <a href=${link(submissionLink(tokenOf(context), '/compare'), { eid: context.eid })}>What was fixed since</a></p>`
       }
-      ${causes === undefined ? html`<p>These findings were published without causes. See them <a href=${link(submissionLink(tokenOf(context), '/findings/codes'), { eid: context.eid })}>by code</a>.</p>` : ''}
-      ${shown !== undefined && shown.length > 0 && listCauses(context, shown, workbench.rules, stateOf, repairable)}
+      ${note !== undefined && html`<p>These findings were published without causes. See them <a href=${link(submissionLink(tokenOf(context), '/findings/codes'), { eid: context.eid })}>by code</a>.</p>`}
+      ${shown.length > 0 && listCauses(context, shown, workbench.rules, stateOf, repairable)}
       ${rest > 0 && html`<p><a href=${stepLink(context, 'fix', { all: 'yes' })}>Show ${count(rest, 'more cause')}</a></p>`}
       ${showNotRun(summary, workbench.rules)}`,
   })

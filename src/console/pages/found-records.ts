@@ -47,7 +47,7 @@ async function showTarget(context: Context): Promise<Shown> {
   return await showRecords({ ...context, query })
 }
 
-const ALL_FILTERS = { ...FILTERS, cause: 'Filter.Cause', new: 'newSince' } as const
+const ALL_FILTERS = { ...FILTERS, cause: 'Filter.Cause', new: 'onlyNew' } as const
 const NAMES = Object.keys(ALL_FILTERS) as (keyof typeof ALL_FILTERS)[]
 
 async function showRecords(context: Context): Promise<Shown> {
@@ -155,7 +155,7 @@ function showFilters(
     <label>Course<input name="course" value=${chosen.course ?? ''} /></label>
     ${
       earlier !== undefined &&
-      html`<label class="choice"><input type="checkbox" name="new" value=${earlier.runId} checked=${chosen.new !== undefined} />Only new since check ${earlier.runId}</label>`
+      html`<label class="choice"><input type="checkbox" name="new" value="true" checked=${chosen.new !== undefined} />Only new since check ${earlier.runId}</label>`
     }
     <button type="submit">Show</button>
     <a href=${clear}>Clear</a>

@@ -9,7 +9,7 @@ import { PostForm } from '../post-form.ts'
 import { orderFiles, titlesOf } from '../rules.ts'
 import { RunChart } from '../run-chart.ts'
 import { Table } from '../table.ts'
-import { formatTime, Time } from '../time.ts'
+import { Time } from '../time.ts'
 import { findingsOf, readRuns } from './findings.ts'
 import {
   hasFindings,
@@ -147,16 +147,17 @@ const STATUSES = lookUp<string>({
 })
 
 function runTable(context: Context, runs: readonly Run[]): VNode {
+  const earlier = runs.filter(({ status }) => status === 'Processed')[1]
   return html`<${Table} label="Checks so far" class="narrow cards" columns=${RUN_COLUMNS}>
-    ${runs.map(({ runId, dateCompleted, dateReceived, status, errorCount, warningCount }, index) => {
-      const other = link(submissionLink(tokenOf(context), '/compare'), { eid: context.eid, from: runId })
+    ${runs.map(({ runId, dateCompleted, dateReceived, status, errorCount, warningCount }) => {
+      const other = link(submissionLink(tokenOf(context), '/compare'), { eid: context.eid })
       return html`<tr>
         <th scope="row" class="number">${runId}</th>
         <td class="when"><${Time} at=${dateCompleted ?? dateReceived} /></td>
         <td>${STATUSES[status] ?? status}</td>
         <td class="number">${formatOptional(errorCount)}</td>
         <td class="number">${formatOptional(warningCount)}</td>
-        <td>${index > 0 && status === 'Processed' && html`<a href=${other}>compare with the newest</a>`}</td>
+        <td>${runId === earlier?.runId && html`<a href=${other}>compare with the newest</a>`}</td>
       </tr>`
     })}
   <//>`
@@ -186,10 +187,8 @@ async function cancelRun(context: Context): Promise<Outcome> {
 const COMPARED = 50
 
 async function compareRuns(context: Context): Promise<Shown> {
-  const { api, query } = context
-  const [workbench, all] = await Promise.all([readWorkbench(context), readRuns(context)])
-  const runs = all.filter(({ status }) => status === 'Processed')
-  const from = query.get('from') ?? String(runs[1]?.runId ?? '')
+  const { api } = context
+  const workbench = await readWorkbench(context)
   const kinds = [
     { status: 'new', name: 'New', style: 'error' },
     { status: 'fixed', name: 'Fixed', style: 'good' },
@@ -198,10 +197,11 @@ async function compareRuns(context: Context): Promise<Shown> {
   const shown = await Promise.all(
     kinds.map(async (kind) => {
       const changes = await api.call<types.ResultsChanges>(findingsOf(context, '/changes'), {
-        query: { from, status: kind.status, pageSize: COMPARED },
+        query: { status: kind.status, pageSize: COMPARED },
       })
       return {
         ...kind,
+        from: changes.from,
         partial: changes.partial === true,
         number: changes[`${kind.status}Count`] ?? 0,
         entries: changes.results ?? [],
@@ -211,8 +211,7 @@ async function compareRuns(context: Context): Promise<Shown> {
   return showStep(context, workbench, 'check', {
     title: 'Two checks compared',
     content: html`
-      <h2>Check ${from} and the newest check</h2>
-      ${chooseRun(context, runs, from)}
+      <h2>Check ${shown[0]?.from} and the newest check</h2>
       <p class="verdict">${shown.map(
         ({ name, style, number }, index) =>
           html`${index > 0 && ', '}<span class=${style}>${name}: ${formatNumber(number)}</span>`,
@@ -234,20 +233,4 @@ async function compareRuns(context: Context): Promise<Shown> {
 function showCompared({ errorCode, errorDescription, fileType, localId }: types.ValidationEntry): VNode {
   const place = [fileType, localId].filter(Boolean).join(' · ')
   return html`<p><strong>${errorCode}</strong> ${errorDescription} <span class="soft">${place}</span></p>`
-}
-
-function chooseRun(context: Context, runs: readonly Run[], from: string): VNode {
-  const { timeZone } = context.services
-  return html`<form class="row" method="get" action=${submissionLink(tokenOf(context), '/compare')} data-live>
-    <input type="hidden" name="eid" value=${context.eid} />
-    <label>Compare with check<select name="from">
-      ${runs
-        .slice(1)
-        .map(
-          ({ runId, dateCompleted = '' }) =>
-            html`<option value=${runId} selected=${String(runId) === from}>${runId}, ${formatTime(dateCompleted, timeZone)}</option>`,
-        )}
-    </select></label>
-    <button type="submit">Compare</button>
-  </form>`
 }

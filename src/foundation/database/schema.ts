@@ -336,6 +336,7 @@ const findings = ({ text, bytes, clustered, compress }: Dialect): string[] => [
     sealed ${text},
     summary ${text},
     trimmed bigint,
+    previous bigint,
     unique (token, number)
   )`,
   // By the upper bound of their duration in milliseconds; 0 above the largest one.

@@ -7,9 +7,8 @@ import { formatTimestamp } from '../../foundation/text/timestamp.ts'
 import { forSubmission } from '../authorize.ts'
 import { SUBMISSION_PROBLEMS, TAG, TOKEN_PATH } from '../contract.ts'
 import { Actor, actor, EXAMPLE_ACTOR } from '../explanations/schema.ts'
-import { linkNextPage } from '../findings/next-page.ts'
 import type { SubmissionOptions } from '../options.ts'
-import { PAGE_QUERY } from '../paging.ts'
+import { assertPage, linkNextPage, PAGE_QUERY } from '../paging.ts'
 import { ACTIVITY_EVENTS, type ActivityRow, listActivity, readActivity } from './activity.ts'
 
 const NDJSON = 'application/x-ndjson'
@@ -104,6 +103,7 @@ export function listSubmissionActivity({ database }: SubmissionOptions): Operati
         { compressible: true },
       )
     const { rows, totalCount } = await listActivity(database, token, query)
+    assertPage(query, totalCount)
     return document(
       { ...query, results: rows.map(renderActivity), totalCount },
       linkNextPage(`/submissions/${token}/activity`, query, totalCount),

@@ -1,9 +1,9 @@
 import type { Actor } from '../../api/access/principal.ts'
+import { Problem } from '../../api/contract/problems.ts'
 import type { Database } from '../../foundation/database/database.ts'
 import type { Sealer } from '../../foundation/database/seal.ts'
 import { recordActivity } from '../activity/activity.ts'
 import { readRun, readSummary } from '../findings/runs.ts'
-import { Refusal } from '../refusal.ts'
 import { assertOpen, withSubmission } from '../submission.ts'
 import { type Explanation, findTarget } from './explanation.ts'
 import { deleteExplanation, readExplanations, storeExplanation } from './store.ts'
@@ -21,7 +21,7 @@ interface Subject {
 /**
  * Explains the warnings with a code, or of a cause, of the current run.
  *
- * @throws {Refusal}
+ * @throws {Problem}
  */
 export async function explain(
   database: Database,
@@ -32,20 +32,20 @@ export async function explain(
     assertOpen(submission)
     const run = await readRun(writer, submission.run)
     if (run === undefined)
-      throw new Refusal('conflict', 'The submission has not been validated yet. Request a validation run.')
+      throw new Problem('conflict', 'The submission has not been validated yet. Request a validation run.')
     const found = findTarget(await readSummary(writer, run.run, sealer), target)
     if (found === undefined)
-      throw new Refusal(
-        'not-found',
+      throw new Problem(
+        'no-such-cause',
         'The current run has no findings with this code or cause. Its summary lists the codes, and its causes the keys.',
       )
     const { isError, ...about } = found
     if (isError)
-      throw new Refusal('conflict', 'These findings are errors. Only warnings can be explained; fix errors.')
+      throw new Problem('conflict', 'These findings are errors. Only warnings can be explained; fix errors.')
     const known = await readExplanations(writer, token, sealer)
     const earlier = known.find((each) => each.target === target)
     if (known.length >= MOST && earlier === undefined)
-      throw new Refusal(
+      throw new Problem(
         'conflict',
         `The submission has ${MOST} explanations; explain codes instead of causes.`,
       )
@@ -60,7 +60,7 @@ export async function explain(
 /**
  * Withdraws an explanation.
  *
- * @throws {Refusal} also if there is none
+ * @throws {Problem} also if there is none
  */
 export async function withdraw(
   database: Database,
@@ -71,7 +71,7 @@ export async function withdraw(
     assertOpen(submission)
     const known = (await readExplanations(writer, token, sealer)).find((each) => each.target === target)
     if (known === undefined)
-      throw new Refusal('not-found', 'The submission has no explanation of this code or cause.')
+      throw new Problem('no-explanation', 'The submission has no explanation of this code or cause.')
     await deleteExplanation(writer, token, known.id)
     const detail = { codes: known.codes }
     await recordActivity(writer, { token, event: 'ExplanationWithdrawn', actor, detail })

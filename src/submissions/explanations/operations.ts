@@ -5,7 +5,7 @@ import { document } from '../../api/contract/results.ts'
 import type { Reader } from '../../foundation/database/database.ts'
 import type { Static } from '../../foundation/schema/type.ts'
 import { Type } from '../../foundation/schema/type.ts'
-import { forSubmission, REFUSALS, refusing } from '../authorize.ts'
+import { forSubmission, REFUSALS } from '../authorize.ts'
 import { SUBMISSION_PROBLEMS, TAG, TOKEN_PATH } from '../contract.ts'
 import { readRun, readSummary } from '../findings/runs.ts'
 import type { SubmissionOptions } from '../options.ts'
@@ -101,11 +101,11 @@ function getExplanation({ database, sealer }: SubmissionOptions): Operation {
     request: { path: TARGET_PATH },
     schemas: SCHEMAS,
     responses: { 200: describeDocument(Explanation, 'The explanation.', EXAMPLE_EXPLANATION) },
-    problems: { ...SUBMISSION_PROBLEMS, 'not-found': NO_EXPLANATION, gone: REFUSALS.gone },
+    problems: { ...SUBMISSION_PROBLEMS, 'no-explanation': NO_EXPLANATION, gone: REFUSALS.gone },
   }).handle(async ({ authorized, path: { target }, refuse }) => {
     const { summary, explanations } = await readExplained(database, sealer, authorized)
     const found = explanations.find((each) => each.target === target)
-    if (found === undefined) return refuse('not-found', NO_EXPLANATION)
+    if (found === undefined) return refuse('no-explanation', NO_EXPLANATION)
     return document(renderExplanation(found, summary))
   })
 }
@@ -134,7 +134,7 @@ function putExplanation({ database, sealer }: SubmissionOptions): Operation {
       ...SUBMISSION_PROBLEMS,
       'invalid-body': 'A member is invalid.',
       ...JSON_BODY_PROBLEMS,
-      'not-found': 'The current run has no findings with this code or cause.',
+      'no-such-cause': 'The current run has no findings with this code or cause.',
       conflict:
         'The findings are errors, or there is no run yet, or the submission can no longer be changed (errorCode `DS1` for a change in progress).',
       gone: REFUSALS.gone,
@@ -145,16 +145,14 @@ function putExplanation({ database, sealer }: SubmissionOptions): Operation {
     if (body.reason === 'Other' && text === undefined)
       refuse('invalid-body', 'The reason Other needs a text that says why.')
     const actor = actorOf(principal)
-    await refusing(
-      explain(database, sealer, {
-        token,
-        eid,
-        target,
-        actor,
-        reason: body.reason,
-        ...(text !== undefined && { text }),
-      }),
-    )
+    await explain(database, sealer, {
+      token,
+      eid,
+      target,
+      actor,
+      reason: body.reason,
+      ...(text !== undefined && { text }),
+    })
     const { summary, explanations } = await readExplained(database, sealer, authorized)
     const stored = explanations.find((each) => each.target === target)
     if (stored === undefined) return refuse('conflict', 'Somebody has withdrawn the explanation meanwhile.')
@@ -186,12 +184,12 @@ function deleteExplanation({ database, sealer, definitions }: SubmissionOptions)
     problems: {
       ...SUBMISSION_PROBLEMS,
       'malformed-body': 'The request has a body.',
-      'not-found': NO_EXPLANATION,
+      'no-explanation': NO_EXPLANATION,
       ...REFUSALS,
     },
   }).handle(async ({ authorized, path: { target }, principal }) => {
     const { token, eid } = authorized
-    await refusing(withdraw(database, sealer, { token, eid, target, actor: actorOf(principal) }))
+    await withdraw(database, sealer, { token, eid, target, actor: actorOf(principal) })
     return document(await listAll({ database, sealer, definitions }, authorized))
   })
 }
@@ -201,7 +199,7 @@ async function readExplained(
   sealer: SubmissionOptions['sealer'],
   { token, ended, run }: SubmissionRow,
 ) {
-  if (ended === 'Cancelled') await refusing(Promise.reject(cancelled()))
+  if (ended === 'Cancelled') throw cancelled()
   const current = await readRun(reader, run)
   const summary = current === undefined ? undefined : await readSummary(reader, run, sealer)
   return { run: current, summary, explanations: await readExplanations(reader, token, sealer) }

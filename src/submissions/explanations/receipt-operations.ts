@@ -6,7 +6,7 @@ import { int32From1, text } from '../../api/contract/fields.ts'
 import { document } from '../../api/contract/results.ts'
 import { Type } from '../../foundation/schema/type.ts'
 import { parseTimestamp } from '../../foundation/text/timestamp.ts'
-import { forSubmission, REFUSALS, refusing } from '../authorize.ts'
+import { forSubmission, REFUSALS } from '../authorize.ts'
 import { SCHEMAS, SUBMISSION_PROBLEMS, TAG, TOKEN_PATH } from '../contract.ts'
 import { EXAMPLE_SUBMISSION } from '../example.ts'
 import type { SubmissionOptions } from '../options.ts'
@@ -19,7 +19,7 @@ import { EXAMPLE_RECEIPT, Receipt } from './receipt-schema.ts'
 import { reopen } from './reopen.ts'
 import { Actor, Explanation } from './schema.ts'
 
-const NO_RECEIPT = 'The submission has no such receipt: it was not submitted yet.'
+const NO_RECEIPT = 'The submission has no receipt, because it has not been submitted yet.'
 
 export function getSubmissionReceipt({ database, sealer }: SubmissionOptions): Operation {
   return operation({
@@ -41,14 +41,16 @@ export function getSubmissionReceipt({ database, sealer }: SubmissionOptions): O
     },
     schemas: { Actor, Explanation, Receipt },
     responses: { 200: describeDocument(Receipt, 'The receipt.', EXAMPLE_RECEIPT) },
-    problems: { ...SUBMISSION_PROBLEMS, 'not-found': NO_RECEIPT, gone: REFUSALS.gone },
+    problems: { ...SUBMISSION_PROBLEMS, 'no-receipt': NO_RECEIPT, gone: REFUSALS.gone },
   }).handle(async ({ authorized: { token, ended }, query, refuse }) => {
-    if (ended === 'Cancelled') await refusing(Promise.reject(cancelled()))
+    if (ended === 'Cancelled') throw cancelled()
     const receipt = await readReceipt(database, token, sealer, query.number)
     if (receipt !== undefined) return document(receipt)
+    if (query.number !== undefined)
+      return refuse('no-receipt', 'The submission has no receipt with this number.')
     return refuse(
-      'not-found',
-      query.number === undefined ? NO_RECEIPT : 'The submission has no receipt with this number.',
+      'no-receipt',
+      ended === 'Submitted' ? 'The submission was submitted, but its receipt is not stored.' : NO_RECEIPT,
     )
   })
 }
@@ -61,7 +63,7 @@ const Reopening = Type.Object(
       maxLength: 500,
     }),
     until: text(
-      'Until when the submission can be changed, also if its return has closed (RFC 3339); defaults to seven days from now.',
+      'Until when the submission can be changed, whether its return closes before or after that (RFC 3339); defaults to seven days from now.',
       { maxLength: 40 },
     ),
   },
@@ -91,7 +93,7 @@ export function reopenSubmission({ database, definitions, sealer }: SubmissionOp
       unauthorized: 'There is no valid credential, or it lacks the scope operate.',
       'invalid-body': 'A member is invalid.',
       ...JSON_BODY_PROBLEMS,
-      'not-found': 'No submission has this token.',
+      'no-such-submission': 'No submission has this token.',
       conflict: 'The submission is not submitted, or the organisation has another open one for the return.',
       gone: REFUSALS.gone,
     },
@@ -103,10 +105,10 @@ export function reopenSubmission({ database, definitions, sealer }: SubmissionOp
     if (body.until !== undefined && (until === undefined || until <= now || until > now + LONGEST))
       refuse('invalid-body', 'until must be a date-time in the future, such as 2027-02-14T17:00:00+13:00.')
     const found = await findAny(database, submissionToken)
-    if (found === undefined) return refuse('not-found', 'No submission has this token.')
+    if (found === undefined) return refuse('no-such-submission', 'No submission has this token.')
     const { token, eid, returnId } = found
     const actor = actorOf(principal)
-    const reopened = await refusing(reopen(database, { token, eid, returnId, actor, reason, until }))
+    const reopened = await reopen(database, { token, eid, returnId, actor, reason, until })
     return document(renderState({ definitions, sealer }, reopened))
   })
 }

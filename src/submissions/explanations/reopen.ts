@@ -1,9 +1,9 @@
 import type { Actor } from '../../api/access/principal.ts'
+import { Problem } from '../../api/contract/problems.ts'
 import type { Database } from '../../foundation/database/database.ts'
 import { formatTimestamp } from '../../foundation/text/timestamp.ts'
 import { recordActivity } from '../activity/activity.ts'
 import { lockSubmission } from '../findings/change-submission.ts'
-import { Refusal } from '../refusal.ts'
 import { cancelled, findOpen, findState, type SubmissionState, writeAudit } from '../submission.ts'
 import { markReopened } from './receipt.ts'
 
@@ -16,14 +16,14 @@ export interface Reopen {
   readonly returnId: string
   readonly actor: Actor
   readonly reason: string
-  /** Until when it can be changed, also if its return has closed. */
+  /** Until when it can be changed, whether its return closes before or after that. */
   readonly until: number | undefined
 }
 
 /**
  * Opens a submitted submission again. Its receipt and its activities remain.
  *
- * @throws {Refusal} if it was not submitted, or the organisation has another open one for the return
+ * @throws {Problem} if it was not submitted, or the organisation has another open one for the return
  */
 export async function reopen(
   database: Database,
@@ -36,13 +36,12 @@ export async function reopen(
     const submission = await findState(writer, { token, eid })
     if (submission === undefined || submission.ended === 'Cancelled') throw cancelled()
     if (submission.ended !== 'Submitted')
-      throw new Refusal('conflict', 'The submission is not submitted, so it need not be opened again.')
+      throw new Problem('conflict', 'The submission is not submitted, so it need not be opened again.')
     if (other !== undefined)
-      throw new Refusal('conflict', 'The organisation already has another open submission for this return.')
+      throw new Problem('conflict', 'The organisation already has another open submission for this return.')
     const time = Date.now()
     await writer.run(
-      `update submission set ended = null, ended_at = null, reopened_until = $2,
-         expires = case when expires > $2 then expires else $2 end
+      `update submission set ended = null, ended_at = null, reopened_until = $2, expires = $2
        where token = $1`,
       [token, until],
     )

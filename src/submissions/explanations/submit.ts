@@ -1,4 +1,5 @@
 import type { Actor } from '../../api/access/principal.ts'
+import { Problem } from '../../api/contract/problems.ts'
 import type { Database, Reader } from '../../foundation/database/database.ts'
 import type { Sealer } from '../../foundation/database/seal.ts'
 import { count } from '../../foundation/text/format-number.ts'
@@ -8,7 +9,6 @@ import { forgetPrevious } from '../files/undo.ts'
 import type { SubmissionWriter } from '../findings/change-submission.ts'
 import { renderNotRun } from '../findings/not-run.ts'
 import { type Run, type RunSummary, readRun, readSummary } from '../findings/runs.ts'
-import { Refusal } from '../refusal.ts'
 import { end } from '../retention/ending.ts'
 import type { Definitions } from '../rules/definitions.ts'
 import { findActiveRun } from '../runs/validation.ts'
@@ -31,7 +31,7 @@ const STATEMENT = 'Mahi froze these files. It does not send them anywhere.'
  * Submits a submission whose current run covers its current files, made every check that matters, found no errors, and
  * leaves no warning that needs an explanation. Afterwards, the submission no longer changes, unless the agency opens it again.
  *
- * @throws {Refusal}
+ * @throws {Problem}
  */
 export async function submit(
   services: SubmitServices,
@@ -74,29 +74,29 @@ export async function submit(
   })
 }
 
-/** @throws {Refusal} unless the current run covers the current files and found no errors */
+/** @throws {Problem} unless the current run covers the current files and found no errors */
 async function assertChecked(writer: SubmissionWriter, submission: SubmissionState): Promise<Run> {
   if ((await findActiveRun(writer, submission.token)) !== undefined)
-    throw new Refusal('conflict', 'A validation run is in progress. Wait until it ends.')
+    throw new Problem('conflict', 'A validation run is in progress. Wait until it ends.')
   const run = await readRun(writer, submission.run)
   if (run === undefined)
-    throw new Refusal('conflict', 'The submission has not been validated yet. Request a validation run.')
+    throw new Problem('conflict', 'The submission has not been validated yet. Request a validation run.')
   if (run.revision !== submission.revision)
-    throw new Refusal('conflict', 'The files were changed after the current run. Request a new one.')
+    throw new Problem('conflict', 'The files were changed after the current run. Request a new one.')
   if (run.errors > 0)
-    throw new Refusal(
+    throw new Problem(
       'conflict',
       `The current run found ${count(run.errors, 'error')}. Correct ${run.errors === 1 ? 'it' : 'them'} and validate again.`,
     )
   return run
 }
 
-/** @throws {Refusal} if a check was stopped that could have found what must be fixed or explained */
+/** @throws {Problem} if a check was stopped that could have found what must be fixed or explained */
 function assertComplete(summary: RunSummary | undefined): void {
   const stopped = summary?.notRun.filter(({ blocks }) => blocks) ?? []
   if (stopped.length === 0) return
   const named = stopped.slice(0, NAMED).map(({ code, reason }) => `${code}: ${reason}`)
-  throw new Refusal(
+  throw new Problem(
     'conflict',
     `The current run did not make ${count(stopped.length, 'check')} that the submission needs. ${named.join(' ')} Validate again; if that does not help, the operator of this service must change its limits or the definition.`,
   )
@@ -105,7 +105,7 @@ function assertComplete(summary: RunSummary | undefined): void {
 /** The most checks that a refusal names. */
 const NAMED = 5
 
-/** @throws {Refusal} which names the warnings that need an explanation */
+/** @throws {Problem} which names the warnings that need an explanation */
 function assertExplained(open: readonly OpenWarning[]): void {
   if (open.length === 0) return
   const named = open.slice(0, NAMED).map(({ code, findings, explained }) => {
@@ -114,7 +114,7 @@ function assertExplained(open: readonly OpenWarning[]): void {
   })
   const others = open.length > NAMED ? ` and ${open.length - NAMED} more` : ''
   const subject = open.length === 1 ? 'This warning needs' : 'These warnings need'
-  throw new Refusal(
+  throw new Problem(
     'conflict',
     `${subject} an explanation before the submission: ${named.join(', ')}${others}. Explain each one with PUT /v1/submissions/{token}/explanations/{code}, or fix it and validate again.`,
   )

@@ -3,7 +3,7 @@ import { type Operation, operation } from '../../api/contract/contract.ts'
 import { describeDocument, JSON_BODY_PROBLEMS } from '../../api/contract/describe.ts'
 import { document } from '../../api/contract/results.ts'
 import { TimedTurns } from '../../foundation/timed-turns.ts'
-import { REFUSALS, refusing } from '../authorize.ts'
+import { REFUSALS } from '../authorize.ts'
 import { SUBMISSION_PROBLEMS, TAG } from '../contract.ts'
 import { MAX_BATCH_BYTES, type SubmissionOptions } from '../options.ts'
 import { BatchResult, RecordBatch, RecordDeletion } from '../schema.ts'
@@ -70,7 +70,7 @@ function batchOperation(
       'invalid-body':
         'The batch has too many records (errorCode `MP1`), a record lacks its `localId`, or the body has another form (`CV1`).',
       ...JSON_BODY_PROBLEMS,
-      'not-found': 'The definition has no such file.',
+      'no-such-file': 'The definition has no such file.',
       ...REFUSALS,
     },
     describeBodyFaults: () => ({ members: { errorCode: 'CV1' } }),
@@ -85,15 +85,13 @@ function batchOperation(
       operations.push(toOperation({ ...each }, keep))
       if (turns.isOver) await turns.take()
     }
-    const acknowledged = await refusing(
-      applyBatch(database, sealer, {
-        token: submission.token,
-        eid: submission.eid,
-        resource,
-        operations,
-        actor: actorOf(principal),
-      }),
-    )
+    const acknowledged = await applyBatch(database, sealer, {
+      token: submission.token,
+      eid: submission.eid,
+      resource,
+      operations,
+      actor: actorOf(principal),
+    })
     return document({ submissionToken: submission.token, content: acknowledged })
   })
 }

@@ -51,11 +51,11 @@ export function forFile(reader: Reader, scope: Scope): AccessRule<OwnFile> {
   })
 }
 
-/** @throws {Problem} `not-found` if the definition of the submission has no such file */
+/** @throws {Problem} `no-such-file` if the definition of the submission has no such file */
 export function assertKnown(definitions: Definitions, { submission, resource }: OwnFile): void {
   if (submission.created === null) return
   const definition = definitions.find(submission.definition ?? '')
   if (definition?.resources.some(({ name }) => name === resource)) return
   const known = definition?.resources.map(({ name }) => `…/files/${name}`).join(', ')
-  throw new Problem('not-found', `The definition has no such file. Its files are ${known}.`)
+  throw new Problem('no-such-file', `The definition has no such file. Its files are ${known}.`)
 }

@@ -1,7 +1,6 @@
 import type { FastifyRequest } from 'fastify'
 import { actorOf } from '../../api/access/principal.ts'
 import { continueAfter } from '../../api/contract/results.ts'
-import { refusing, toProblem } from '../authorize.ts'
 import type { SubmissionOptions } from '../options.ts'
 import { Refusal } from '../refusal.ts'
 import { cancelled, type SubmissionRow, type SubmissionState, withSubmission } from '../submission.ts'
@@ -41,7 +40,7 @@ export async function findCopy(
 ) {
   const { database, sealer } = options
   const { token, eid } = owner
-  const id = await refusing(requestCopy(options, request, { token, eid }, copy))
+  const id = await requestCopy(options, request, { token, eid }, copy)
   const { pending, job } = await awaitWork(options, request, { id, prefer, owner }).catch(
     async (error: unknown) => {
       // It was told: the next request tries again.
@@ -52,7 +51,7 @@ export async function findCopy(
     },
   )
   if (job === undefined) return { pending }
-  if (job.content === undefined) throw toProblem(cancelled())
+  if (job.content === undefined) throw cancelled()
   const chunks = readChunks(database, sealer, job.content)
   return { job, content: continueAfter(await chunks.next(), chunks), etag: `"${job.content.sha256}"` }
 }

@@ -6,7 +6,6 @@ import type { Database } from '../../foundation/database/database.ts'
 import type { Static } from '../../foundation/schema/type.ts'
 import { Type } from '../../foundation/schema/type.ts'
 import { formatTimestamp } from '../../foundation/text/timestamp.ts'
-import { toProblem } from '../authorize.ts'
 import { RUN_STATUSES } from '../findings/runs.ts'
 import type { SubmissionOptions } from '../options.ts'
 import { Refusal } from '../refusal.ts'
@@ -93,19 +92,17 @@ export async function awaitWork(
   const { database, sealer } = options
   const wait = readWait(prefer, MAX_WAIT)
   const job = await waitFor(options, request, wait, () => findFileJob(database, sealer, id))
-  if (job === undefined) throw toProblem(await explainGone(database, owner))
+  if (job === undefined) throw await explainGone(database, owner)
   if (job.completed === null) {
     const location = `/v1/submissions/${job.token}/jobs/${id}`
     return { pending: accepted(location, 1, renderFileWork(options, owner.definition, job)) }
   }
   if (job.refused === undefined) return { job }
   const { kind, message, errorCode, retryAfter } = job.refused
-  throw toProblem(
-    new Refusal(kind, message, {
-      ...(errorCode !== undefined && { errorCode }),
-      ...(retryAfter !== undefined && { retryAfter }),
-    }),
-  )
+  throw new Refusal(kind, message, {
+    ...(errorCode !== undefined && { errorCode }),
+    ...(retryAfter !== undefined && { retryAfter }),
+  })
 }
 
 /** Work is deleted with the files that it is about. */

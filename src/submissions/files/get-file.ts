@@ -5,7 +5,7 @@ import { Problem } from '../../api/contract/problems.ts'
 import { continueAfter, stream } from '../../api/contract/results.ts'
 import { assertAccepts } from '../../api/serving/negotiate.ts'
 import { recordDownload } from '../activity/activity.ts'
-import { REFUSALS, toProblem } from '../authorize.ts'
+import { REFUSALS } from '../authorize.ts'
 import { SUBMISSION_PROBLEMS, TAG } from '../contract.ts'
 import type { SubmissionOptions } from '../options.ts'
 import { SubmissionFile } from '../schema.ts'
@@ -43,14 +43,14 @@ export function getFile(options: SubmissionOptions): Operation {
     },
     problems: {
       ...SUBMISSION_PROBLEMS,
-      'not-found': 'The submission has no such file.',
+      'no-such-file': 'The submission has no such file.',
       gone: REFUSALS.gone,
       conflict:
         'The file has too many fields for CSV or a record that cannot be converted, or batches have added too many records.',
     },
   }).handle(async ({ authorized, request, principal, header }) => {
     const { submission, resource } = authorized
-    if (submission.ended === 'Cancelled') throw toProblem(cancelled())
+    if (submission.ended === 'Cancelled') throw cancelled()
     assertKnown(definitions, authorized)
     const answer = async (file: FileState) => {
       const stored = file.format === 'csv' ? CSV : NDJSON
@@ -75,7 +75,7 @@ export function getFile(options: SubmissionOptions): Operation {
     for (let last: FileState | undefined; ; ) {
       const files = await listFiles(database, submission.token)
       const file = files.find((each) => each.resource === resource)
-      if (file === undefined) throw new Problem('not-found', 'The submission has no such file yet.')
+      if (file === undefined) throw new Problem('no-such-file', 'The submission has no such file yet.')
       try {
         return await answer(file)
       } catch (error) {

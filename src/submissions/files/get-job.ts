@@ -45,7 +45,7 @@ export function getFileJob(options: SubmissionOptions): Operation {
     },
     problems: {
       ...SUBMISSION_PROBLEMS,
-      'not-found': 'The submission has no such work, or it is no longer known.',
+      'no-such-work': 'The submission has no such work, or it is no longer known.',
       gone: REFUSALS.gone,
     },
   }).handle(async ({ authorized, path, header, request, refuse }) => {
@@ -55,7 +55,7 @@ export function getFileJob(options: SubmissionOptions): Operation {
       const found = await findFileJob(database, sealer, path.jobId)
       return found?.token === token ? found : undefined
     })
-    if (job === undefined) return refuse('not-found', 'The submission has no work with this ID.')
+    if (job === undefined) return refuse('no-such-work', 'The submission has no work with this ID.')
     return document(
       renderFileWork(options, definition, job),
       wait === 0 ? {} : { 'preference-applied': `wait=${wait}` },

@@ -19,7 +19,7 @@ import { MAX_WAIT, preferHeader } from './wait.ts'
 
 const PROBLEMS = {
   ...SUBMISSION_PROBLEMS,
-  'not-found': 'The submission has no files.',
+  'no-such-file': 'The submission has no files.',
   gone: REFUSALS.gone,
   conflict:
     'The files exceed a limit of a check, a sheet has no room for their records, or one was replaced while it was read (errorCode `DS1`).',

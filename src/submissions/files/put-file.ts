@@ -56,7 +56,7 @@ export function putFile(options: SubmissionOptions): Operation {
       'invalid-body':
         'The content is empty, damaged or not what its digest says. The detail names the file. The errorCode `GM1` means a damaged gzip file.',
       'malformed-body': 'The chunks of the body are malformed.',
-      'not-found': 'The definition has no such file.',
+      'no-such-file': 'The definition has no such file.',
       'content-too-large': 'The content is too large, as sent or uncompressed.',
       'unsupported-media-type':
         'The content is not CSV or NDJSON, uncompressed or gzip, nor a ZIP archive or a workbook (XLSX); or it has NUL characters, which no text file has.',

@@ -53,7 +53,7 @@ export function putFiles(options: SubmissionOptions): Operation {
         'The archive or workbook is damaged, encrypted or too large, has no file of the definition, two of one kind, or one that is empty. The detail names the file in it.',
       'malformed-body': 'The chunks of the body are malformed.',
       'content-too-large': 'The content, or a file in it, is too large.',
-      'not-found': 'The data of the submission was deleted while this was in progress.',
+      'no-such-file': 'The data of the submission was deleted while this was in progress.',
       'unsupported-media-type': 'The content is neither a ZIP archive nor a workbook (XLSX).',
       ...REFUSALS,
     },

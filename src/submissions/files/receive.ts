@@ -2,7 +2,6 @@ import type { FastifyRequest } from 'fastify'
 import { actorOf } from '../../api/access/principal.ts'
 import { callerOf } from '../../api/request/caller.ts'
 import { Exhausted, type Slot } from '../../foundation/slots.ts'
-import { refusing, toProblem } from '../authorize.ts'
 import type { SubmissionOptions } from '../options.ts'
 import { Refusal } from '../refusal.ts'
 import { receiveUpload, type Upload } from './upload.ts'
@@ -22,7 +21,7 @@ export async function receive(
 ): Promise<string> {
   const slot = takeSlot(request)
   const actor = actorOf(request.principal)
-  return await refusing(receiveUpload(database, sealer, { ...upload, actor })).finally(() => slot.release())
+  return await receiveUpload(database, sealer, { ...upload, actor }).finally(() => slot.release())
 }
 
 /** @throws {Problem} `too-many-requests` or `unavailable` */
@@ -32,12 +31,10 @@ function takeSlot(request: FastifyRequest): Slot {
   } catch (error) {
     if (!(error instanceof Exhausted)) throw error
     const { own, message, retryAfter } = error
-    throw toProblem(
-      own
-        ? new Refusal('too-many', 'Too many of your uploads are in progress. Wait until one ends.', {
-            retryAfter,
-          })
-        : new Refusal('busy', message, { retryAfter }),
-    )
+    throw own
+      ? new Refusal('too-many', 'Too many of your uploads are in progress. Wait until one ends.', {
+          retryAfter,
+        })
+      : new Refusal('busy', message, { retryAfter })
   }
 }

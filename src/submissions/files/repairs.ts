@@ -5,7 +5,7 @@ import { describeDocument } from '../../api/contract/describe.ts'
 import { count, flag, listOf, strings, text } from '../../api/contract/fields.ts'
 import { document } from '../../api/contract/results.ts'
 import { type Static, Type } from '../../foundation/schema/type.ts'
-import { forSubmission, REFUSALS, refusing } from '../authorize.ts'
+import { forSubmission, REFUSALS } from '../authorize.ts'
 import { SUBMISSION_PROBLEMS, TAG, TOKEN_PATH } from '../contract.ts'
 import { EXAMPLE_FILE } from '../example.ts'
 import type { Cause } from '../findings/cause.ts'
@@ -87,7 +87,7 @@ const EXAMPLE: Static<typeof Repairs> = {
 
 const PROBLEMS = {
   ...SUBMISSION_PROBLEMS,
-  'not-found': 'The submission has no files.',
+  'no-such-file': 'The submission has no files.',
   ...REFUSALS,
   unavailable: 'Too many jobs are queued.',
 } as const
@@ -185,7 +185,7 @@ export function undoRepairs(options: SubmissionOptions): Operation {
       'malformed-body': 'The request has a body.',
     },
   }).handle(async ({ authorized: { token, eid, definition }, principal }) => {
-    const restored = await refusing(undoRepair(database, { token, eid, actor: actorOf(principal) }))
+    const restored = await undoRepair(database, { token, eid, actor: actorOf(principal) })
     return document({ files: restored.map((file) => renderFile(options, definition, file)) })
   })
 }

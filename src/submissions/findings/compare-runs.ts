@@ -1,25 +1,22 @@
 import { type Operation, operation } from '../../api/contract/contract.ts'
 import { describeDocument, NEXT_LINK } from '../../api/contract/describe.ts'
-import { count, flag, int32From1, oneOf, pageNumbers } from '../../api/contract/fields.ts'
-import { Problem } from '../../api/contract/problems.ts'
+import { count, flag, oneOf, pageNumbers } from '../../api/contract/fields.ts'
 import { document } from '../../api/contract/results.ts'
-import { cacheUpTo } from '../../api/serving/page-cache.ts'
-import type { Reader } from '../../foundation/database/database.ts'
 import { type Static, Type } from '../../foundation/schema/type.ts'
 import { TOKEN_PATH } from '../contract.ts'
-import { type Comparison, compareRuns } from './compare.ts'
-import type { Selection } from './filters.ts'
-import { assertPage, findingsPath, linkNextPage } from './next-page.ts'
+import { assertPage, linkNextPage } from '../paging.ts'
+import { type Selection, selectPosted } from './filters.ts'
 import {
   answerFromCurrent,
-  assertFinished,
   FINDINGS_PROBLEMS,
+  findingsPath,
   forFindings,
   type ResultsOptions,
+  readCompared,
 } from './own.ts'
-import type { Submission } from './queries.ts'
+import { FIXED_FIELD, NEW_FIELD } from './postings.ts'
 import { readDetails } from './read-findings.ts'
-import { findRun, isPartial, type Run, readRun } from './runs.ts'
+import { isPartial, type Run } from './runs.ts'
 import { PublishedFinding } from './schema.ts'
 
 const STATUSES = ['new', 'fixed', 'open'] as const
@@ -27,17 +24,17 @@ const STATUSES = ['new', 'fixed', 'open'] as const
 const ChangedEntry = Type.Object(
   {
     ...PublishedFinding.properties,
-    status: oneOf(STATUSES, 'Whether the earlier run, the later run or both have the finding.'),
+    status: oneOf(STATUSES, 'Whether only the current run, only the run before or both have the finding.'),
   },
   { description: 'A finding, and whether it is new, fixed or open.' },
 )
 
 const ResultsChanges = Type.Object(
   {
-    from: count('The earlier run.'),
-    to: count('The later run.'),
-    newCount: count('Findings that only the later run has.'),
-    fixedCount: count('Findings that only the earlier run has.'),
+    from: count('The run before.'),
+    to: count('The current run.'),
+    newCount: count('Findings that only the current run has.'),
+    fixedCount: count('Findings that only the run before had.'),
     openCount: count('Findings that both runs have.'),
     page: count('Page number of this page, from 1.'),
     pageSize: count('Page size of this page.'),
@@ -46,10 +43,10 @@ const ResultsChanges = Type.Object(
     ),
     totalCount: count('Findings that match.'),
     partial: flag(
-      'Whether not all findings of one of the runs are stored: what only one stores counts as new or fixed. Of a run before the last two, no findings are stored: `fixedCount` counts them, and `results` lacks them.',
+      'Whether not all findings of one of the runs are stored: what only one stores counts as new or fixed.',
     ),
   },
-  { description: 'How the findings of two runs differ.' },
+  { description: 'How the findings of the current run and the one before differ.' },
 )
 
 const EXAMPLE: Static<typeof ResultsChanges> = {
@@ -64,25 +61,13 @@ const EXAMPLE: Static<typeof ResultsChanges> = {
   totalCount: 12,
 }
 
-interface ChangesQuery {
-  readonly from: number
-  readonly to?: number | undefined
-  readonly status?: string
-  readonly page: number
-  readonly pageSize: number
-}
-
-/** Memory for cached comparisons, in bytes. */
-const KEPT = 16 * 2 ** 20
-
 export function getChanges({ database, sealer, limits }: ResultsOptions): Operation {
-  const kept = cacheUpTo<Weighed>(KEPT)
   return operation({
     name: 'results-changes',
     id: 'getValidationResultsChanges',
-    summary: 'Compare two runs',
+    summary: 'Compare with the run before',
     description:
-      'The findings that are new, fixed and still open between an earlier run and the current one, or a later one, with exact totals.',
+      'The findings that are new, fixed and still open since the run before the current one, with exact totals.',
     tag: 'Validation results',
     method: 'GET',
     path: '/submissions/{submissionToken}/validation-results/changes',
@@ -91,8 +76,6 @@ export function getChanges({ database, sealer, limits }: ResultsOptions): Operat
     request: {
       path: TOKEN_PATH,
       query: Type.Object({
-        from: int32From1('The `runId` of the earlier run.'),
-        to: Type.Optional(int32From1('The `runId` of the later run; the current one where absent.')),
         status: oneOf(STATUSES, 'Only findings with this status.'),
         ...pageNumbers('Findings', limits),
       }),
@@ -105,19 +88,17 @@ export function getChanges({ database, sealer, limits }: ResultsOptions): Operat
     },
     problems: {
       ...FINDINGS_PROBLEMS,
-      'not-found': 'The submission has no such run, or it is no longer stored.',
+      'no-such-run': 'There is no run before the current one, or the findings are no longer stored.',
     },
   }).handle(async ({ authorized, query }) => {
     return await answerFromCurrent(database, authorized, async (reader, submission) => {
-      const { from, to } = await findRuns(reader, submission, query)
-      const key = `${from.run}/${to.run}/${to.completed}`
-      const known = kept.get(key)
-      const compared = known ?? weigh(await compareRuns(reader, toReference(from), toReference(to), sealer))
-      if (known === undefined) kept.set(key, compared)
-      const { added, fixed, open } = compared.comparison
+      const { from, to } = await readCompared(reader, submission)
+      const added = await selectPosted(reader, to.run, NEW_FIELD)
+      const fixed = await selectPosted(reader, to.run, FIXED_FIELD)
+      const open = added.complement(to.total)
       const parts = [
         { status: 'new', selection: added, run: to },
-        ...(from.trimmed === null ? [{ status: 'fixed', selection: fixed, run: from }] : []),
+        { status: 'fixed', selection: fixed, run: from },
         { status: 'open', selection: open, run: to },
       ].filter(({ status }) => query.status === undefined || query.status === status)
       const totalCount = parts.reduce((sum, { selection }) => sum + selection.total, 0)
@@ -125,7 +106,7 @@ export function getChanges({ database, sealer, limits }: ResultsOptions): Operat
       assertPage(query, totalCount)
       const results: object[] = []
       for (const { status, run, ordinals } of slice(parts, (page - 1) * pageSize, pageSize)) {
-        const details = await readDetails(reader, toReference(run), ordinals, sealer)
+        const details = await readDetails(reader, run, ordinals, sealer)
         results.push(...details.map((each) => ({ status, ...each })))
       }
       const body = {
@@ -138,41 +119,12 @@ export function getChanges({ database, sealer, limits }: ResultsOptions): Operat
         pageSize,
         results,
         totalCount,
-        ...((isPartial(from) || isPartial(to) || from.trimmed !== null) && { partial: true }),
+        ...((isPartial(from) || isPartial(to)) && { partial: true }),
       }
       const path = `${findingsPath(submission.token)}/changes`
       return document(body, linkNextPage(path, query, totalCount))
     })
   })
-}
-
-interface Weighed {
-  readonly comparison: Comparison
-  readonly weight: number
-}
-
-function weigh(comparison: Comparison): Weighed {
-  const { added, fixed, open } = comparison
-  return { comparison, weight: added.weight + fixed.weight + open.weight }
-}
-
-function toReference({ run, total }: Run) {
-  return { run, totalCount: total }
-}
-
-async function findRuns(
-  reader: Reader,
-  { token, run }: Submission,
-  { from, to }: ChangesQuery,
-): Promise<{ from: Run; to: Run }> {
-  const earlier = await findRun(reader, token, from)
-  const later = to === undefined ? await readRun(reader, run) : await findRun(reader, token, to)
-  if (later !== undefined && later.trimmed !== null)
-    throw new Problem(
-      'not-found',
-      'The findings of the later run are no longer stored, only those of the last two runs. Leave out `to` to compare with the current run.',
-    )
-  return { from: assertFinished(earlier), to: assertFinished(later) }
 }
 
 /** The ordinals of a page across several selections in sequence. */

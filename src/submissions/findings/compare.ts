@@ -1,46 +1,63 @@
-import type { Reader } from '../../foundation/database/database.ts'
+import type { Reader, Value } from '../../foundation/database/database.ts'
 import type { Sealer } from '../../foundation/database/seal.ts'
 import { hashPair } from '../../foundation/text/seeded-hash.ts'
 import { takeTurn } from '../../foundation/timed-turns.ts'
-import { type RunReference, Selection } from './filters.ts'
-import { BLOCK, KEY_FIELD, keysContext } from './postings.ts'
+import type { SubmissionWriter } from './change-submission.ts'
+import type { RunReference } from './filters.ts'
+import {
+  BLOCK,
+  encodeOffsets,
+  FIXED_FIELD,
+  KEY_FIELD,
+  keysContext,
+  NEW_FIELD,
+  POSTING_COLUMNS,
+} from './postings.ts'
 import { RunMissing } from './run-missing.ts'
 
-/** How the findings of two runs differ. */
-export interface Comparison {
-  /** Findings that only the later run has. */
-  readonly added: Selection
-  /** Findings that only the earlier run has. */
-  readonly fixed: Selection
-  /** Findings of the later run that the earlier run also has. */
-  readonly open: Selection
-}
+/** The ordinals of findings as bitmaps, by block. */
+type Bitmaps = Map<number, Uint8Array>
 
 /**
- * Compares two runs of a submission by the keys of their findings; identical findings are matched one to one.
+ * Compares a run with the one before, and stores which of its findings are new and which of the other's are fixed.
+ * Identical findings are matched one to one, by their keys.
  *
  * @throws {RunMissing} if one of them is not stored
  */
-export async function compareRuns(
-  reader: Reader,
+export async function storeComparison(
+  writer: SubmissionWriter,
   from: RunReference,
   to: RunReference,
   sealer: Sealer,
-): Promise<Comparison> {
+): Promise<void> {
   const table = new KeyTable(from.totalCount)
-  for await (const { keys, block } of readKeys(reader, from, sealer)) table.add(keys, block)
-  const added = new Map<number, Uint8Array>()
-  const open = new Map<number, Uint8Array>()
-  for await (const { keys, block } of readKeys(reader, to, sealer)) {
-    const bits = { added: new Uint8Array(BLOCK / 8), open: new Uint8Array(BLOCK / 8) }
-    for (let index = 0; index < keys.length; index += 2) {
-      const known = table.take(keys[index] ?? 0, keys[index + 1] ?? 0)
-      setBit(known ? bits.open : bits.added, index / 2)
-    }
-    added.set(block, bits.added)
-    open.set(block, bits.open)
+  for await (const { keys, block } of readKeys(writer, from, sealer)) table.add(keys, block)
+  const added: Bitmaps = new Map()
+  for await (const { keys, block } of readKeys(writer, to, sealer)) {
+    const bits = new Uint8Array(BLOCK / 8)
+    for (let index = 0; index < keys.length; index += 2)
+      if (!table.take(keys[index] ?? 0, keys[index + 1] ?? 0)) setBit(bits, index / 2)
+    added.set(block, bits)
   }
-  return { added: new Selection(added), fixed: new Selection(table.left()), open: new Selection(open) }
+  await writer.load('result_posting', POSTING_COLUMNS, [
+    ...toRows(to.run, NEW_FIELD, added),
+    ...toRows(to.run, FIXED_FIELD, table.left()),
+  ])
+  await writer.run('update submission_run set previous = $2 where run = $1', [to.run, from.run])
+}
+
+function toRows(run: number, field: string, bitmaps: Bitmaps): Value[][] {
+  return [...bitmaps].map(([block, bits]) => {
+    const offsets = listOffsets(bits)
+    return [run, field, '', block, offsets.length, encodeOffsets(offsets)]
+  })
+}
+
+function listOffsets(bits: Uint8Array): number[] {
+  const offsets: number[] = []
+  for (const [at, byte] of bits.entries())
+    for (let bit = 0; bit < 8; bit++) if ((byte & (1 << bit)) !== 0) offsets.push(at * 8 + bit)
+  return offsets
 }
 
 async function* readKeys(reader: Reader, { run, totalCount }: RunReference, sealer: Sealer) {
@@ -106,8 +123,8 @@ class KeyTable {
   }
 
   /** The unmatched ordinals as bitmaps. */
-  left(): Map<number, Uint8Array> {
-    const blocks = new Map<number, Uint8Array>()
+  left(): Bitmaps {
+    const blocks: Bitmaps = new Map()
     for (const head of this.#heads) {
       for (let each = head; each > 0; each = this.#next[each - 1] ?? 0) {
         const block = Math.floor((each - 1) / BLOCK)

@@ -1,14 +1,6 @@
 import type { Reader } from '../../foundation/database/database.ts'
 import type { Sealer } from '../../foundation/database/seal.ts'
-import {
-  BLOCK,
-  CAUSE_FIELD,
-  decodeOffsets,
-  FILTER_FIELDS,
-  FILTER_NAMES,
-  type FilterName,
-  nameValues,
-} from './postings.ts'
+import { BLOCK, decodeOffsets, FILTER_FIELDS, FILTER_NAMES, type FilterName, nameValues } from './postings.ts'
 import { RunMissing } from './run-missing.ts'
 
 export type Filters = Readonly<Partial<Record<FilterName, string>>>
@@ -39,6 +31,22 @@ export class Selection {
   /** The memory in bytes. */
   get weight(): number {
     return 200 + this.#blocks.length * (BLOCK / 8 + 100)
+  }
+
+  /** The others of so many findings. */
+  complement(total: number): Selection {
+    const bitmaps = new Map(this.#blocks.map(({ block, bits }) => [block, bits]))
+    const others = new Map<number, Uint8Array>()
+    for (let first = 0; first < total; first += BLOCK) {
+      const known = bitmaps.get(first / BLOCK)
+      const bits = new Uint8Array(BLOCK / 8)
+      for (let at = 0; at * 8 < Math.min(BLOCK, total - first); at++) {
+        const end = total - first - at * 8
+        bits[at] = ~(known?.[at] ?? 0) & (end < 8 ? (1 << end) - 1 : 255)
+      }
+      others.set(first / BLOCK, bits)
+    }
+    return new Selection(others)
   }
 
   /** What both select. */
@@ -116,7 +124,7 @@ export async function selectEntries(
     const rows = await reader.all<{ block: number | null; ordinals: Uint8Array }>(
       `select p.block, p.ordinals from submission_run r left join result_posting p
          on p.run = r.run and p.field = $2 and p.value in (${values.map((_, index) => `$${index + 3}`)})
-       where r.run = $1 and r.status = 'Processed'`,
+       where r.run = $1 and r.status = 'Processed' and r.trimmed is null`,
       [run, field, ...values],
     )
     if (rows.length === 0) throw new RunMissing()
@@ -128,15 +136,16 @@ export async function selectEntries(
   return new Selection(blocks ?? new Map())
 }
 
-/**
- * Selects the findings of a cause.
- *
- * @param number of the cause in `causeKeys` of the summary of the run
- */
-export async function selectCause(reader: Reader, run: number, number: number): Promise<Selection> {
+/** Selects the findings of a run that are posted under a name. */
+export async function selectPosted(
+  reader: Reader,
+  run: number,
+  field: string,
+  value = '',
+): Promise<Selection> {
   const rows = await reader.all<{ block: number; ordinals: Uint8Array }>(
     'select block, ordinals from result_posting where run = $1 and field = $2 and value = $3',
-    [run, CAUSE_FIELD, String(number)],
+    [run, field, value],
   )
   return new Selection(new Map(rows.map(({ block, ordinals }) => [block, decodeOffsets(ordinals)])))
 }

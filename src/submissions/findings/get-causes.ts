@@ -12,10 +12,8 @@ const ResultsCauses = Type.Object(
   {
     submissionToken: text('The token of the submission.'),
     runId: count('The current run; absent before the first.'),
-    causes: listOf(
-      'Cause',
-      'Errors before warnings, causes before consequences, then by records. Absent if the findings were published without causes.',
-    ),
+    causes: listOf('Cause', 'Errors before warnings, causes before consequences, then by records.'),
+    note: text('Why there are no causes although there are findings.'),
   },
   { description: 'What to fix in a submission, in order.' },
 )
@@ -47,6 +45,8 @@ const EXAMPLE = {
   ],
 }
 
+const WITHOUT_CAUSES = 'These findings were published without causes. The summary lists them by code.'
+
 export function getCauses({ database, sealer }: ResultsOptions): Operation {
   const kept = keepAboutRuns()
   return operation({
@@ -74,7 +74,8 @@ export function getCauses({ database, sealer }: ResultsOptions): Operation {
       return {
         submissionToken: submission.token,
         ...(current !== undefined && { runId: current.number }),
-        ...(summary?.causes !== undefined && { causes: summary.causes }),
+        causes: summary?.causes ?? [],
+        ...(submission.totalCount > 0 && summary?.causes === undefined && { note: WITHOUT_CAUSES }),
       }
     })
   })

@@ -10,11 +10,18 @@ import { cacheUpTo, SharedReads } from '../../api/serving/page-cache.ts'
 import type { Reader } from '../../foundation/database/database.ts'
 import type { Sealer } from '../../foundation/database/seal.ts'
 import { TOKEN_PATH } from '../contract.ts'
+import { linkNextPage, type Paged } from '../paging.ts'
 import { EXAMPLE_BAD_REQUEST, EXAMPLE_PAGE } from './example.ts'
 import { CSV, NDJSON, streamEntries } from './export.ts'
 import { type Filters, ordinalsOf, type Selection, selectEntries } from './filters.ts'
-import { findingsPath, linkNextPage, type Paged } from './next-page.ts'
-import { answerCurrent, FINDINGS_PROBLEMS, forFindings, nameRun, type ResultsOptions } from './own.ts'
+import {
+  answerCurrent,
+  FINDINGS_PROBLEMS,
+  findingsPath,
+  forFindings,
+  nameRun,
+  type ResultsOptions,
+} from './own.ts'
 import { FILTER_NAMES } from './postings.ts'
 import type { Submission } from './queries.ts'
 import { readJoined } from './read-findings.ts'

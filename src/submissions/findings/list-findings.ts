@@ -1,26 +1,26 @@
 import { type Operation, operation } from '../../api/contract/contract.ts'
 import { describeDocument, NEXT_LINK } from '../../api/contract/describe.ts'
-import { count, int32From1, listOf, text } from '../../api/contract/fields.ts'
+import { count, listOf, text, withDefault } from '../../api/contract/fields.ts'
 import { Problem } from '../../api/contract/problems.ts'
 import { document } from '../../api/contract/results.ts'
 import type { Reader } from '../../foundation/database/database.ts'
 import { Type } from '../../foundation/schema/type.ts'
 import { TOKEN_PATH } from '../contract.ts'
+import { assertPage, linkNextPage } from '../paging.ts'
 import { readColumns } from './columns.ts'
-import { compareRuns } from './compare.ts'
-import { type Filters, ordinalsOf, type Selection, selectCause, selectEntries } from './filters.ts'
-import { assertPage, findingsPath, linkNextPage } from './next-page.ts'
+import { type Filters, ordinalsOf, type Selection, selectEntries, selectPosted } from './filters.ts'
 import {
   answerFromCurrent,
-  assertFinished,
   FINDINGS_PROBLEMS,
+  findingsPath,
   forFindings,
   type ResultsOptions,
+  readCompared,
 } from './own.ts'
-import { FILTER_NAMES } from './postings.ts'
+import { CAUSE_FIELD, FILTER_NAMES, NEW_FIELD } from './postings.ts'
 import type { Submission } from './queries.ts'
 import { readDetails } from './read-findings.ts'
-import { findRun, readRun, readSummary } from './runs.ts'
+import { readRun, readSummary } from './runs.ts'
 import { PublishedFinding, resultsQuery } from './schema.ts'
 
 const FindingsPage = Type.Object(
@@ -74,7 +74,7 @@ export function listFindings({ database, sealer, limits }: ResultsOptions): Oper
     id: 'listFindings',
     summary: 'List findings with their places',
     description:
-      'A page of the stored findings of the current run, each with its file, line, field, value and cause. Filters combine with AND; `Filter.Cause` selects those of one cause, and `newSince` those that an earlier run did not have.',
+      'A page of the stored findings of the current run, each with its file, line, field, value and cause. Filters combine with AND; `Filter.Cause` selects those of one cause, and `onlyNew` those that the run before did not have.',
     tag: 'Validation results',
     method: 'GET',
     path: '/submissions/{submissionToken}/validation-results/findings',
@@ -85,8 +85,9 @@ export function listFindings({ database, sealer, limits }: ResultsOptions): Oper
       query: Type.Object({
         ...resultsQuery(limits).properties,
         'Filter.Cause': text('Only findings of the cause with this key.', { maxLength: 2000 }),
-        newSince: Type.Optional(
-          int32From1('The `runId` of an earlier run: only findings that it did not have.'),
+        onlyNew: withDefault(
+          Type.Boolean({ description: 'Only findings that the run before did not have.' }),
+          false,
         ),
       }),
     },
@@ -96,7 +97,8 @@ export function listFindings({ database, sealer, limits }: ResultsOptions): Oper
     },
     problems: {
       ...FINDINGS_PROBLEMS,
-      'not-found': 'The submission has no such run or cause, or it is no longer stored.',
+      'no-such-run': 'There is no run before the current one, or the findings are no longer stored.',
+      'no-such-cause': 'The current run has no such cause.',
     },
   }).handle(async ({ authorized, query }) => {
     return await answerFromCurrent(database, authorized, async (reader, submission) => {
@@ -122,22 +124,22 @@ export function listFindings({ database, sealer, limits }: ResultsOptions): Oper
 async function select(
   reader: Reader,
   submission: Submission,
-  query: Filters & { readonly 'Filter.Cause'?: string; readonly newSince?: number },
+  query: Filters & { readonly 'Filter.Cause'?: string; readonly onlyNew: boolean },
   sealer: ResultsOptions['sealer'],
 ): Promise<Selection | undefined> {
-  const { 'Filter.Cause': cause, newSince } = query
+  const { 'Filter.Cause': cause, onlyNew } = query
   const parts: Selection[] = []
   if (FILTER_NAMES.some((name) => query[name] !== undefined))
     parts.push(await selectEntries(reader, submission, query, sealer))
   if (cause !== undefined) {
     const keys = (await readSummary(reader, submission.run, sealer))?.causeKeys ?? []
     const at = keys.indexOf(cause)
-    if (at < 0) throw new Problem('not-found', 'The current run has no cause with this key.')
-    parts.push(await selectCause(reader, submission.run, at))
+    if (at < 0) throw new Problem('no-such-cause', 'The current run has no cause with this key.')
+    parts.push(await selectPosted(reader, submission.run, CAUSE_FIELD, String(at)))
   }
-  if (newSince !== undefined) {
-    const { run, total } = assertFinished(await findRun(reader, submission.token, newSince))
-    parts.push((await compareRuns(reader, { run, totalCount: total }, submission, sealer)).added)
+  if (onlyNew) {
+    await readCompared(reader, submission)
+    parts.push(await selectPosted(reader, submission.run, NEW_FIELD))
   }
   const [first, ...others] = parts
   return others.reduce<Selection | undefined>((one, other) => one?.and(other), first)

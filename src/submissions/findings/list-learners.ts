@@ -6,10 +6,15 @@ import type { Reader } from '../../foundation/database/database.ts'
 import type { Sealer } from '../../foundation/database/seal.ts'
 import { Type } from '../../foundation/schema/type.ts'
 import { TOKEN_PATH } from '../contract.ts'
-import { Selection } from './filters.ts'
-import { assertPage, findingsPath, linkNextPage, type Paged } from './next-page.ts'
-import { answerFromCurrent, FINDINGS_PROBLEMS, forFindings, type ResultsOptions } from './own.ts'
-import { BLOCK, decodeOffsets } from './postings.ts'
+import { assertPage, linkNextPage, type Paged } from '../paging.ts'
+import {
+  answerFromCurrent,
+  FINDINGS_PROBLEMS,
+  findingsPath,
+  forFindings,
+  type ResultsOptions,
+} from './own.ts'
+import { decodeLearners, LEARNER_FIELD, LEARNERS } from './postings.ts'
 import type { Submission } from './queries.ts'
 import { readDetails } from './read-findings.ts'
 
@@ -58,7 +63,7 @@ export function listLearners({ database, sealer, limits }: ResultsOptions): Oper
     responses: {
       200: describeDocument(LearnersPage, 'The students.', EXAMPLE, NEXT_LINK),
     },
-    problems: { ...FINDINGS_PROBLEMS, 'not-found': 'The run is not kept any more.' },
+    problems: { ...FINDINGS_PROBLEMS, 'no-such-run': 'The run is not kept any more.' },
   }).handle(
     async ({ authorized, query }) =>
       await answerFromCurrent(database, authorized, async (reader, submission) => {
@@ -69,37 +74,27 @@ export function listLearners({ database, sealer, limits }: ResultsOptions): Oper
   )
 }
 
+/** They were put in order when the run was published. */
 async function readLearners(reader: Reader, submission: Submission, query: Paged, sealer: Sealer) {
   const { run } = submission
   const { page, pageSize } = query
-  const total = await reader.get<{ total: number }>(
-    `select count(distinct value) as total from result_posting where run = $1 and field = 'studentId'`,
-    [run],
+  const counted = await reader.get<{ total: number | null }>(
+    'select cast(sum(total) as bigint) as total from result_posting where run = $1 and field = $2',
+    [run, LEARNER_FIELD],
   )
-  const totalCount = total?.total ?? 0
+  const totalCount = counted?.total ?? 0
   assertPage(query, totalCount)
-  const rows = await reader.all<{ findings: number; block: number; ordinals: Uint8Array }>(
-    `select w.findings, p.block, p.ordinals
-     from (select value, cast(sum(total) as bigint) as findings, min(block) as block
-           from result_posting where run = $1 and field = 'studentId'
-           group by value order by 2 desc, value limit $2 offset $3) w
-       join result_posting p on p.run = $1 and p.field = 'studentId' and p.value = w.value and p.block = w.block
-     order by w.findings desc, w.value`,
-    [run, pageSize, (page - 1) * pageSize],
+  const first = (page - 1) * pageSize
+  const rows = await reader.all<{ ordinals: Uint8Array }>(
+    `select ordinals from result_posting
+     where run = $1 and field = $2 and value = '' and block between $3 and $4 order by block`,
+    [run, LEARNER_FIELD, Math.floor(first / LEARNERS), Math.floor((first + pageSize - 1) / LEARNERS)],
   )
-  // A posting may have only the hash of a student: the first finding of each has the identifier.
-  const firsts = rows.map(({ block, ordinals }) => firstOf(block, ordinals))
-  const wanted = firsts.toSorted((one, other) => one - other)
+  const skipped = first % LEARNERS
+  const learners = rows.flatMap(({ ordinals }) => decodeLearners(ordinals)).slice(skipped, skipped + pageSize)
+  const wanted = learners.map((learner) => learner.first).sort((one, other) => one - other)
   const details = await readDetails(reader, submission, wanted, sealer)
   const studentOf = new Map(wanted.map((ordinal, index) => [ordinal, details[index]?.studentId]))
-  const results = rows.map(({ findings }, index) => ({
-    studentId: studentOf.get(firsts[index] ?? -1) ?? '',
-    findings: Number(findings),
-  }))
+  const results = learners.map(({ first, findings }) => ({ studentId: studentOf.get(first) ?? '', findings }))
   return { results, totalCount }
-}
-
-function firstOf(block: number, ordinals: Uint8Array): number {
-  const [first] = new Selection(new Map([[block, decodeOffsets(ordinals)]])).slice(0, 1)
-  return first ?? block * BLOCK
 }

@@ -10,7 +10,7 @@ import { REFUSALS } from '../authorize.ts'
 import { SUBMISSION_PROBLEMS } from '../contract.ts'
 import { findSubmissionOf, type Submission } from './queries.ts'
 import { RunMissing } from './run-missing.ts'
-import type { Run } from './runs.ts'
+import { type Run, readRun } from './runs.ts'
 
 export interface ResultsOptions {
   readonly database: Reader
@@ -67,7 +67,7 @@ export async function answerCurrent<T>(
 /**
  * Answers about the current run of a submission from several statements.
  *
- * @throws {Problem} `not-found` if its findings are no longer stored, `gone` if the submission was cancelled
+ * @throws {Problem} `no-such-run` if its findings are no longer stored, `gone` if the submission was cancelled
  */
 export async function answerFromCurrent<T>(
   database: Reader,
@@ -79,7 +79,7 @@ export async function answerFromCurrent<T>(
       readCurrent(database, current, (reader) => answer(reader, current)),
     )
   } catch (error) {
-    throw error instanceof RunMissing ? new Problem('not-found', 'The run is not kept any more.') : error
+    throw error instanceof RunMissing ? new Problem('no-such-run', 'The run is not kept any more.') : error
   }
 }
 
@@ -108,16 +108,25 @@ async function findAgain(database: Reader, { eid, token }: Submission): Promise<
   return await findSubmissionOf(database, eid, token)
 }
 
-/** @throws {Problem} `not-found` unless the run has finished and is still stored */
-export function assertFinished(run: Run | undefined): Run {
-  if (run?.status === 'Processed') return run
-  throw new Problem(
-    'not-found',
-    'The submission has no finished run with this ID, or it is no longer stored.',
-  )
+/**
+ * The current run of a submission and the one before, with which it was compared when it was published.
+ *
+ * @throws {Problem} `no-such-run` if there is none before
+ */
+export async function readCompared(reader: Reader, { run }: Submission): Promise<{ from: Run; to: Run }> {
+  const to = await readRun(reader, run)
+  const from = to === undefined || to.previous === null ? undefined : await readRun(reader, to.previous)
+  if (to === undefined || from === undefined)
+    throw new Problem('no-such-run', 'There is no earlier run that the current one was compared with.')
+  return { from, to }
 }
 
 /** The publishing time distinguishes the run from one with the same number in a restored database. */
 export function nameRun({ run, published }: Pick<Submission, 'run' | 'published'>): string {
   return `r${run}.${published.toString(36)}`
+}
+
+/** The path of a submission's findings below `/v1`. */
+export function findingsPath(token: string): string {
+  return `/submissions/${encodeURIComponent(token)}/validation-results`
 }

@@ -23,6 +23,19 @@ export const KEY_FIELD = 'key'
 /** The name of the postings of causes: by number, because their keys may contain values of records. */
 export const CAUSE_FIELD = 'cause'
 
+/** The names of the postings of the findings that the run before did not have, and of those that only it had. */
+export const NEW_FIELD = 'new'
+export const FIXED_FIELD = 'fixed'
+
+/** The name of the learners with findings, those with most first: the first finding of each, and how many it has. */
+export const LEARNER_FIELD = 'learners'
+
+/** The learners of a row. */
+export const LEARNERS = 1_000
+
+/** The columns of `result_posting`. */
+export const POSTING_COLUMNS = ['run', 'field', 'value', 'block', 'total', 'ordinals']
+
 /** Personal fields, which are not stored in plain text if encryption is on. */
 const PERSONAL_FIELDS = ['studentId', 'courseCode'] as const satisfies (keyof ValidationEntry)[]
 const PERSONAL: ReadonlySet<string> = new Set(PERSONAL_FIELDS)
@@ -90,7 +103,7 @@ export class PostingBlock {
 }
 
 /** Encodes ascending offsets as differences in base 128, or as a bitmap if that is shorter. */
-function encodeOffsets(offsets: readonly number[]): Buffer {
+export function encodeOffsets(offsets: readonly number[]): Buffer {
   const bytes: number[] = [0]
   let last = -1
   for (const offset of offsets) {
@@ -126,6 +139,30 @@ export function decodeOffsets(data: Uint8Array): Uint8Array {
     bitmap[offset >> 3] = (bitmap[offset >> 3] ?? 0) | (1 << (offset & 7))
   }
   return bitmap
+}
+
+/** A learner: its first finding, and the number of its findings. */
+export interface LearnerCount {
+  readonly first: number
+  findings: number
+}
+
+/** The rows of the learners, in their order. */
+export function* learnerRows(run: number, learners: readonly LearnerCount[]): Generator<readonly Value[]> {
+  for (let at = 0; at < learners.length; at += LEARNERS) {
+    const some = learners.slice(at, at + LEARNERS)
+    const pairs = Uint32Array.from(some.flatMap(({ first, findings }) => [first, findings]))
+    yield [run, LEARNER_FIELD, '', at / LEARNERS, some.length, Buffer.from(pairs.buffer)]
+  }
+}
+
+export function decodeLearners(bytes: Uint8Array): LearnerCount[] {
+  // Copied, because the words must be aligned.
+  const pairs = new Uint32Array(new Uint8Array(bytes).buffer)
+  return Array.from({ length: pairs.length / 2 }, (_, at) => ({
+    first: pairs[at * 2] ?? 0,
+    findings: pairs[at * 2 + 1] ?? 0,
+  }))
 }
 
 /** A 64-bit hash of a text, as two words: enough to distinguish the findings of a run, and cheaper than a digest. */

@@ -12,16 +12,9 @@ import { recordActivity } from '../activity/activity.ts'
 import { deleteCauses } from '../returns/causes.ts'
 import type { Finding } from './blocks.ts'
 import { lockSubmission, type SubmissionWriter } from './change-submission.ts'
+import { storeComparison } from './compare.ts'
 import { findSubmission, type Submission } from './queries.ts'
-import {
-  deleteFindings,
-  deleteOldRuns,
-  RUNS_KEPT,
-  type RunSummary,
-  readRun,
-  summaryContext,
-  trimOldRuns,
-} from './runs.ts'
+import { deleteOldRuns, findCurrent, type RunSummary, readRun, summaryContext, trimOldRuns } from './runs.ts'
 import { PublishedFinding } from './schema.ts'
 import { type StoredRun, storeFindings } from './store-run.ts'
 import { createToken } from './token.ts'
@@ -65,7 +58,7 @@ const readShape = compileSchema(PublishedFinding, { personal: true })
 export async function publishResults(
   database: Database,
   entries: AsyncIterable<SourceRecord | Fault>,
-  { eid, returnId, token = createToken(), sealer = new Sealer(), keep, onProgress, onWait }: Publication,
+  { eid, returnId, token = createToken(), sealer = new Sealer(), onProgress, onWait }: Publication,
 ): Promise<PublicationSummary> {
   const faults = findPublicationFaults({ eid, returnId, token })
   if (faults.length > 0) throw new InputRefused(faults)
@@ -94,10 +87,7 @@ export async function publishResults(
         [runId, now, token],
       )
       await writer.run('update submission set runs = runs + 1 where token = $1', [token])
-      // A run of an early version has no row of its own, and cannot be compared.
-      if (before !== undefined && !(await hasRun(writer, before.run)))
-        await deleteFindings(writer, before.run)
-      await makeCurrent(writer, { token, run: runId, stored, notRun: [] }, sealer, keep)
+      await makeCurrent(writer, { token, run: runId, stored, notRun: [] }, sealer)
       await deleteCauses(writer, token)
       if (before === undefined) await recordActivity(writer, { token, event: 'Created', actor: COMMAND })
       const { errorCount, warningCount } = stored
@@ -134,13 +124,9 @@ async function findPublishable(
   return found
 }
 
-async function hasRun(writer: Writer, run: number): Promise<boolean> {
-  return (await writer.get('select run from submission_run where run = $1', [run])) !== undefined
-}
-
 /**
- * Makes a run whose findings were stored in this transaction the current one of its submission, and deletes the runs
- * that are no longer kept.
+ * Makes a run whose findings were stored in this transaction the current one of its submission, compares it with the one
+ * before, and deletes the runs that are no longer kept.
  */
 export async function makeCurrent(
   writer: SubmissionWriter,
@@ -151,9 +137,11 @@ export async function makeCurrent(
     ...rest
   }: { token: string; run: number; stored: StoredRun } & Omit<RunSummary, 'codes' | 'causeKeys'>,
   sealer: Sealer,
-  keep = RUNS_KEPT,
 ): Promise<void> {
   const now = Date.now()
+  const before = await findCurrent(writer, token)
+  if (before !== undefined)
+    await storeComparison(writer, { run: before.run, totalCount: before.total }, { run, totalCount }, sealer)
   const summary: RunSummary = { codes, ...rest, causeKeys }
   await writer.run(
     `update submission_run set status = 'Processed', completed = $2, total = $3, errors = $4, warnings = $5,
@@ -173,7 +161,7 @@ export async function makeCurrent(
     'update submission set run = $2, total = $3, published = $4, sealed = $5 where token = $1',
     [token, run, totalCount, now, sealer.keyId],
   )
-  await deleteOldRuns(writer, token, keep)
+  await deleteOldRuns(writer, token)
   await trimOldRuns(writer, token)
 }
 

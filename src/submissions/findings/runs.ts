@@ -1,15 +1,14 @@
 import type { NotRun } from '../../engines/checking/index.ts'
-import type { Reader, Writer } from '../../foundation/database/database.ts'
+import type { Reader } from '../../foundation/database/database.ts'
 import type { Sealer } from '../../foundation/database/seal.ts'
 import type { Cause } from './cause.ts'
 import type { SubmissionWriter } from './change-submission.ts'
-import { KEY_FIELD } from './postings.ts'
 import type { CodeCount } from './store-run.ts'
 
 /** The number of runs of a submission that are kept. */
-export const RUNS_KEPT = 10
+const RUNS_KEPT = 10
 
-/** The number of finished runs of a submission whose findings are stored; of the runs before, only what counts them. */
+/** The number of finished runs of a submission whose findings are stored; the runs before keep their counts. */
 const FINDINGS_KEPT = 2
 
 export const RUN_STATUSES = [
@@ -106,8 +105,10 @@ export interface Run {
   readonly reason: string | null
   /** The id of the key that encrypts its findings; `null` without encryption, and empty while they are encrypted. */
   readonly sealed: string | null
-  /** When its findings were deleted, because two later runs have some; its counts and the keys of its findings are kept. */
+  /** When its findings were deleted, because two later runs have some; it keeps its counts. */
   readonly trimmed: number | null
+  /** The run that it was compared with. */
+  readonly previous: number | null
 }
 
 export interface RunRow extends Omit<Run, 'files' | 'progress'> {
@@ -136,6 +137,7 @@ export const RUN_COLUMNS = [
   'reason',
   'sealed',
   'trimmed',
+  'previous',
 ] as const satisfies readonly (keyof RunRow)[]
 
 const COLUMNS = RUN_COLUMNS.join(', ')
@@ -159,6 +161,16 @@ export async function findRun(reader: Reader, token: string, number: number): Pr
   const row = await reader.get<RunRow>(
     `select ${COLUMNS} from submission_run where token = $1 and number = $2`,
     [token, number],
+  )
+  return row === undefined ? undefined : toRun(row)
+}
+
+/** The current run of a submission, if its findings are stored. */
+export async function findCurrent(reader: Reader, token: string): Promise<Run | undefined> {
+  const row = await reader.get<RunRow>(
+    `select ${COLUMNS} from submission_run where token = $1 and status = 'Processed'
+     and run = (select run from submission where token = $1)`,
+    [token],
   )
   return row === undefined ? undefined : toRun(row)
 }
@@ -195,23 +207,23 @@ export function summaryContext(run: number): string {
   return `summary/${run}`
 }
 
-/**
- * Deletes the runs of a submission, with all their findings, except the latest ones, the current one, and those that
- * are queued or in progress.
- */
-export async function deleteOldRuns(writer: SubmissionWriter, token: string, keep: number): Promise<void> {
-  const current = await writer.get<{ run: number }>('select run from submission where token = $1', [token])
-  const rows = await writer.all<{ run: number }>(
-    `select run from submission_run where token = $1 and completed is not null order by number desc`,
+/** Deletes the older runs of a submission that have ended: so many with results stay, and as many without. */
+export async function deleteOldRuns(writer: SubmissionWriter, token: string): Promise<void> {
+  const rows = await writer.all<{ run: number; status: RunStatus }>(
+    `select r.run, r.status from submission_run r join submission s on s.token = r.token
+     where r.token = $1 and r.completed is not null and r.run <> s.run order by r.number desc`,
     [token],
   )
-  const old = rows.map(({ run }) => run).slice(keep)
-  for (const run of old) if (run !== current?.run) await deleteRun(writer, run)
+  const [finished, failed] = [true, false].map((isFinished) =>
+    rows.filter(({ status }) => (status === 'Processed') === isFinished),
+  )
+  // The current run is one of those with results.
+  const old = [...(finished?.slice(RUNS_KEPT - 1) ?? []), ...(failed?.slice(RUNS_KEPT) ?? [])]
+  for (const { run } of old) await deleteRun(writer, run)
 }
 
 /**
- * Deletes the findings of all finished runs of a submission except the latest ones and the current one. What compares
- * and counts them stays.
+ * Deletes the findings of all finished runs of a submission except the latest ones and the current one.
  */
 export async function trimOldRuns(writer: SubmissionWriter, token: string): Promise<void> {
   const rows = await writer.all<{ run: number; trimmed: number | null }>(
@@ -221,8 +233,7 @@ export async function trimOldRuns(writer: SubmissionWriter, token: string): Prom
   )
   for (const { run, trimmed } of rows.slice(FINDINGS_KEPT - 1)) {
     if (trimmed !== null) continue
-    await deleteStored(writer, run)
-    await writer.run(`delete from result_posting where run = $1 and field <> '${KEY_FIELD}'`, [run])
+    await deleteFindings(writer, run)
     await writer.run('update submission_run set trimmed = $2 where run = $1', [run, Date.now()])
   }
 }
@@ -233,13 +244,9 @@ export async function deleteRun(writer: SubmissionWriter, run: number): Promise<
   await writer.run('delete from submission_run where run = $1', [run])
 }
 
-export async function deleteFindings(writer: SubmissionWriter, run: number): Promise<void> {
-  await deleteStored(writer, run)
-  await writer.run('delete from result_posting where run = $1', [run])
-}
-
-async function deleteStored(writer: Writer, run: number): Promise<void> {
-  await writer.run('delete from result_block where run = $1', [run])
+async function deleteFindings(writer: SubmissionWriter, run: number): Promise<void> {
+  for (const table of ['result_block', 'result_posting'])
+    await writer.run(`delete from ${table} where run = $1`, [run])
 }
 
 /** Counts the stored runs by status. */

@@ -1,7 +1,7 @@
 import type { Value, Writer } from '../../foundation/database/database.ts'
 import type { Sealer } from '../../foundation/database/seal.ts'
 import { BlockStore, type Finding } from './blocks.ts'
-import { BLOCK, PostingBlock } from './postings.ts'
+import { BLOCK, type LearnerCount, learnerRows, POSTING_COLUMNS, PostingBlock } from './postings.ts'
 import type { ValidationEntry } from './schema.ts'
 
 /** The number of findings of a code in a run. */
@@ -57,14 +57,14 @@ export async function storeFindings(
           }
           const { entry, detail } = value
           postings.add(entry, detail?.findingKey ?? keyOf(entry), causes.number(detail?.cause))
-          counts.add(entry)
+          counts.add(entry, ordinal)
           yield* store.add(value)
         }
       }
       await writer.load('result_block', ['run', 'part', 'block', 'content'], rows())
-      const columns = ['run', 'field', 'value', 'block', 'total', 'ordinals']
-      await writer.load('result_posting', columns, postings.rows(run, block, sealer, sealing))
+      await writer.load('result_posting', POSTING_COLUMNS, postings.rows(run, block, sealer, sealing))
     }
+    await writer.load('result_posting', POSTING_COLUMNS, learnerRows(run, counts.listLearners()))
   } finally {
     await source.return?.()
   }
@@ -99,10 +99,11 @@ class CauseNumbers {
 class CodeCounts {
   readonly #codes = new Map<string, { first: ValidationEntry; count: number; students: Set<number> }>()
   readonly #students = new Map<string, number>()
+  readonly #learners: LearnerCount[] = []
   #errors = 0
   #warnings = 0
 
-  add(entry: ValidationEntry): void {
+  add(entry: ValidationEntry, ordinal: number): void {
     if (entry.errorType === 'Error') this.#errors++
     if (entry.errorType === 'Warning') this.#warnings++
     const code = entry.errorCode ?? ''
@@ -117,8 +118,16 @@ class CodeCounts {
     if (student === undefined) {
       student = this.#students.size
       this.#students.set(entry.studentId, student)
+      this.#learners.push({ first: ordinal, findings: 0 })
     }
+    const learner = this.#learners[student]
+    if (learner !== undefined) learner.findings++
     known.students.add(student)
+  }
+
+  /** The learners with most findings first. */
+  listLearners(): LearnerCount[] {
+    return this.#learners.toSorted((one, other) => other.findings - one.findings)
   }
 
   summarise(): Omit<StoredRun, 'totalCount' | 'causeKeys'> {

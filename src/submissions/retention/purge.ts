@@ -7,7 +7,6 @@ import { recordActivity } from '../activity/activity.ts'
 import { deleteRecordsOf } from '../explanations/store.ts'
 import { ARRIVAL_LEASE, deleteVersion } from '../files/file-store.ts'
 import { changeSubmission, type SubmissionWriter } from '../findings/change-submission.ts'
-import { KEY_FIELD } from '../findings/postings.ts'
 import { deleteRun } from '../findings/runs.ts'
 import { deleteCauses } from '../returns/causes.ts'
 import { writeAudit } from '../submission.ts'
@@ -185,8 +184,7 @@ export async function deleteDetached(
 /** Returns the number of findings in the blocks. */
 async function deleteBlocks(database: Database, token: string, run: number): Promise<number> {
   const counted = await database.get<{ total: number | null }>(
-    `select cast(sum(total) as bigint) as total from result_posting where run = $1 and field = '${KEY_FIELD}'
-     and exists (select 1 from result_block where run = $1)`,
+    'select total from submission_run where run = $1 and trimmed is null',
     [run],
   )
   await deleteRepeatedly(

@@ -5,9 +5,8 @@ import { withDefault } from '../../api/contract/fields.ts'
 import { document } from '../../api/contract/results.ts'
 import type { Reader } from '../../foundation/database/database.ts'
 import { type Static, Type } from '../../foundation/schema/type.ts'
-import { linkNextPage } from '../findings/next-page.ts'
 import type { SubmissionOptions } from '../options.ts'
-import { PAGE_QUERY } from '../paging.ts'
+import { assertPage, linkNextPage, PAGE_PAST_END, PAGE_QUERY } from '../paging.ts'
 import { isExpected, listReturns } from './returns.ts'
 import {
   EXAMPLE_RETURN,
@@ -50,12 +49,14 @@ export function listOwnReturns({ database }: SubmissionOptions): Operation {
       ),
     },
     problems: { ...COMMON_PROBLEMS, unauthorized: NOT_COVERED },
+    badRequest: PAGE_PAST_END,
   }).handle(async ({ authorized: eid, query }) => {
     const { page, pageSize, includeIndicative } = query
     const own = (await listReturns(database)).filter(
       (each) =>
         (eid === undefined || isExpected(each, eid)) && (includeIndicative || each.type !== 'Indicative'),
     )
+    assertPage(query, own.length)
     const results: Static<typeof OwnReturn>[] = []
     for (const each of own.slice((page - 1) * pageSize, page * pageSize)) {
       results.push({

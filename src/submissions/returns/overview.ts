@@ -9,8 +9,8 @@ import type { Reader } from '../../foundation/database/database.ts'
 import { type Static, Type } from '../../foundation/schema/type.ts'
 import { formatTimestamp } from '../../foundation/text/timestamp.ts'
 import { countActivities } from '../activity/activity.ts'
-import { linkNextPage } from '../findings/next-page.ts'
 import type { SubmissionOptions } from '../options.ts'
+import { assertPage, linkNextPage, PAGE_PAST_END } from '../paging.ts'
 import { listFrequentCauses } from './causes.ts'
 import { type CollectedReturn, findReturn } from './returns.ts'
 import {
@@ -31,7 +31,7 @@ const RETURN_PATH = Type.Object({ returnId: Type.String({ description: 'The retu
 const PROBLEMS = {
   ...COMMON_PROBLEMS,
   unauthorized: 'There is no valid credential, or it lacks the scope operate.',
-  'not-found': 'The service does not collect this return.',
+  'no-such-return': 'The service does not collect this return.',
 } as const
 
 export function getReturnOverview({ database }: SubmissionOptions): Operation {
@@ -78,15 +78,17 @@ export function getReturnOverview({ database }: SubmissionOptions): Operation {
       ),
     },
     problems: PROBLEMS,
+    badRequest: PAGE_PAST_END,
   }).handle(async ({ path: { returnId }, query, refuse }) => {
     const found = await findReturn(database, returnId)
-    if (found === undefined) return refuse('not-found', PROBLEMS['not-found'])
+    if (found === undefined) return refuse('no-such-return', PROBLEMS['no-such-return'])
     const standings = await readAll(database, found)
     const statuses = Object.fromEntries(
       STANDINGS.map((status) => [status, standings.filter((each) => each.status === status).length]),
     ) as Record<Standing, number>
     const { status, page, pageSize } = query
     const wanted = standings.filter((each) => status === undefined || each.status === status)
+    assertPage(query, wanted.length)
     const overview: Static<typeof ReturnOverview> = {
       return: renderForAgency(found),
       statuses,
@@ -178,7 +180,7 @@ export function getReturnCauses({ database }: SubmissionOptions): Operation {
     problems: PROBLEMS,
   }).handle(async ({ path: { returnId }, refuse }) => {
     if ((await findReturn(database, returnId)) === undefined)
-      return refuse('not-found', PROBLEMS['not-found'])
+      return refuse('no-such-return', PROBLEMS['no-such-return'])
     return document({ returnId, causes: await listFrequentCauses(database, returnId, MOST_CAUSES) })
   })
 }

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import type { Database, Reader } from '../../foundation/database/database.ts'
 import { showEnd, showInstant } from '../../foundation/text/zoned-time.ts'
 
@@ -87,17 +88,24 @@ export interface StoredReturn {
   readonly change: 'created' | 'updated' | 'unchanged'
 }
 
-/** Stores returns, each instead of the earlier one with its id, and says which of them that changed. */
+/**
+ * Stores returns, each instead of the earlier one with its id, and says which of them that changed.
+ *
+ * @param assertWanted called before each is stored with the earlier one, and whether that would change
+ */
 export async function storeReturns(
   database: Database,
   returns: readonly CollectedReturn[],
+  assertWanted: (known: CollectedReturn | undefined, changes: boolean) => void = () => undefined,
 ): Promise<StoredReturn[]> {
   return await database.write('job:returns', async (writer) => {
     const stored: StoredReturn[] = []
     for (const each of returns) {
       const known = await findReturn(writer, each.returnId)
       const { returnId } = each
-      if (known !== undefined && isSame(known, each)) {
+      const isUnchanged = known !== undefined && returnEtag(known) === returnEtag(each)
+      assertWanted(known, !isUnchanged)
+      if (isUnchanged) {
         stored.push({ returnId, change: 'unchanged' })
         continue
       }
@@ -120,7 +128,8 @@ export async function storeReturns(
   })
 }
 
-function isSame(one: CollectedReturn, other: CollectedReturn): boolean {
-  const show = (each: CollectedReturn) => JSON.stringify(Object.entries(each).sort())
-  return show(one) === show(other)
+/** Identifies a state of a return. */
+export function returnEtag(given: CollectedReturn): string {
+  const content = JSON.stringify(Object.entries(given).sort())
+  return `"${createHash('sha256').update(content).digest('hex').slice(0, 32)}"`
 }

@@ -2,7 +2,7 @@ import { count, listOf, oneOf, strings, text, time } from '../../api/contract/fi
 import { type Static, Type } from '../../foundation/schema/type.ts'
 import { formatTimestamp } from '../../foundation/text/timestamp.ts'
 import { SUBMISSION_TYPES } from '../submission.ts'
-import { type CollectedReturn, WINDOWS, windowOf } from './returns.ts'
+import { type CollectedReturn, returnEtag, WINDOWS, windowOf } from './returns.ts'
 import { type OrganisationStanding, STANDINGS } from './standing.ts'
 
 const STATUS =
@@ -38,6 +38,7 @@ export const Return = Type.Object(
   {
     ...RETURN,
     organisations: strings('The organisations that are expected to submit it; absent if all are.'),
+    etag: text('Identifies this state of the return. Send it as If-Match to replace the return.'),
   },
   { description: 'A return that the service collects, for the agency.' },
 )
@@ -141,10 +142,14 @@ export const EXAMPLE_STANDING = {
 /** A return with the organisations that are expected, which only the agency sees. */
 export function renderForAgency(given: CollectedReturn): Static<typeof Return> {
   const { eids } = given
-  return { ...renderReturn(given), ...(eids !== undefined && { organisations: [...eids] }) }
+  return {
+    ...renderReturn(given),
+    ...(eids !== undefined && { organisations: [...eids] }),
+    etag: returnEtag(given),
+  }
 }
 
-export function renderReturn(given: CollectedReturn): Omit<Static<typeof Return>, 'organisations'> {
+export function renderReturn(given: CollectedReturn): Omit<Static<typeof Return>, 'organisations' | 'etag'> {
   const { returnId, name, definition, version, type, opens, due, closes, notes, zone } = given
   return {
     returnId,

@@ -114,7 +114,7 @@ const QUERY = Type.Object({
 const PROBLEMS = {
   ...SUBMISSION_PROBLEMS,
   unauthorized: 'There is no valid credential, or it lacks the scope validation-results:read.',
-  'not-found': 'The definition or the rule does not exist.',
+  'no-such-rule': 'The definition or the rule does not exist.',
 } as const
 
 export function ruleOperations(definitions: Definitions): readonly Operation[] {
@@ -185,7 +185,7 @@ export function ruleOperations(definitions: Definitions): readonly Operation[] {
     }).handle(({ path: { code }, query, isFresh }) => {
       const definition = find(definitions, query.definition)
       const found = [...listChecks(definition)].find(({ check }) => check.code === code)
-      if (found === undefined) throw new Problem('not-found', 'The definition has no rule with this code.')
+      if (found === undefined) throw new Problem('no-such-rule', 'The definition has no rule with this code.')
       return send(`${definition.name}/${code}`, isFresh, () => ({
         ...describeCheck(found.resource, found.check),
         ...describeRule(definitions.findRule(definition, code)),
@@ -195,12 +195,12 @@ export function ruleOperations(definitions: Definitions): readonly Operation[] {
   ]
 }
 
-/** @throws {Problem} `not-found` */
+/** @throws {Problem} `no-such-rule` */
 function find(definitions: Definitions, name = definitions.first): Definition {
   const definition = definitions.find(name)
   if (definition !== undefined) return definition
   throw new Problem(
-    'not-found',
+    'no-such-rule',
     `The definition does not exist. Available definitions: ${definitions.names.join(', ')}.`,
   )
 }

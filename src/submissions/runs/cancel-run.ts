@@ -2,7 +2,7 @@ import { actorOf } from '../../api/access/principal.ts'
 import { type Operation, operation } from '../../api/contract/contract.ts'
 import { describeDocument } from '../../api/contract/describe.ts'
 import { document } from '../../api/contract/results.ts'
-import { forSubmission, REFUSALS, refusing } from '../authorize.ts'
+import { forSubmission, REFUSALS } from '../authorize.ts'
 import { SUBMISSION_PROBLEMS, TAG } from '../contract.ts'
 import { EXAMPLE_RUN } from '../example.ts'
 import type { SubmissionOptions } from '../options.ts'
@@ -31,15 +31,18 @@ export function cancelValidationRun({ database }: SubmissionOptions): Operation 
     problems: {
       ...SUBMISSION_PROBLEMS,
       'malformed-body': 'The request has a body.',
-      'not-found': 'The submission has no such run, or it is no longer stored.',
+      'no-such-run': 'The submission has no such run, or it is no longer stored.',
       gone: REFUSALS.gone,
     },
   }).handle(async ({ authorized, path, principal }) => {
-    if (authorized.ended === 'Cancelled') await refusing(Promise.reject(cancelled()))
+    if (authorized.ended === 'Cancelled') throw cancelled()
     const { token, eid } = authorized
-    const { run, current } = await refusing(
-      cancelRun(database, { token, eid, number: path.runId, actor: actorOf(principal) }),
-    )
+    const { run, current } = await cancelRun(database, {
+      token,
+      eid,
+      number: path.runId,
+      actor: actorOf(principal),
+    })
     return document(renderRun(run, current))
   })
 }

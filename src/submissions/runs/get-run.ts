@@ -1,7 +1,7 @@
 import { type Operation, operation } from '../../api/contract/contract.ts'
 import { describeDocument } from '../../api/contract/describe.ts'
 import { document } from '../../api/contract/results.ts'
-import { forSubmission, REFUSALS, refusing } from '../authorize.ts'
+import { forSubmission, REFUSALS } from '../authorize.ts'
 import { SUBMISSION_PROBLEMS, TAG } from '../contract.ts'
 import { EXAMPLE_RUN } from '../example.ts'
 import { preferHeader, readWait, waitFor } from '../files/wait.ts'
@@ -33,14 +33,14 @@ export function getValidationRun(options: SubmissionOptions): Operation {
     responses: { 200: describeDocument(ValidationRun, 'The run.', EXAMPLE_RUN) },
     problems: {
       ...SUBMISSION_PROBLEMS,
-      'not-found': 'The submission has no such run, or it is no longer stored.',
+      'no-such-run': 'The submission has no such run, or it is no longer stored.',
       gone: REFUSALS.gone,
     },
   }).handle(async ({ authorized, path, header, request, refuse }) => {
-    if (authorized.ended === 'Cancelled') await refusing(Promise.reject(cancelled()))
+    if (authorized.ended === 'Cancelled') throw cancelled()
     const wait = readWait(header.Prefer)
     const run = await waitFor(options, request, wait, () => findRun(database, authorized.token, path.runId))
-    if (run === undefined) return refuse('not-found', 'The submission has no run with this ID.')
+    if (run === undefined) return refuse('no-such-run', 'The submission has no run with this ID.')
     const current = run.status === 'Processed' && run.run > authorized.run ? run.run : authorized.run
     return document(renderRun(run, current), wait === 0 ? {} : { 'preference-applied': `wait=${wait}` })
   })

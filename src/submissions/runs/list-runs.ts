@@ -1,7 +1,7 @@
 import { type Operation, operation } from '../../api/contract/contract.ts'
 import { describeDocument } from '../../api/contract/describe.ts'
 import { document } from '../../api/contract/results.ts'
-import { forSubmission, REFUSALS, refusing } from '../authorize.ts'
+import { forSubmission, REFUSALS } from '../authorize.ts'
 import { SUBMISSION_PROBLEMS, TAG, TOKEN_PATH } from '../contract.ts'
 import { EXAMPLE_RUN } from '../example.ts'
 import { listRuns } from '../findings/runs.ts'
@@ -34,7 +34,7 @@ export function listValidationRuns({ database }: SubmissionOptions): Operation {
     },
     problems: { ...SUBMISSION_PROBLEMS, gone: REFUSALS.gone },
   }).handle(async ({ authorized }) => {
-    if (authorized.ended === 'Cancelled') await refusing(Promise.reject(cancelled()))
+    if (authorized.ended === 'Cancelled') throw cancelled()
     const runs = await listRuns(database, authorized.token)
     const results = runs.map((run) => renderRun(run, authorized.run))
     return document({ page: 1, pageSize: results.length, results, totalCount: results.length })

@@ -2,7 +2,7 @@ import { actorOf } from '../../api/access/principal.ts'
 import { type Operation, operation } from '../../api/contract/contract.ts'
 import { describeDocument } from '../../api/contract/describe.ts'
 import { accepted } from '../../api/contract/results.ts'
-import { forSubmission, REFUSALS, refusing } from '../authorize.ts'
+import { forSubmission, REFUSALS } from '../authorize.ts'
 import { SUBMISSION_PROBLEMS, TAG, TOKEN_PATH } from '../contract.ts'
 import { EXAMPLE_RUN } from '../example.ts'
 import type { SubmissionOptions } from '../options.ts'
@@ -45,7 +45,7 @@ export function requestValidationRun({ database }: SubmissionOptions): Operation
     },
   }).handle(async ({ authorized, principal }) => {
     const { token, eid, run: current } = authorized
-    const { run } = await refusing(requestRun(database, { token, eid, actor: actorOf(principal) }))
+    const { run } = await requestRun(database, { token, eid, actor: actorOf(principal) })
     return accepted(locate(run), 1, renderRun(run, current))
   })
 }

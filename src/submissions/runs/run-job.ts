@@ -31,8 +31,6 @@ import { dropUnused, endRun } from './validation.ts'
 export interface RunJobOptions {
   readonly database: Database
   readonly sealer: Sealer
-  /** The number of runs of a submission to keep. */
-  readonly keep?: number
   readonly definitions: Definitions
   readonly limits: Partial<Limits>
   /** The folder for the files of a run; defaults to the system's temporary folder. */
@@ -111,7 +109,7 @@ export class RunJob implements JobHandler {
 
   /** Returns the number of findings. */
   async #check(job: Job, run: Run, signal: AbortSignal): Promise<number> {
-    const { database, sealer, keep, definitions, limits, check: checkThem = checkFiles } = this.#options
+    const { database, sealer, definitions, limits, check: checkThem = checkFiles } = this.#options
     const submission = await database.get<{ returnId: string; type: string | null }>(
       'select return_id as "returnId", type from submission where token = $1',
       [run.token],
@@ -147,7 +145,7 @@ export class RunJob implements JobHandler {
         // If the run was cancelled or taken over, its job is gone, and nothing is stored.
         if (!(await finish(writer, job))) throw new JobLost()
         const publication = { token: run.token, run: run.run, ...summarise(stored, result.summary) }
-        await makeCurrent(writer, publication, sealer, keep)
+        await makeCurrent(writer, publication, sealer)
         await dropUnused(writer, run.eid, run.files)
         await writer.run('update submission_run set files = $2 where run = $1', [
           run.run,

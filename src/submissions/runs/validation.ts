@@ -1,4 +1,5 @@
 import { type Actor, SERVICE } from '../../api/access/principal.ts'
+import { Problem } from '../../api/contract/problems.ts'
 import type { Database, Reader } from '../../foundation/database/database.ts'
 import { bumpRevision } from '../../foundation/database/revisions.ts'
 import { cancelJob, enqueue } from '../../foundation/jobs/queue.ts'
@@ -6,8 +7,7 @@ import { recordActivity } from '../activity/activity.ts'
 import { assertAllRead, assertRoom } from '../files/file-job.ts'
 import { dropVersion } from '../files/file-store.ts'
 import type { SubmissionWriter } from '../findings/change-submission.ts'
-import { findRun, type Run, type RunFile, readRun } from '../findings/runs.ts'
-import { Refusal } from '../refusal.ts'
+import { deleteOldRuns, findRun, type Run, type RunFile, readRun } from '../findings/runs.ts'
 import { assertOpen, cancelled, type FileState, withSubmission } from '../submission.ts'
 import { countEnding } from './run-counts.ts'
 
@@ -20,7 +20,7 @@ export interface RunRequest {
 /**
  * Requests a run of the current files; returns the existing run while one is queued or in progress.
  *
- * @throws {Refusal}
+ * @throws {Problem}
  */
 export async function requestRun(
   database: Database,
@@ -32,7 +32,8 @@ export async function requestRun(
     const active = await findActiveRun(writer, token)
     if (active !== undefined) return { run: active, created: false }
     const { files } = submission
-    if (files.length === 0) throw new Refusal('invalid', 'No records were uploaded. Upload a file first.')
+    if (files.length === 0)
+      throw new Problem('invalid-body', 'No records were uploaded. Upload a file first.')
     // One request at a time from here on, or several could take the last place of the queue.
     const { number: run } = await bumpRevision(writer, 'run')
     await assertRoom(writer, 'run', eid)
@@ -79,7 +80,7 @@ export async function findActiveRun(reader: Reader, token: string): Promise<Run 
  * Cancels a run that is queued or in progress; a finished one does not change. Also returns the number of the current
  * run.
  *
- * @throws {Refusal}
+ * @throws {Problem}
  */
 export async function cancelRun(
   database: Database,
@@ -88,7 +89,7 @@ export async function cancelRun(
   return await withSubmission(database, { token, eid }, async (writer, submission) => {
     if (submission.ended === 'Cancelled') throw cancelled()
     const run = await findRun(writer, token, number)
-    if (run === undefined) throw new Refusal('not-found', 'The submission has no run with this ID.')
+    if (run === undefined) throw new Problem('no-such-run', 'The submission has no run with this ID.')
     if (run.completed === null) {
       await endRun(writer, run, 'Cancelled', 'The run was cancelled.')
       const detail = { runId: number }
@@ -101,7 +102,7 @@ export async function cancelRun(
 /** Ends a run without a result. Its worker finds the job gone, and stores nothing. */
 export async function endRun(
   writer: SubmissionWriter,
-  { run, eid, files }: Run,
+  { run, token, eid, files }: Run,
   status: 'Cancelled' | 'Halted' | 'UnknownError',
   reason: string,
 ): Promise<void> {
@@ -112,6 +113,7 @@ export async function endRun(
     [run, status, reason, Date.now()],
   )
   await dropUnused(writer, eid, files)
+  await deleteOldRuns(writer, token)
   if (ended === 1) await countEnding(writer, run, status)
 }
 
