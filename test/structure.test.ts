@@ -122,8 +122,8 @@ test('undocumented behaviour of Node.js is not used', () => {
 
 /** The wing, or the folder of a wing, whose files read and write each table. */
 const OWNERS: Readonly<Record<string, string>> = {
+  activity: 'submissions/activity',
   api_key: 'api/access',
-  audit: 'submissions',
   backup: 'operate',
   catalogue_revision: 'catalogue',
   collected_return: 'submissions',
@@ -155,7 +155,6 @@ const OWNERS: Readonly<Record<string, string>> = {
   search_synonym: 'catalogue',
   confirmed_coding: 'catalogue',
   submission: 'submissions',
-  submission_activity: 'submissions/activity',
   submission_cause: 'submissions/returns',
   submission_explanation: 'submissions/explanations',
   submission_file: 'submissions',

@@ -88,9 +88,7 @@ test('nobody can change an activity', async () => {
   const { provider, service } = await startCollection()
   await provider.create()
   const change = () =>
-    service.database.write('job:test', (writer) =>
-      writer.run(`update submission_activity set actor_name = 'Somebody'`),
-    )
+    service.database.write('job:test', (writer) => writer.run(`update activity set actor_name = 'Somebody'`))
   // The tests own the tables of PostgreSQL; there, privileges protect them from the role of the service.
   if (service.database.dialect.name === 'sqlite') await expect(change()).rejects.toThrow('append-only')
 })
@@ -160,8 +158,5 @@ test('the name of a link of the console is in the activities and the receipt, an
   expect(receipt.body.submittedBy).toEqual({ id: provider.id, name: 'A. Operator' })
   const { body } = await provider.ask('GET', `/submissions/${token}/activity`)
   expect(body.results[0].actor).toEqual({ id: provider.id, name: 'A. Operator' })
-  expect(await service.database.all("select actor from audit where event = 'submitted'")).toEqual([
-    { actor: provider.id },
-  ])
   expect(service.log.join('')).not.toContain('A. Operator')
 })

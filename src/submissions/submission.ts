@@ -340,7 +340,6 @@ export async function createSubmission(
       [token, eid, returnId, definition, type, now, now + LIFE],
     )
     await carryOver(writer, { token, eid, returnId })
-    await writeAudit(writer, { event: 'created', eid, subject: token, actor: actor.id })
     await recordActivity(writer, { token, event: 'Created', actor })
     const submission = await findState(writer, { token, eid })
     if (submission === undefined) throw new Error('the submission that was just stored is missing')
@@ -366,28 +365,6 @@ export async function findOpen(
     const submission = await findState(writer, { ...found, eid })
     if (submission?.ended === null) return submission
   }
-}
-
-export interface AuditEvent {
-  readonly event: 'created' | 'submitted' | 'reopened' | 'cancelled' | 'purged' | 'expired'
-  readonly eid: string
-  /** The token of the submission. */
-  readonly subject: string
-  /** The public id of the credential; `command`, `job`, `restore` or `service` for Mahi itself. */
-  readonly actor: string
-  /** Counts, never data. */
-  readonly detail?: Readonly<Record<string, number | string>>
-}
-
-/** Records an event of a submission in the transaction that changes it. */
-export async function writeAudit(
-  writer: SubmissionWriter,
-  { event, eid, subject, actor, detail = {} }: AuditEvent,
-): Promise<void> {
-  await writer.run(
-    'insert into audit (time, event, eid, subject, actor, detail) values ($1, $2, $3, $4, $5, $6)',
-    [Date.now(), event, eid, subject, actor, JSON.stringify(detail)],
-  )
 }
 
 /** Counts the submissions by state: open, ended, or published by a command. */

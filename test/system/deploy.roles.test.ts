@@ -77,8 +77,8 @@ test.skipIf(!canMakeRoles)(
       'drop table api_key',
       'alter table api_key add column a int',
       'truncate api_key',
-      'update submission_activity set event = event',
-      'truncate submission_activity',
+      'update activity set event = event',
+      'truncate activity',
       'create role other',
     ]) {
       await expect(runAs(cluster, 'mahi', sql)).rejects.toThrow(/permission denied|must be owner/)

@@ -321,9 +321,9 @@ export default [
   {
     fault: 'the activities of a submission are lost with its data',
     file: 'src/submissions/retention/purge.ts',
-    text: '    await deleteRecordsOf(writer, token)\n    await writeAudit',
+    text: '    await deleteRecordsOf(writer, token)\n',
     replacement:
-      "    await deleteRecordsOf(writer, token)\n    await writer.run('delete from submission_activity where token = $1', [token])\n    await writeAudit",
+      "    await deleteRecordsOf(writer, token)\n    await writer.run('delete from activity where token = $1', [token])\n",
     test: RETENTION,
   },
   // Archives in uploads.

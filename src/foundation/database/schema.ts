@@ -217,7 +217,7 @@ const submissions = (dialect: Dialect): string[] => {
       primary key (token, number)
     )`,
 
-    `create table submission_activity (
+    `create table activity (
       id ${identity},
       token ${text} not null,
       time bigint not null,
@@ -228,18 +228,9 @@ const submissions = (dialect: Dialect): string[] => {
       run bigint,
       detail ${text} not null
     )`,
-    'create index submission_activity_by_token on submission_activity (token, id)',
-    'create index submission_activity_by_time on submission_activity (time)',
-    forbidUpdates(dialect, 'submission_activity'),
-    `create table audit (
-      id ${identity},
-      time bigint not null,
-      event ${text} not null,
-      eid ${text} not null,
-      subject ${text} not null,
-      actor ${text} not null,
-      detail ${text} not null
-    )`,
+    'create index activity_by_token on activity (token, id)',
+    'create index activity_by_time on activity (time)',
+    forbidUpdates(dialect, 'activity'),
   ]
 }
 

@@ -64,7 +64,7 @@ export async function recordActivity(
 ): Promise<void> {
   actor.assertStillAllowed?.()
   await writer.run(
-    `insert into submission_activity (token, time, event, actor, actor_name, file, run, detail)
+    `insert into activity (token, time, event, actor, actor_name, file, run, detail)
      values ($1, $2, $3, $4, $5, $6, $7, $8)`,
     [token, Date.now(), event, actor.id, actor.name, file ?? null, run ?? null, JSON.stringify(detail)],
   )
@@ -75,7 +75,7 @@ export async function recordSimilar(writer: SubmissionWriter, activity: Activity
   const { token, event, actor, file } = activity
   actor.assertStillAllowed?.()
   const known = await writer.get(
-    `select id from submission_activity
+    `select id from activity
      where token = $1 and event = $2 and actor = $3 and coalesce(file, '') = $4 and time > $5 limit 1`,
     [token, event, actor.id, file ?? '', Date.now() - SIMILAR],
   )
@@ -98,7 +98,7 @@ export async function recordDownload(database: Database, { token, actor, file }:
 /** Who requested a run, for what it leads to. */
 export async function findRequester(reader: Reader, token: string, run: number): Promise<Actor> {
   const row = await reader.get<{ actor: string; name: string }>(
-    `select actor, actor_name as name from submission_activity
+    `select actor, actor_name as name from activity
      where token = $1 and run = $2 and event = 'CheckRequested' order by id limit 1`,
     [token, run],
   )
@@ -112,11 +112,11 @@ export async function listActivity(
   { page, pageSize }: { page: number; pageSize: number },
 ): Promise<{ rows: ActivityRow[]; totalCount: number }> {
   const total = await reader.get<{ total: number }>(
-    'select count(*) as total from submission_activity where token = $1',
+    'select count(*) as total from activity where token = $1',
     [token],
   )
   const rows = await reader.all<ActivityRow>(
-    `select ${COLUMNS} from submission_activity where token = $1 order by id desc limit $2 offset $3`,
+    `select ${COLUMNS} from activity where token = $1 order by id desc limit $2 offset $3`,
     [token, pageSize, (page - 1) * pageSize],
   )
   return { rows, totalCount: total?.total ?? 0 }
@@ -130,7 +130,7 @@ export async function* readActivity(reader: Reader, token: string): AsyncGenerat
     // Reads from SQLite wait for nothing.
     await takeTurn()
     const rows: ActivityRow[] = await reader.all<ActivityRow>(
-      `select ${COLUMNS} from submission_activity where token = $1 and id < $2 order by id desc limit ${BATCH}`,
+      `select ${COLUMNS} from activity where token = $1 and id < $2 order by id desc limit ${BATCH}`,
       [token, before],
     )
     yield* rows
@@ -147,13 +147,19 @@ export async function countActivities(
   since: number,
 ): Promise<{ event: ActivityEvent; eid: string; total: number }[]> {
   return await reader.all(
-    `select a.event, s.eid, count(*) as total from submission_activity a join submission s on s.token = a.token
+    `select a.event, s.eid, count(*) as total from activity a join submission s on s.token = a.token
      where a.time > $2 and s.return_id = $1 group by a.event, s.eid`,
     [returnId, since],
   )
 }
 
-/** Deletes the activities of a submission whose record is deleted. */
-export async function deleteActivity(writer: SubmissionWriter, token: string): Promise<void> {
-  await writer.run('delete from submission_activity where token = $1', [token])
+/** The tokens of the submissions that were deleted, also of those that retention has removed since. */
+export async function listDeleted(reader: Reader): Promise<string[]> {
+  const rows = await reader.all<{ token: string }>(`select token from activity where event = 'Deleted'`)
+  return rows.map(({ token }) => token)
+}
+
+/** Deletes the activities of a submission whose record is deleted, except that it was: a restore must not bring it back. */
+export async function forgetActivity(writer: SubmissionWriter, token: string): Promise<void> {
+  await writer.run(`delete from activity where token = $1 and event <> 'Deleted'`, [token])
 }

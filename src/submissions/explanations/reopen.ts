@@ -4,7 +4,7 @@ import type { Database } from '../../foundation/database/database.ts'
 import { formatTimestamp } from '../../foundation/text/timestamp.ts'
 import { recordActivity } from '../activity/activity.ts'
 import { lockSubmission } from '../findings/change-submission.ts'
-import { cancelled, findOpen, findState, type SubmissionState, writeAudit } from '../submission.ts'
+import { cancelled, findOpen, findState, type SubmissionState } from '../submission.ts'
 import { markReopened } from './receipt.ts'
 
 /** How long a reopened submission stays open unless the agency says so, in milliseconds. */
@@ -46,7 +46,6 @@ export async function reopen(
       [token, until],
     )
     await markReopened(writer, token, { time, actor, reason })
-    await writeAudit(writer, { event: 'reopened', eid, subject: token, actor: actor.id })
     const detail = { reason, until: formatTimestamp(until) }
     await recordActivity(writer, { token, event: 'Reopened', actor, detail })
     const reopened = await findState(writer, { token, eid })

@@ -4,7 +4,7 @@ import { enqueue } from '../../foundation/jobs/queue.ts'
 import { type ActivityDetail, recordActivity } from '../activity/activity.ts'
 import type { SubmissionWriter } from '../findings/change-submission.ts'
 import { endRun, findActiveRun } from '../runs/validation.ts'
-import { type SubmissionState, withSubmission, writeAudit } from '../submission.ts'
+import { type SubmissionState, withSubmission } from '../submission.ts'
 
 /**
  * Cancels a submission. Its files and findings become unreadable at once, and a job deletes them.
@@ -35,15 +35,13 @@ export async function end(
   actor: Actor,
   detail?: ActivityDetail,
 ): Promise<SubmissionState> {
-  const { token, eid } = submission
+  const { token } = submission
   const endedAt = Date.now()
   await writer.run('update submission set ended = $2, ended_at = $3 where token = $1', [
     token,
     ended,
     endedAt,
   ])
-  const event = ended === 'Submitted' ? 'submitted' : 'cancelled'
-  await writeAudit(writer, { event, eid, subject: token, actor: actor.id })
   await recordActivity(writer, {
     token,
     event: ended === 'Submitted' ? 'Submitted' : 'Deleted',

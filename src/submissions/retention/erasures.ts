@@ -6,6 +6,7 @@ import {
   DatabaseUnusable,
   type Reader,
 } from '../../foundation/database/database.ts'
+import { listDeleted } from '../activity/activity.ts'
 import { cancelSubmission } from './ending.ts'
 import { purgeNow } from './purge.ts'
 
@@ -43,8 +44,8 @@ export async function eraseAgain(
   replaced: Reader | undefined,
   path: string | undefined,
 ): Promise<number> {
-  const cancelled = replaced === undefined ? [] : await readCancelled(replaced)
-  const erased = new Set([...cancelled, ...readLog(path)])
+  const deleted = replaced === undefined ? [] : await listDeleted(replaced)
+  const erased = new Set([...deleted.map(nameSubmission), ...readLog(path)])
   const kept = await restored.all<{ token: string; eid: string }>(
     `select token, eid from submission where coalesce(ended, '') <> 'Cancelled'`,
   )
@@ -53,15 +54,6 @@ export async function eraseAgain(
     await cancelSubmission(restored, { token, eid, actor: { id: 'restore', name: 'Restore' } })
   if (again.length > 0) await purgeNow(restored)
   return again.length
-}
-
-/** The audit outlives the submissions, which retention removes. */
-async function readCancelled(reader: Reader): Promise<string[]> {
-  const rows = await reader.all<{ token: string }>(
-    `select subject as token from audit where event = 'cancelled'
-     union select token from submission where ended = 'Cancelled'`,
-  )
-  return rows.map(({ token }) => nameSubmission(token))
 }
 
 function readLog(path: string | undefined): string[] {

@@ -9,7 +9,6 @@ import { ARRIVAL_LEASE, deleteVersion } from '../files/file-store.ts'
 import { changeSubmission, type SubmissionWriter } from '../findings/change-submission.ts'
 import { deleteRun } from '../findings/runs.ts'
 import { deleteCauses } from '../returns/causes.ts'
-import { writeAudit } from '../submission.ts'
 
 /** Rows deleted per transaction: few enough not to block others for long. */
 export const CHUNKS = 4
@@ -153,7 +152,6 @@ async function purgeSubmission(
     ])
     if (first === 0) return
     await deleteRecordsOf(writer, token)
-    await writeAudit(writer, { event: 'purged', eid, subject: token, actor: 'job', detail: counts })
     await recordActivity(writer, { token, event: 'Purged', actor: SERVICE, detail: counts })
   })
   onPurge({ eid, ...counts })

@@ -1,11 +1,10 @@
 import { SERVICE } from '../../api/access/principal.ts'
 import type { Database } from '../../foundation/database/database.ts'
 import { type Job, release } from '../../foundation/jobs/queue.ts'
-import { deleteActivity, recordActivity } from '../activity/activity.ts'
+import { forgetActivity, recordActivity } from '../activity/activity.ts'
 import { forgetOldJobs } from '../files/file-job.ts'
 import { ARRIVAL_LEASE, dropVersion } from '../files/file-store.ts'
 import { changeSubmission, type SubmissionWriter } from '../findings/change-submission.ts'
-import { writeAudit } from '../submission.ts'
 import {
   type Detached,
   deleteDetached,
@@ -119,7 +118,6 @@ async function expire(
     if (detached === undefined) continue
     const counts = await deleteDetached(database, token, detached)
     await changeSubmission(database, token, async (writer) => {
-      await writeAudit(writer, { event: 'expired', eid, subject: token, actor: 'job', detail: counts })
       await recordActivity(writer, { token, event: 'Expired', actor: SERVICE, detail: counts })
     })
     await database.scrub()
@@ -142,7 +140,7 @@ async function forgetCancelled(database: Database, days: Retention['results']): 
         before,
         token,
       ])
-      if (deleted === 1) await deleteActivity(writer, token)
+      if (deleted === 1) await forgetActivity(writer, token)
     })
   }
 }
