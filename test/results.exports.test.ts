@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import { gunzipSync } from 'node:zlib'
 import { expect, test } from 'vitest'
 import { Sealer } from '../src/foundation/database/seal.ts'
@@ -59,6 +60,11 @@ test.each([undefined, `k1:${Buffer.alloc(32, 7).toString('base64')}`])(
     expect(parseLines(exported.body)).toEqual(entries)
     const headers = { eid: '1001', accept: NDJSON, 'accept-encoding': 'br, gzip' }
     const compressed = await service.get(path, headers)
+    const { paths } = JSON.parse(readFileSync('openapi.json', 'utf8'))
+    const declared =
+      paths['/v1/submissions/{submissionToken}/validation-results'].get.responses['200'].headers
+    for (const name of ['total-count', 'found-count', 'content-disposition'])
+      expect(declared).toHaveProperty(name)
     expect(compressed.headers).toMatchObject({
       'content-encoding': 'gzip',
       vary: expect.stringContaining('accept-encoding'),

@@ -25,7 +25,7 @@ const GENERATORS = [
     name: 'openapi-typescript',
     call: ['openapi-typescript', 'openapi.json', '-o', 'out/types.ts'],
     program: `import createClient from 'openapi-fetch'
-import type { paths } from '../out/types.ts'
+import type { paths } from './out/types.ts'
 ${HEADERS}
 const client = createClient<paths>({ baseUrl, headers })
 const { data: page } = await client.GET('/v1/occupations', { params: { query: { Limit: 1 } } })
@@ -41,7 +41,7 @@ console.log(JSON.stringify({ title, pay, totalCount, state }))`,
   {
     name: 'swagger-typescript-api',
     call: ['swagger-typescript-api', 'generate', '-p', 'openapi.json', '-o', 'out', '-n', 'api.ts'],
-    program: `import { Api } from '../out/api'
+    program: `import { Api } from './out/api'
 ${HEADERS}
 const { v1 } = new Api({ baseUrl, baseApiParams: { headers, format: 'json' } })
 const record = (await v1.listOccupations({ Limit: 1 })).data.data?.[0]
@@ -54,8 +54,8 @@ console.log(JSON.stringify({ title, pay, totalCount, state }))`,
   {
     name: '@hey-api/openapi-ts',
     call: ['openapi-ts', '-i', 'openapi.json', '-o', 'out'],
-    program: `import { createClient } from '../out/client'
-import { confirmCodings, getValidationResults, listOccupations } from '../out/sdk.gen'
+    program: `import { createClient } from './out/client'
+import { confirmCodings, getValidationResults, listOccupations } from './out/sdk.gen'
 ${HEADERS}
 const client = createClient({ baseUrl, headers })
 const record = (await listOccupations({ client, query: { Limit: 1 } })).data?.data?.[0]
@@ -72,7 +72,7 @@ console.log(JSON.stringify({ title, pay, totalCount, state }))`,
   {
     name: 'orval',
     call: ['orval', '--input', 'openapi.json', '--output', 'out/api.ts', '--client', 'fetch'],
-    program: `import { confirmCodings, getValidationResults, listOccupations } from '../out/api'
+    program: `import { confirmCodings, getValidationResults, listOccupations } from './out/api'
 ${HEADERS}
 // Its functions call paths of the same origin.
 const send = globalThis.fetch

@@ -13,7 +13,7 @@ export default [
   {
     fault: 'what was erased is not erased again after a restore, unless a log names it',
     file: 'src/submissions/retention/erasures.ts',
-    text: 'replaced === undefined ? [] : await readCancelled(replaced)',
+    text: 'replaced === undefined ? [] : await listDeleted(replaced)',
     replacement: '[]',
     test: AFTER_RESTORE,
   },

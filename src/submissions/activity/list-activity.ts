@@ -112,7 +112,10 @@ export function listSubmissionActivity({ database }: SubmissionOptions): Operati
 }
 
 function describeActivity() {
-  const described = describeDocument(ActivityPage, 'A page of activities.', EXAMPLE, NEXT_LINK)
+  const described = describeDocument(ActivityPage, 'A page of activities.', EXAMPLE, {
+    ...NEXT_LINK,
+    'content-disposition': { description: 'The name of the file, with NDJSON.', type: 'string' },
+  })
   const whole = { schema: { type: 'string', description: 'All activities, one JSON object on each line.' } }
   return { ...described, content: { ...described.content, [NDJSON]: whole } }
 }

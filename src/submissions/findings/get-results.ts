@@ -32,7 +32,19 @@ import { resultsQuery, ValidationEntry, ValidationResultsPage } from './schema.t
 const SELECTIONS = 16 * 2 ** 20
 
 function describeResults() {
-  const described = describePage(ValidationResultsPage, 'A page of entries.', EXAMPLE_PAGE, NEXT_LINK)
+  const described = describePage(ValidationResultsPage, 'A page of entries.', EXAMPLE_PAGE, {
+    ...NEXT_LINK,
+    'total-count': {
+      description: 'The number of entries of CSV and NDJSON; absent from pages.',
+      type: 'integer',
+    },
+    'found-count': {
+      description:
+        'The number of findings of the run, with CSV and NDJSON and only if not all of them are stored.',
+      type: 'integer',
+    },
+    'content-disposition': { description: 'The name of the file, with CSV and NDJSON.', type: 'string' },
+  })
   const whole = { schema: { type: 'string', description: 'All entries that match.' } }
   return { ...described, content: { ...described.content, [CSV]: whole, [NDJSON]: whole } }
 }
