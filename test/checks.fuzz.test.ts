@@ -1,9 +1,15 @@
+import { join } from 'node:path'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { loadDefinition } from '../src/engines/checking/definition/load.ts'
+import type { InputFile } from '../src/engines/checking/engine/file-state.ts'
+import { Containers } from '../src/engines/checking/unpack.ts'
 import { UserError } from '../src/foundation/faults/user-error.ts'
-import { check } from './support/checking.ts'
+import { check, checkInputs } from './support/checking.ts'
 import { LIBRARY, LONG_LOAN, writeDefinition } from './support/definition.ts'
 import { cases } from './support/properties.ts'
+import { writeFiles } from './support/temporary.ts'
+import { makeXlsx, type XlsxCell } from './support/xlsx.ts'
 
 type Json = null | boolean | number | string | readonly Json[] | { readonly [name: string]: Json }
 
@@ -163,5 +169,105 @@ test('no bytes of a file end a check with an internal error', async () => {
       },
     ),
     cases(15),
+  )
+})
+
+/** A cell as programs write it, or as nobody should: its value, its format, and its XML. */
+const cell: fc.Arbitrary<XlsxCell> = fc.oneof(
+  fc.string({ unit: 'binary', maxLength: 8 }).map((text) => text.replace(/[^\n\r\t -\ud7ff]/g, '')),
+  fc.constantFrom<XlsxCell>(undefined, 'M1', '', '01', { date: 44_000 }, { date: -1 }, { date: 1e300 }),
+  fc.oneof(fc.double(), fc.integer()).map((number): XlsxCell => number),
+  fc.record({
+    number: fc.oneof(fc.double(), fc.constantFrom(0, 1, 45_000.5, 1e308)),
+    format: fc.oneof(
+      fc.constantFrom(
+        '0000',
+        '0.00%',
+        'yyyy-mm-dd',
+        '[h]:mm:ss',
+        '# ?/?',
+        '[>5]"a";"b"',
+        ';;;',
+        '@',
+        '"',
+        '[',
+        '\\',
+      ),
+      fc.string({ maxLength: 12 }).map((text) => text.replace(/[^ -~]/g, '')),
+    ),
+  }),
+  fc
+    .constantFrom('', ' t="s"', ' t="b"', ' t="e"', ' t="str"', ' t="d"', ' t="x"', ' s="99"', ' s="-1"')
+    .chain((attributes) =>
+      fc
+        .constantFrom('<v>1</v>', '<v>x</v>', '<v/>', '<f>1+1</f>', '<f/><v>-9e999</v>', '<is/>', '')
+        .map((content) => ({
+          xml: `<c${attributes}>${content}</c>`,
+        })),
+    ),
+)
+
+const PIECES = [
+  '',
+  '<',
+  '>',
+  '</row>',
+  '<row>',
+  '<c>',
+  '"',
+  '&',
+  '&#0;',
+  '&x;',
+  '<!--',
+  ']]>',
+  'r="A0"',
+  '\u0000',
+  'x'.repeat(300),
+]
+const edit = fc.record({
+  part: fc.nat(5),
+  at: fc.nat(2000),
+  length: fc.nat(30),
+  piece: fc.constantFrom(...PIECES),
+})
+
+test('no values, formats or structure of a workbook end a check with an internal error', async () => {
+  const definition = loadDefinition(writeDefinition())
+  const sheet = (header: string) =>
+    fc
+      .array(fc.array(cell, { maxLength: 6 }), { maxLength: 5 })
+      .map((rows): XlsxCell[][] => [header.split(','), ...rows])
+  const sheets = fc.record({
+    members: sheet('memberId,born,kind'),
+    'book-loans': sheet('loanId,memberId,lent,returned,fee'),
+  })
+  await fc.assert(
+    fc.asyncProperty(sheets, fc.array(edit, { maxLength: 3 }), async (tables, edits) => {
+      let part = 0
+      const book = makeXlsx(tables, {
+        edit: (_, text) => {
+          const own = edits.filter((each) => each.part === part)
+          part++
+          return own.reduce(
+            (old, { at, length, piece }) =>
+              old.slice(0, at % (old.length + 1)) + piece + old.slice((at % (old.length + 1)) + length),
+            text,
+          )
+        },
+      })
+      const containers = new Containers()
+      try {
+        const path = join(writeFiles({ 'return.xlsx': book }), 'return.xlsx')
+        const { files, ...more } = await containers.select([path], definition)
+        const { summary } = await checkInputs(files as InputFile[], { definition, ...more })
+        expect(summary.errors).toBeGreaterThanOrEqual(0)
+      } catch (error) {
+        if (!(error instanceof UserError)) throw error
+        expect(error.message).toMatch(/return\.xlsx/)
+      } finally {
+        await containers.remove()
+      }
+    }),
+    cases(30),
   )
 })

@@ -17,10 +17,13 @@ export function makeXlsx(
     merged = [],
     properties = '',
     references = true,
+    edit = (_, text) => text,
   }: {
     readonly merged?: readonly string[]
     readonly properties?: string
     readonly references?: boolean
+    /** Changes a part of it, such as `xl/styles.xml`. */
+    readonly edit?: (path: string, text: string) => string
   } = {},
 ): Buffer {
   const names = Object.keys(sheets)
@@ -50,7 +53,7 @@ export function makeXlsx(
   }
   if (!references)
     for (const [path, content] of Object.entries(files)) files[path] = content.replaceAll(/ r="[A-Z]\d"/g, '')
-  return zip(files)
+  return zip(Object.fromEntries(Object.entries(files).map(([path, text]) => [path, edit(path, text)])))
 }
 
 const letter = (column: number): string =>
