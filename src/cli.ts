@@ -1,6 +1,6 @@
 import { Command, CommanderError, Help, type Option } from 'commander'
 import { addCommands } from './commands.ts'
-import { writeOut } from './foundation/command-line/terminal.ts'
+import { toPrintable, writeOut } from './foundation/command-line/terminal.ts'
 import { VERSION } from './foundation/package/root.ts'
 
 /** Runs the program with the arguments of a command line. `process.exitCode` then says whether it failed. */
@@ -12,7 +12,7 @@ export async function runProgram(given: readonly string[]): Promise<void> {
     .showSuggestionAfterError()
     .exitOverride()
     .configureHelp({ optionDescription: describeOption })
-    .configureOutput({ writeErr: (text) => (json ? undefined : process.stderr.write(text)) })
+    .configureOutput({ writeErr: (text) => (json ? undefined : process.stderr.write(toPrintable(text))) })
   await addCommands(program, given[0])
   nameHelp(program, 'mahi')
   try {

@@ -47,6 +47,10 @@ test('nothing of a file or a definition moves the cursor of a terminal', async (
     expect(stdout).toContain('members.csv')
     expect(`${stdout}${stderr}`).not.toMatch(/[\p{Cc}\p{Cf}](?<!\n)/u)
   }
+  for (const typed of [[evil], ['check', `--${evil}`]]) {
+    const { stderr } = await new Installation().run(typed)
+    expect(stderr).toMatch(/^error: unknown (?:command|option) [^\p{Cc}\p{Cf}]*\n/u)
+  }
 })
 
 test('warnings alone exit 0, unless they are to fail', async () => {

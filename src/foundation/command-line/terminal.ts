@@ -24,7 +24,7 @@ process.stdout.on('error', () => undefined)
 process.stderr.on('error', () => undefined)
 
 /** Lines as a terminal may show them: what data contain cannot move its cursor, nor change the direction of text. */
-function toPrintable(text: string): string {
+export function toPrintable(text: string): string {
   return text.split('\n').map(escapeControls).join('\n')
 }
 
