@@ -2,7 +2,6 @@ import { increment } from '../../../foundation/increment.ts'
 import type { Check, Definition, ForeignKey, Resource } from '../definition/definition.ts'
 import { type CheckUses, fieldsOf } from './check-uses.ts'
 import { toForm } from './keys.ts'
-import { toPlainForm } from './plain-form.ts'
 import type { SeenFinding } from './seen-finding.ts'
 
 /** A search for the keys of a file that differ only in form from those that others have. */
@@ -61,18 +60,6 @@ export interface Misspelling {
   readonly alike: string
 }
 
-/** A rule that finds a record because others are absent, and what may have taken their place. */
-interface Absence {
-  readonly key: ForeignKey
-  readonly from: Resource
-  /** The fields of the rule's own file and of the other one, beside those of the foreign key. */
-  readonly own: readonly number[]
-  readonly other: readonly number[]
-  /** The fields of the rule's own file that correspond to the foreign key. */
-  readonly ownKey: readonly number[]
-  readonly suspects: Map<string, string>
-}
-
 /**
  * What references that lead nowhere, and records that rules miss, say together: keys that differ only in form, and files
  * without records. Findings are passed twice: to collect keys, and to explain each finding.
@@ -85,8 +72,6 @@ export class KeyEvidence {
   readonly #targets = new Map<string, Map<string, number>>()
   readonly #frequentTargets = new Map<string, ReadonlySet<string>>()
   readonly #relations = new Map<Check, Relation[]>()
-  readonly #absences = new Map<Check, readonly Absence[]>()
-  readonly #byKey = new Map<Check, Absence[]>()
   readonly #needs = new Map<Check, readonly number[]>()
   /** The references of the current record that lead nowhere. */
   #dangling: { check: Check; fields: readonly number[]; value: string }[] = []
@@ -105,12 +90,14 @@ export class KeyEvidence {
           search: search(key.references),
         })
     }
-    for (const resource of definition.resources) this.#listAbsences(resource, uses)
+    for (const resource of definition.resources) this.#listRelations(resource, uses)
   }
 
-  #listAbsences(resource: Resource, uses: CheckUses): void {
-    const definition = this.#definition
-    const add = (check: Check, from: Resource, pairs: readonly { own: number; other: number }[]) => {
+  #listRelations(resource: Resource, uses: CheckUses): void {
+    const { rules, recordChecks, foreignKeys } = resource
+    const add = (check: Check, name: string, pairs: readonly { own: number; other: number }[]) => {
+      const from = this.#definition.resources.find((each) => each.name === name)
+      if (from === undefined) return
       const relation = {
         of: resource,
         from,
@@ -119,47 +106,18 @@ export class KeyEvidence {
         findings: 0,
       }
       this.#relations.set(check, [...(this.#relations.get(check) ?? []), relation])
-      const absences = from.foreignKeys.flatMap((key): Absence[] => {
-        const keyed = key.fields.map((field) => pairs.find(({ other }) => other === field)?.own)
-        if (keyed.includes(undefined)) return []
-        const others = pairs.filter(({ other }) => !key.fields.includes(other))
-        return [
-          {
-            key,
-            from,
-            own: others.map(({ own }) => own),
-            other: others.map(({ other }) => other),
-            ownKey: keyed.filter((field) => field !== undefined),
-            suspects: new Map(),
-          },
-        ]
-      })
-      this.#absences.set(check, [...(this.#absences.get(check) ?? []), ...absences])
-      for (const each of absences)
-        this.#byKey.set(each.key.check, [...(this.#byKey.get(each.key.check) ?? []), each])
     }
-    const needs = (check: Check) => this.#needs.set(check, fieldsOf(uses.get(check), resource))
-    for (const rule of resource.rules) {
-      needs(rule.check)
-      for (const { resource: name, pairs } of rule.relates) {
-        const other = definition.resources.find((each) => each.name === name)
-        if (other !== undefined && other !== resource) add(rule.check, other, pairs)
-      }
-    }
-    for (const each of resource.recordChecks) {
-      needs(each.check)
+    for (const { check, relates } of rules)
+      for (const { resource: name, pairs } of relates) if (name !== resource.name) add(check, name, pairs)
+    for (const each of recordChecks) {
       if (each.kind !== 'referenced') continue
-      for (const by of each.by) {
-        const from = definition.resources.find(({ name }) => name === by.resource)
-        if (from !== undefined)
-          add(
-            each.check,
-            from,
-            by.fields.map((other, index) => ({ own: each.fields[index] ?? -1, other })),
-          )
+      for (const { resource: name, fields } of each.by) {
+        const pairs = fields.map((other, index) => ({ own: each.fields[index] ?? -1, other }))
+        add(each.check, name, pairs)
       }
     }
-    for (const { matches } of resource.foreignKeys) for (const { check } of matches) needs(check)
+    const needy = [...rules, ...recordChecks, ...foreignKeys.flatMap(({ matches }) => matches)]
+    for (const { check } of needy) this.#needs.set(check, fieldsOf(uses.get(check), resource))
   }
 
   /** Collects the key of a reference, or of a record that a rule takes for missing. */
@@ -182,11 +140,6 @@ export class KeyEvidence {
     const counts = this.#targets.get(target) ?? new Map<string, number>()
     this.#targets.set(target, counts)
     if (counts.size < COUNTED_REFERENCES || counts.has(value)) increment(counts, value)
-    for (const absence of this.#byKey.get(check) ?? []) {
-      if (absence.suspects.size >= MOST_SUSPECTS) continue
-      const key = absence.other.length === 0 ? toPlainForm(value) : readKey(cell, absence.other)
-      if (key !== '') absence.suspects.set(key, value)
-    }
   }
 
   /** Between the passes: looks for the keys in the files that should have them. */
@@ -262,14 +215,6 @@ export class KeyEvidence {
     const needs = this.#needs.get(check) ?? []
     const own = this.#dangling.find(({ fields }) => fields.some((field) => needs.includes(field)))
     if (own !== undefined) return own
-    for (const absence of this.#absences.get(check) ?? []) {
-      const key =
-        absence.own.length === 0 ? toPlainForm(readKey(cell, absence.ownKey)) : readKey(cell, absence.own)
-      const value = absence.suspects.get(key)
-      // Only a key that is written differently takes the place of another one.
-      if (value !== undefined && this.findAlike(absence.key.check, value) !== undefined)
-        return { check: absence.key.check, value }
-    }
     return this.#findMisspeltOrigin(check, cell)
   }
 
