@@ -22,13 +22,9 @@ export interface OpenFile {
 }
 
 /** Opens a file as CSV or NDJSON, according to its name or first character. */
-export function openFile(
-  { path, hasNul }: PreparedFile,
-  name: string,
-  resource: Resource,
-  chunk?: number,
-): OpenFile {
-  return isNdjson(path, name) ? openJson(path, resource, chunk) : openCsv(path, hasNul, resource, chunk)
+export function openFile(prepared: PreparedFile, name: string, resource: Resource, chunk?: number): OpenFile {
+  const { path } = prepared
+  return isNdjson(path, name) ? openJson(path, resource, chunk) : openCsv(prepared, resource, chunk)
 }
 
 /** Whether a file is NDJSON, according to its name or first character. */
@@ -54,15 +50,23 @@ function openJson(path: string, resource: Resource, chunk?: number): OpenFile {
   }
 }
 
-function openCsv(path: string, hasNul: boolean, resource: Resource, chunk?: number): OpenFile {
+/** Opens a file of separated values at its start: its header, if it has one, is the first record. */
+export function openTable(
+  { path, hasNul }: Pick<PreparedFile, 'path' | 'hasNul'>,
+  options: { known?: readonly string[]; separator?: string | undefined; chunk?: number | undefined },
+): { readonly reader: CsvReader; readonly close: () => void } {
   const source = new FileSource(path)
+  return { reader: new CsvReader(source.read, { ...options, hasNul }), close: () => source.close() }
+}
+
+function openCsv(prepared: PreparedFile, resource: Resource, chunk?: number): OpenFile {
   const known = resource.fields.map(({ name }) => name)
   const { delimiter, headerRows } = resource.dialect
-  const reader = new CsvReader(source.read, { known, hasNul, chunk, separator: delimiter })
+  const { reader, close } = openTable(prepared, { known, chunk, separator: delimiter })
   if (headerRows.length === 0) {
     return {
       reader,
-      close: () => source.close(),
+      close,
       columns: { ...mapColumns(resource, known), width: known.length },
       // Without a header, the separator is known after the first record.
       get format() {
@@ -76,7 +80,7 @@ function openCsv(path: string, hasNul: boolean, resource: Resource, chunk?: numb
   const hasHeader = reader.next()
   const common = {
     reader,
-    close: () => source.close(),
+    close,
     format: { kind: 'csv', separator: reader.separator },
     headerOffset: hasHeader ? reader.offset : undefined,
     lateFaults: () => [],
@@ -101,7 +105,7 @@ function openCsv(path: string, hasNul: boolean, resource: Resource, chunk?: numb
   const columns = mapColumns(resource, reader.cells.slice(0, reader.count))
   const found = columns.positions.filter((position) => position !== -1).length
   if (found * 2 < columns.missing.size + found || found === 0) {
-    const fault = describeHeader(readStart(path), resource, found)
+    const fault = describeHeader(readStart(prepared.path), resource, found)
     if (fault !== undefined) return { ...common, columns: none, fault }
   }
   reader.emptyLines = columns.width === 1

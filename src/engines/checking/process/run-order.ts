@@ -1,8 +1,14 @@
-import { UserError } from '../../../foundation/faults/user-error.ts'
+import { type Fault, UserError } from '../../../foundation/faults/user-error.ts'
 import { runInChild } from '../../../foundation/jobs/child.ts'
 import { DiskFull, type Limits } from './limits.ts'
-import type { Report } from './report.ts'
 import { assertWithin, describeEnd } from './watch.ts'
+
+/** The messages from a child process that carries out one order: any number of steps, then how it ended. */
+export type Report<Result, Progress = never> =
+  | { readonly kind: 'progress'; readonly progress: Progress }
+  | { readonly kind: 'done'; readonly result: Result }
+  | { readonly kind: 'refused'; readonly faults: readonly Fault[] }
+  | { readonly kind: 'disk' }
 
 export interface OrderOptions<Progress = never> {
   /** The folder of the temporary files. */

@@ -1,7 +1,7 @@
 import { UserError } from '../../../foundation/faults/user-error.ts'
 import { endWithParent } from '../../../foundation/jobs/end-with-parent.ts'
 import { isDiskFull } from './limits.ts'
-import type { Report } from './report.ts'
+import type { Report } from './run-order.ts'
 
 /**
  * Carries out the one order of this child process, which `runOrder` starts, and exits.

@@ -1,6 +1,5 @@
 import { takeTurn } from '../../../foundation/timed-turns.ts'
 import {
-  CsvReader,
   describeNoRecord,
   detectSeparator,
   FileSource,
@@ -13,7 +12,7 @@ import { Node } from '../definition/node.ts'
 import { readDialect } from '../definition/read-dialect.ts'
 import { MARK_PREFIX } from '../engine/columns.ts'
 import { prepareFile } from '../engine/prepare-file.ts'
-import { isNdjson, readStart } from '../engine/read-file.ts'
+import { isNdjson, openTable, readStart } from '../engine/read-file.ts'
 import { Column, type Room } from './column.ts'
 
 /** A file, and what its columns seem to hold. */
@@ -56,16 +55,15 @@ export async function readColumns(
   if (!prepared.readable) return prepared.faults[0]?.message ?? 'The file cannot be read.'
   const isJson = isNdjson(prepared.path, path)
   const names = isJson ? await listNames(prepared.path, signal) : []
-  const source = new FileSource(prepared.path)
+  if (isJson) {
+    if (names.length === 0) return 'The file has no records.'
+    const columns = names.map((each) => new Column(each, room))
+    const records = await readJson(prepared.path, names, (reader) => addAll(reader, columns, signal))
+    return { columns, records, separator: undefined, headerRow: 1 }
+  }
+  const { line: headerRow, separator } = findHeader(readStart(prepared.path))
+  const { reader, close } = openTable(prepared, { separator })
   try {
-    if (isJson) {
-      if (names.length === 0) return 'The file has no records.'
-      const columns = names.map((each) => new Column(each, room))
-      const records = await addAll(new NdjsonReader(source.read, toJsonColumns(names)), columns, signal)
-      return { columns, records, separator: undefined, headerRow: 1 }
-    }
-    const { line: headerRow, separator } = findHeader(readStart(prepared.path))
-    const reader = new CsvReader(source.read, { hasNul: prepared.hasNul, separator })
     do if (!reader.next()) return 'The file has no header.'
     while (reader.line < headerRow)
     if (reader.fault !== undefined) return `The header cannot be read. ${reader.fault.message}`
@@ -75,7 +73,7 @@ export async function readColumns(
     const records = await addAll(reader, columns, signal)
     return { columns: columns.filter(isNamed), records, separator: reader.separator, headerRow }
   } finally {
-    source.close()
+    close()
   }
 }
 
@@ -127,11 +125,20 @@ const LEAST_FILLED = 0.8
 
 /** The names of all properties, in the order in which they occur. */
 async function listNames(path: string, signal: AbortSignal | undefined): Promise<string[]> {
-  const source = new FileSource(path)
-  try {
-    const reader = new NdjsonReader(source.read, toJsonColumns([]))
+  return await readJson(path, [], async (reader) => {
     for (let records = 0; reader.next(); records++) if (records % TURN === TURN - 1) await giveTurn(signal)
     return [...reader.unknown.keys()].filter((name) => name !== '' && !name.startsWith(MARK_PREFIX))
+  })
+}
+
+async function readJson<T>(
+  path: string,
+  names: readonly string[],
+  work: (reader: NdjsonReader) => Promise<T>,
+): Promise<T> {
+  const source = new FileSource(path)
+  try {
+    return await work(new NdjsonReader(source.read, { names, delimiters: names.map(() => ';') }))
   } finally {
     source.close()
   }
@@ -141,8 +148,4 @@ async function listNames(path: string, signal: AbortSignal | undefined): Promise
 async function giveTurn(signal: AbortSignal | undefined): Promise<void> {
   await takeTurn()
   signal?.throwIfAborted()
-}
-
-function toJsonColumns(names: readonly string[]) {
-  return { names, delimiters: names.map(() => ';') }
 }

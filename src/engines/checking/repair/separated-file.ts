@@ -1,7 +1,7 @@
-import { CsvReader, FileSource, nameEncoding } from '../../records/index.ts'
+import { type CsvReader, nameEncoding } from '../../records/index.ts'
 import { type Columns, mapColumns } from '../engine/columns.ts'
 import { isUnusual } from '../engine/dialect.ts'
-import { isNdjson } from '../engine/read-file.ts'
+import { isNdjson, openTable } from '../engine/read-file.ts'
 import { type Renaming, renameColumns } from './repair-header.ts'
 import type { SourceFile } from './source-file.ts'
 
@@ -53,10 +53,7 @@ export function withReader<T>(
 
 /** @param separator if it is known already */
 export function openReader({ resource, prepared }: SourceFile, separator: string | undefined) {
-  const source = new FileSource(prepared.path)
-  const known = resource.fields.map(({ name }) => name)
-  const options = { known, separator, hasNul: prepared.hasNul }
-  return { reader: new CsvReader(source.read, options), close: () => source.close() }
+  return openTable(prepared, { known: resource.fields.map(({ name }) => name), separator })
 }
 
 /** Whether the values of the current record can be assigned to columns. */
