@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Field, Resource } from '../../src/engines/checking/definition/definition.ts'
 import { findDefinition, loadDefinition } from '../../src/engines/checking/definition/load.ts'
-import { FIELD_KINDS } from '../../src/engines/checking/definition/read-field.ts'
+import { FIELD_KINDS } from '../../src/engines/checking/engine/field-kinds.ts'
 import { runEngine } from '../../src/engines/checking/engine/run.ts'
 import type { CheckSummary } from '../../src/engines/checking/engine/summary.ts'
 
@@ -254,7 +254,7 @@ async function runCsvParse(): Promise<Outcome> {
 
 const fieldCodes = definition.resources.flatMap(({ fields }) =>
   fields.flatMap(({ checks }) =>
-    FIELD_KINDS.flatMap((kind) => (kind === 'unique' ? [] : (checks[kind]?.code ?? []))),
+    Object.keys(FIELD_KINDS).flatMap((kind) => (kind === 'unique' ? [] : (checks[kind]?.code ?? []))),
   ),
 )
 

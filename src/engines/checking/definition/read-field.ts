@@ -1,9 +1,10 @@
 import { lookUp } from '../../../foundation/look-up.ts'
 import { quote } from '../../../foundation/text/quote.ts'
+import { describeType } from '../engine/describe-field.ts'
 import { TEXT_FORMATS } from '../engine/documents.ts'
+import { FIELD_KINDS } from '../engine/field-kinds.ts'
 import { compileMoment } from '../engine/moments.ts'
 import { compileValues, type ValueReader } from '../engine/values.ts'
-import { describeType } from '../explain.ts'
 import { CHECK_PROPERTIES, readCheck } from './check-info.ts'
 import {
   type Check,
@@ -67,23 +68,6 @@ const CONSTRAINED = lookUp<readonly FieldType[]>({
   exclusiveMaximum: ORDERED,
   pattern: ['string'],
 })
-
-/** The kinds of field checks, in the order of findings. */
-export const FIELD_KINDS = [
-  'required',
-  'empty',
-  'spaces',
-  'type',
-  'length',
-  'pattern',
-  'range',
-  'decimals',
-  'enum',
-  'items',
-  'characters',
-  'unique',
-] as const
-type FieldKind = (typeof FIELD_KINDS)[number]
 
 /** The context that the fields of a schema share. */
 export interface FieldContext {
@@ -154,11 +138,14 @@ export function readField(node: Node, position: number, context: FieldContext): 
   }
   const example = node.get('example')
   if (example.present && type !== 'string') values.read(example)
-  const kinds = listKinds(field, {
+  const stated = {
     items: itemNode.present,
     characters: node.get('mahi:characters').oneOf(['readable']) !== undefined,
     unique: constraints.get('unique').flag(),
-  })
+  }
+  const kinds = Object.entries(FIELD_KINDS).flatMap(([kind, { applies }]) =>
+    applies(field, stated) ? [kind] : [],
+  )
   return { ...field, checks: readFieldChecks(node, kinds, position, name, context) }
 }
 
@@ -293,7 +280,7 @@ class ValueNodes {
 
 function readFieldChecks(
   node: Node,
-  kinds: readonly FieldKind[],
+  kinds: readonly string[],
   position: number,
   name: string,
   { prefix }: FieldContext,
@@ -317,35 +304,6 @@ function readFieldChecks(
       ]
     }),
   )
-}
-
-function listKinds(
-  field: Field,
-  { items, characters, unique }: { items: boolean; characters: boolean; unique: boolean },
-): FieldKind[] {
-  const { limits, type } = field
-  const isList = type === 'list'
-  const applies: Record<FieldKind, boolean> = {
-    required: field.required || field.requiredWhen !== undefined,
-    empty: field.emptyWhen !== undefined,
-    // The spaces around a number that is not bare belong to what surrounds it.
-    spaces: !field.keepSpaces && field.bareNumber,
-    type:
-      (type !== 'string' || field.format !== 'default') &&
-      type !== 'any' &&
-      !(isList && field.itemType === 'string'),
-    length: limits.minLength !== undefined || limits.maxLength !== undefined,
-    pattern: limits.pattern !== undefined,
-    range: [limits.minimum, limits.maximum, limits.exclusiveMinimum, limits.exclusiveMaximum].some(
-      (limit) => limit !== undefined,
-    ),
-    decimals: field.decimals !== undefined,
-    enum: field.permitted !== undefined && !isList,
-    items: isList && (items || field.permitted !== undefined),
-    characters,
-    unique,
-  }
-  return FIELD_KINDS.filter((kind) => applies[kind])
 }
 
 /** The formats of each type besides `default`; those of dates and times are also those of strptime. */

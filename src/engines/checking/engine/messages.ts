@@ -1,20 +1,11 @@
-import { count, formatNumber } from '../../../foundation/text/format-number.ts'
-import { repairText } from '../../../foundation/text/mojibake.ts'
+import { lookUp } from '../../../foundation/look-up.ts'
 import { quote } from '../../../foundation/text/quote.ts'
 import { PLACEHOLDER } from '../definition/check-info.ts'
 import type { Check, Field, Resource } from '../definition/definition.ts'
 import { compilePattern } from '../definition/pattern.ts'
-import {
-  describeKind,
-  describeLength,
-  describePattern,
-  describePermitted,
-  describeRange,
-  describeType,
-  unitOf,
-} from '../explain.ts'
+import { describeKind } from '../explain.ts'
 import type { Parameters } from '../parameters.ts'
-import { compileSize, permittedOn } from './field-checks.ts'
+import { FIELD_KINDS, permittedOn } from './field-kinds.ts'
 import type { Extras } from './found.ts'
 import { addZeros, FieldNatures } from './natures.ts'
 import { shorten } from './shown-text.ts'
@@ -99,76 +90,37 @@ function compileTemplate(template: string, resource: Resource, parameters: Param
 
 /** Compiles the end of a sentence that starts with the name of the field. */
 function compileFieldMessage(kind: string, field: Field, parameters: Parameters): (value: string) => string {
-  switch (kind) {
-    case 'required':
-      return () => (field.required ? 'is empty.' : 'is empty, but this record needs it.')
-    case 'empty':
-      return (value) => `is ${quote(value)}, but must be empty in this record.`
-    case 'spaces':
-      return (value) => `is ${quote(value)}, ${describeSpaces(value)}.`
-    case 'type': {
-      const natures = new FieldNatures(field)
-      return (value) => {
-        const { fix = '', hint = fix } = natures.find('type', value) ?? {}
-        return `is ${quote(value)}, but must be ${describeType(field)}.${hint === '' ? '' : ` ${hint}`}`
-      }
-    }
-    case 'length': {
-      const sizeOf = compileSize(field)
-      return (value) => {
-        const size = sizeOf(field.keepSpaces ? value : value.trim())
-        return `has ${formatNumber(size)} ${unitOf(field, size)}, but must have ${describeLength(field.limits)}.`
-      }
-    }
-    case 'pattern': {
-      const form = compilePattern(field.limits.pattern ?? '')
-      const expected = describePattern(field)
-      return (value) =>
-        `is ${quote(value)}, but must ${expected}.${hintZeros(value, (each) => form.test(each))}`
-    }
-    case 'range':
-      return (value) => `is ${quote(value)}, but must be ${describeRange(field.limits)}.`
-    case 'decimals':
-      return (value) =>
-        `is ${quote(value)}, but must have at most ${count(field.decimals ?? 0, 'decimal place')}.`
-    case 'enum': {
-      const permitted = permittedOn(field, parameters.asOf) ?? new Set<string>()
-      const expected = describePermitted(field)
-      const { read, toKey } = compileValues(field)
-      return (value) => {
-        const key = toKey(read(value) ?? value)
-        const expired = field.permitted?.some((each) => toKey(each.value) === key)
-          ? ` The code is not valid on ${parameters.asOf}.`
-          : hintZeros(value, (each) => permitted.has(each)) || hintCase(value, permitted)
-        return `is ${quote(value)}, but must be ${expected}.${expired}`
-      }
-    }
-    case 'characters':
-      return (value) => {
-        const { text, fault } = repairText(value)
-        return fault === undefined
-          ? `is ${quote(value)}, which was probably ${quote(text)}: its characters were decoded wrongly. Export the data again as UTF-8.`
-          : `${fault}.`
-      }
-    case 'items': {
-      const expected =
-        field.permitted === undefined
-          ? `a list separated by ${quote(field.delimiter)} whose values have the permitted form`
-          : `a list separated by ${quote(field.delimiter)} of permitted values`
-      return (value) => `is ${quote(value)}, but must be ${expected}.`
-    }
-    default:
-      return (value) => `is ${quote(value)}, which an earlier record has too.`
-  }
+  const { describe, expect = () => 'is wrong' } = FIELD_KINDS[kind] ?? {}
+  if (describe !== undefined) return describe(field)
+  const hint = HINTS[kind]?.(field, parameters) ?? (() => '')
+  const expected = expect(field)
+  return (value) => `is ${quote(value)}, but ${expected}.${hint(value)}`
 }
 
-function describeSpaces(value: string): string {
-  if (value.trim() === '') return 'which has only spaces'
-  if (value.startsWith('\ufeff'))
-    return 'with a byte order mark at its start, as if two files had been joined'
-  const [start, end] = [value !== value.trimStart(), value !== value.trimEnd()]
-  return `with spaces at ${start && end ? 'both ends' : start ? 'its start' : 'its end'}`
-}
+/** What probably happened to a value, by the kind of the check that it fails. */
+const HINTS = lookUp<(field: Field, parameters: Parameters) => (value: string) => string>({
+  type: (field) => {
+    const natures = new FieldNatures(field)
+    return (value) => {
+      const { fix = '', hint = fix } = natures.find('type', value) ?? {}
+      return hint === '' ? '' : ` ${hint}`
+    }
+  },
+  pattern: ({ limits: { pattern = '' } }) => {
+    const form = compilePattern(pattern)
+    return (value) => hintZeros(value, (each) => form.test(each))
+  },
+  enum: (field, { asOf }) => {
+    const permitted = permittedOn(field, asOf) ?? new Set<string>()
+    const { read, toKey } = compileValues(field)
+    return (value) => {
+      const key = toKey(read(value) ?? value)
+      return field.permitted?.some((each) => toKey(each.value) === key)
+        ? ` The code is not valid on ${asOf}.`
+        : hintZeros(value, (each) => permitted.has(each)) || hintCase(value, permitted)
+    }
+  },
+})
 
 function hintZeros(value: string, fits: (value: string) => boolean): string {
   const code = addZeros(value, fits)
