@@ -115,14 +115,35 @@ test('gzip, other encodings and NDJSON become CSV in UTF-8; a file that cannot b
   ])
 })
 
-test('a workbook has a sheet for each file, with coloured cells, comments, and every value as text', async () => {
+test('a workbook has a summary of causes, and a sheet for each file with coloured cells and comments', async () => {
   const people = `memberId,born,kind,note\nM1,x,01,=1+1\n+M2,,9,@SUM(A1)\nM3,"open\nM4,,02,\x07_x0041_ <&>\n`
-  const { to, names } = await mark({ 'members.csv': people }, 'xlsx')
+  const { to, names } = await mark(
+    { 'members.csv': people, 'book-loans.csv': LOANS.replace('03-01,', '03-01,12.50') },
+    'xlsx',
+  )
   expect(names).toEqual(['marked.xlsx'])
   const book = readFileSync(join(to, 'marked.xlsx'))
   const sheets = await readXlsx(book)
   expect(sheets.map(({ sheet }) => sheet)).toEqual(['Summary', 'members', 'book-loans'])
   expect(sheets[0]?.data[0]?.[0]).toMatch(/^4 errors and 1 warning/)
+  // Causes, not codes; each leads to its sheet, and its numbers are numbers.
+  const head = sheets[0]?.data.findIndex(([first]) => first === 'severity') ?? 0
+  expect(sheets[0]?.data[head]).toEqual([
+    'severity',
+    'first',
+    'what is wrong',
+    'what to do',
+    'findings',
+    'learners',
+  ])
+  expect(sheets[0]?.data.slice(head + 1)).toContainEqual([
+    'Error',
+    'members.csv:2',
+    expect.stringContaining('born'),
+    expect.any(String),
+    1,
+    1,
+  ])
   const rows = sheets[1]?.data ?? []
   expect(rows[0]?.slice(2)).toEqual([
     'mahi:findings (MEM-00-header: The column note is unknown.)',
@@ -139,6 +160,21 @@ test('a workbook has a sheet for each file, with coloured cells, comments, and e
   ])
   const workbook = new Workbook()
   await workbook.xlsx.load(book)
+  const summary = workbook.getWorksheet('Summary')
+  const link = (summary?.getColumn(2).values ?? []).find((value) =>
+    JSON.stringify(value)?.includes('members.csv:2'),
+  )
+  expect(link).toMatchObject({ text: 'members.csv:2', hyperlink: "#'members'!A1" })
+  const loans = workbook.getWorksheet('book-loans')
+  // A fee is a number as it is shown in the file; a code and a date are text.
+  expect(loans?.getCell('H2')).toMatchObject({ type: ValueType.Number, value: 12.5, numFmt: '0.00' })
+  for (const place of ['D2', 'F2']) expect(loans?.getCell(place).type).toBe(ValueType.String)
+  for (const each of [workbook.getWorksheet('members'), loans]) {
+    expect(each?.autoFilter).toMatch(/^A1:C\d+$/)
+    expect(each?.getCell('A2').type).toBe(ValueType.Number)
+    expect(each?.getCell('C2').alignment).toMatchObject({ wrapText: true })
+    expect(each?.pageSetup).toMatchObject({ orientation: 'landscape', fitToWidth: 1, printTitlesRow: '1:1' })
+  }
   const sheet = workbook.getWorksheet('members')
   const cell = (place: string) => sheet?.getCell(place)
   expect(cell('E2')?.fill).toMatchObject({ fgColor: { argb: 'FFFFC7CE' } })

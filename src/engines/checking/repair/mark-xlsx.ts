@@ -3,9 +3,10 @@ import { Writable } from 'node:stream'
 import { WorkbookWriter } from '@cj-tech-master/excelts'
 import { UserError } from '../../../foundation/faults/user-error.ts'
 import { formatNumber } from '../../../foundation/text/format-number.ts'
+import type { Field } from '../definition/definition.ts'
 import type { OpenFile } from '../engine/read-file.ts'
 import type { CheckSummary, Finding } from '../engine/summary.ts'
-import { summariseMessage } from '../explain.ts'
+import { placeOf } from '../report/causes.ts'
 import { describeSubject, describeVerdict, listGaps } from '../report/report.ts'
 import { describeFindings, describeFindingsOfFile, MARK_COLUMNS, severest } from './mark-text.ts'
 import type { AppendBytes } from './output-folder.ts'
@@ -26,11 +27,41 @@ const COLOURS = {
   Warning: { type: 'pattern', pattern: 'solid', fgColor: { argb: 'FFFFEB9C' } },
 } as const
 
+const TOP = { vertical: 'top' } as const
 /** Text, so that a program neither calculates what begins with `=` nor changes codes and dates, also when edited. */
-const AS_TEXT = { numFmt: '@' }
+const AS_TEXT = { numFmt: '@', alignment: TOP }
+const AS_NUMBER = { numFmt: 'General', alignment: TOP }
+const AS_COUNT = { numFmt: '#,##0', alignment: TOP }
+const WRAPPED = { numFmt: '@', alignment: { vertical: 'top', wrapText: true } } as const
+
+/** A page of A4, as wide as the sheet. */
+const PAGE = { paperSize: 9, orientation: 'landscape', fitToWidth: 1, fitToHeight: 0 } as const
+const FOOTER = { oddFooter: '&L&F, &A&R&P/&N' }
+
+const BOLD = { name: 'Calibri', size: 11, bold: true } as const
+
+/** The height of a line, and the most of a row, in points. Not every program finds the height of wrapped text. */
+const LINE = 15
+const MOST_HEIGHT = 405
+
+/** The height of a row with wrapped texts, each with the characters that fit into a line of its column. */
+function heightOf(...cells: readonly (readonly [text: string, width: number])[]): number {
+  const lines = cells.map(([text, width]) => Math.ceil(text.length / width))
+  return Math.min(MOST_HEIGHT, LINE * Math.max(1, ...lines))
+}
+
+/** The columns of a file that are printed beside the findings: they say which record it is. */
+const PRINTED = 5
 
 type Sheet = ReturnType<WorkbookWriter['addWorksheet']>
 type Row = ReturnType<Sheet['addRow']>
+
+/** A file that is open, and the name of its sheet. */
+interface OpenSheet {
+  readonly source: SourceFile
+  readonly file: OpenFile
+  readonly name: string
+}
 
 /** A file and its rows, to be written to a sheet. */
 export interface SheetSource {
@@ -62,29 +93,41 @@ export async function writeMarkedXlsx(
   out.on('error', () => undefined)
   const workbook = new WorkbookWriter({ stream: out, useStyles: true, useSharedStrings: false })
   const taken = new Set<string>()
-  writeSummary(workbook.addWorksheet(nameSheet('Summary', taken)), summary)
-  const names: string[] = []
-  for (const { source, open } of sources) {
-    const file = open()
-    if (file === undefined) continue
-    try {
+  const summaryName = nameSheet('Summary', taken)
+  const opened: OpenSheet[] = []
+  try {
+    for (const { source, open } of sources) {
+      const file = open()
+      if (file === undefined) continue
+      opened.push({ source, file, name: nameSheet(source.resource.name, taken) })
       refuseLarge(source, file, summary)
-      const sheet = workbook.addWorksheet(nameSheet(source.resource.name, taken), {
+    }
+    writeSummary(
+      workbook.addWorksheet(summaryName, {
+        pageSetup: { ...PAGE, printTitlesRow: '1:1' },
+        headerFooter: FOOTER,
+      }),
+      summary,
+      new Map(opened.map(({ source, name }) => [source.name, name])),
+    )
+    for (const { source, file, name } of opened) {
+      const sheet = workbook.addWorksheet(name, {
         views: [{ state: 'frozen', xSplit: MARK_COLUMNS.length, ySplit: 1 }],
+        pageSetup: { ...PAGE, printTitlesRow: '1:1' },
+        headerFooter: FOOTER,
       })
       await writeSheet(sheet, source, file, findings, async () => {
         signal?.throwIfAborted()
         if (out.errored !== null) throw out.errored
         if (out.writableNeedDrain) await once(out, 'drain')
       })
-      names.push(source.name)
-    } finally {
-      file.close()
     }
+  } finally {
+    for (const { file } of opened) file.close()
   }
   await workbook.commit()
   if (out.errored !== null) throw out.errored
-  return names
+  return opened.map(({ source }) => source.name)
 }
 
 function refuseLarge({ resource, name }: SourceFile, { columns }: OpenFile, { files }: CheckSummary): void {
@@ -100,23 +143,55 @@ function refuseLarge({ resource, name }: SourceFile, { columns }: OpenFile, { fi
     )
 }
 
-function writeSummary(sheet: Sheet, summary: CheckSummary): void {
-  sheet.columns = [12, 20, 28, 12, 60, 60].map((width) => ({ width, style: AS_TEXT }))
-  const notice = summary.definition.notice
+const WHAT = 60
+const TODO = 50
+const SUMMARY = [
+  { head: 'severity', width: 10, style: AS_TEXT },
+  { head: 'first', width: 26, style: AS_TEXT },
+  { head: 'what is wrong', width: WHAT, style: WRAPPED },
+  { head: 'what to do', width: TODO, style: WRAPPED },
+  { head: 'findings', width: 11, style: AS_COUNT },
+  { head: 'learners', width: 11, style: AS_COUNT },
+] as const
+
+/** @param sheets the names of the sheets by those of the files */
+function writeSummary(sheet: Sheet, summary: CheckSummary, sheets: ReadonlyMap<string, string>): void {
+  sheet.columns = SUMMARY.map(({ width, style }) => ({ width, style }))
+  const { notice } = summary.definition
   const lines = [
     describeVerdict(summary),
     describeSubject(summary),
     ...(notice === undefined ? [] : [notice]),
   ]
-  for (const line of [...lines, ...listGaps(summary)]) sheet.addRow([toText(line)]).commit()
+  for (const line of [...lines, ...listGaps(summary)]) {
+    const row = sheet.addRow([toText(line)])
+    row.getCell(1).style = WRAPPED
+    sheet.mergeCells(row.number, 1, row.number, SUMMARY.length)
+    row.height = heightOf([line, SUMMARY.reduce((sum, { width }) => sum + width, 0)])
+    row.commit()
+  }
   sheet.addRow([]).commit()
-  const head = sheet.addRow(['severity', 'code', 'file', 'findings', 'what', 'what to do'])
-  head.font = { bold: true }
+  const head = sheet.addRow(SUMMARY.map(({ head }) => head))
+  head.font = BOLD
   head.commit()
-  for (const { severity, code, file, count, message, fix = '' } of summary.codes) {
-    const cells = [severity, code, file, formatNumber(count), summariseMessage(message), fix]
-    const row = sheet.addRow(cells.map(toText))
+  for (const cause of summary.causes) {
+    const { severity, sentence, fix = '', findings, learners, example } = cause
+    const row = sheet.addRow([
+      severity,
+      toText(placeOf(cause)),
+      toText(sentence),
+      toText(fix),
+      findings,
+      learners > 0 ? learners : null,
+    ])
+    row.height = heightOf([sentence, WHAT], [fix, TODO])
     row.getCell(1).fill = COLOURS[severity]
+    const name = sheets.get(example.file)
+    if (name !== undefined) {
+      const place = row.getCell(2)
+      place.value = { text: toText(placeOf(cause)), hyperlink: `#'${name.replaceAll("'", "''")}'!A1` }
+      place.font = { name: 'Calibri', size: 11, underline: true, color: { argb: 'FF0B5A70' } }
+    }
     row.commit()
   }
   sheet.commit()
@@ -134,27 +209,75 @@ async function writeSheet(
     headerOffset !== undefined
       ? reader.cells.slice(0, reader.count)
       : resource.fields.map((field) => field.name)
-  const widths = [10, 10, 60, ...own.map((cell) => Math.min(Math.max(cell.length + 2, 8), 30))]
-  sheet.columns = widths.map((width) => ({ width, style: AS_TEXT }))
+  const isNumber = own.map((_, position) =>
+    isPlainNumber(resource.fields[columns.positions.indexOf(position)]),
+  )
+  sheet.columns = [
+    { width: 10, style: AS_NUMBER },
+    { width: 14, style: AS_TEXT },
+    { width: WHAT, style: WRAPPED },
+    ...own.map((cell, position) => ({
+      width: Math.min(Math.max(cell.length + 2, 8), 30),
+      style: isNumber[position] ? AS_NUMBER : AS_TEXT,
+    })),
+  ]
   const marker = new Marker(resource.fields, columns.positions)
   const [line, severity, text] = MARK_COLUMNS
   const head = sheet.addRow([line, severity, text + describeFindingsOfFile(ofFile), ...own].map(toText))
-  head.font = { bold: true }
+  head.font = BOLD
   marker.mark(head, ofFile)
   head.commit()
+  let last = 1
   while (reader.next()) {
     const found = findings.has(reader.line) ? await findings.take(reader.line) : []
     // A record that cannot be read is one text.
     const [{ recordText = '' } = {}] = found
     const cells = reader.fault === undefined ? reader.cells.slice(0, reader.count) : [recordText]
-    const row = sheet.addRow(
-      [String(reader.line), severest(found), describeFindings(found), ...cells].map(toText),
+    const values = cells.map(
+      (cell, position) => (isNumber[position] ? toNumber(cell) : undefined) ?? toText(cell),
     )
+    const text = describeFindings(found)
+    const row = sheet.addRow([reader.line, severest(found), toText(text), ...values])
+    row.height = heightOf([text, WHAT])
+    last++
+    for (const [position, value] of values.entries()) {
+      const cell = cells[position] ?? ''
+      if (typeof value === 'number' && cell.includes('.'))
+        row.getCell(MARK_COLUMNS.length + 1 + position).numFmt = formatOf(cell)
+    }
     if (found.length > 0) marker.mark(row, found)
     row.commit()
     await ready()
   }
+  sheet.autoFilter = { from: { row: 1, col: 1 }, to: { row: last, col: MARK_COLUMNS.length } }
+  const printed = sheet.getColumn(Math.min(own.length, PRINTED) + MARK_COLUMNS.length).letter
+  sheet.pageSetup.printArea = `A1:${printed}${last}`
   sheet.commit()
+}
+
+/** Whether a field holds numbers that a sheet writes in the same way. */
+function isPlainNumber(field: Field | undefined): boolean {
+  return (
+    (field?.type === 'integer' || field?.type === 'number') &&
+    field.decimalChar === '.' &&
+    field.groupChar === undefined
+  )
+}
+
+/** The most digits of a number that a sheet keeps. */
+const MOST_DIGITS = 15
+
+const NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?$/
+
+/** The number that a text is; a text with leading zeros, or with more digits than a sheet keeps, is no number. */
+function toNumber(cell: string): number | undefined {
+  return cell.length <= MOST_DIGITS && NUMBER.test(cell) ? Number(cell) : undefined
+}
+
+/** A format that shows all decimals of a number. */
+function formatOf(cell: string): string {
+  const decimals = cell.length - 1 - cell.indexOf('.')
+  return `0.${'0'.repeat(decimals)}`
 }
 
 /** Colours the cells of findings and comments on them. */
