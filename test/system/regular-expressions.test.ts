@@ -12,8 +12,6 @@ const BOUNDED: readonly { readonly file: string; readonly because: string }[] = 
     because: 'the query of a rule, when its author tests it',
   },
   { file: 'src/foundation/text/format-number.ts', because: 'the digits of a number' },
-  { file: 'src/console/public/containers.js', because: 'runs in the page of the person who chose the file' },
-  { file: 'src/console/public/look-into.js', because: 'runs in the page of the person who chose the file' },
 ]
 
 /** What the checker cannot read; each means the same for the time that a pattern takes. */

@@ -55,45 +55,64 @@ const readEntities = (text) =>
 const attribute = (tag, name) => readEntities(new RegExp(`\\s${name}="([^"]*)"`).exec(tag)?.[1] ?? '')
 
 const WORKBOOK = 'xl/workbook.xml'
-const SHEET = /<(?:\w+:)?sheet\s(?:[^>"]|"[^"]*")*>/g
+
+/** The tags of a text, each with its name, its attributes, and what follows it. */
+function* readTags(xml) {
+  for (const piece of xml.split('<').slice(1)) {
+    const [tag, , name] = /^(\/?)(?:\w+:)?(\w+)(?:[^>"]|"[^"]*")*/.exec(piece) ?? [piece, '', '']
+    yield { tag, name: tag.startsWith('/') ? '' : name, text: piece.slice(tag.length + 1) }
+  }
+}
+
+const tagsOf = (xml, wanted) => [...readTags(xml)].flatMap(({ name, tag }) => (name === wanted ? [tag] : []))
 
 /** The sheets of a workbook, each with its first lines, its records, and the workbook with no other sheet. */
 export async function readSheets(file, entries) {
   const workbook = await textOf(file, entries.get(WORKBOOK))
   const links = await textOf(file, entries.get('xl/_rels/workbook.xml.rels'))
   const paths = new Map(
-    [...links.matchAll(/<Relationship\s[^>]*>/g)].map(([tag]) => [
-      attribute(tag, 'Id'),
-      attribute(tag, 'Target'),
-    ]),
+    tagsOf(links, 'Relationship').map((tag) => [attribute(tag, 'Id'), attribute(tag, 'Target')]),
   )
-  const shared = [...(await textOf(file, entries.get('xl/sharedStrings.xml'))).matchAll(/<si>(.*?)<\/si>/gs)]
-  const tags = [...workbook.matchAll(SHEET)].map(([tag]) => tag)
+  const shared = []
+  for (const { name, text } of readTags(await textOf(file, entries.get('xl/sharedStrings.xml')))) {
+    if (name === 'si') shared.push('')
+    if (name === 't') shared[shared.length - 1] += readEntities(text)
+  }
+  const tags = tagsOf(workbook, 'sheet')
   return await Promise.all(
     tags.map(async (tag) => {
       const path = (paths.get(attribute(tag, 'r:id')) ?? '').replace(/^\/?(?:xl\/)?/, 'xl/')
       const rows = (await textOf(file, entries.get(path))).split(/<row[\s>]/).slice(1)
-      const filled = rows.filter((row) => /<(?:v|t(?:\s[^>]*)?)>[^<]/.test(row))
-      const others = workbook.replace(SHEET, (each) => (each === tag ? each : ''))
+      const filled = rows.filter(isFilled)
+      const isOther = (piece) => tags.some((each) => each !== tag && piece.startsWith(each))
+      const others = workbook.split('<').filter((piece) => !isOther(piece))
       return {
         name: attribute(tag, 'name'),
         lines: filled.slice(0, 10).map((row) => readCells(row, shared)),
         rows: filled.length,
         // The server reads a workbook with one sheet as one file.
-        content: async () => (tags.length === 1 ? file : await replaceEntry(file, entries, WORKBOOK, others)),
+        content: async () =>
+          tags.length === 1 ? file : await replaceEntry(file, entries, WORKBOOK, others.join('<')),
       }
     }),
   )
 }
 
+function isFilled(row) {
+  if (/<v>[^<]/.test(row)) return true
+  for (const { name, text } of readTags(row)) if ((name === 'v' || name === 't') && text !== '') return true
+  return false
+}
+
 /** The text of the cells of a row. */
 function readCells(row, shared) {
-  return [...row.matchAll(/<c\b([^>]*)>(.*?)<\/c>/gs)].map(([, tag, cell]) => {
-    const value = /<v>(.*?)<\/v>/s.exec(cell)?.[1] ?? ''
-    const source = /\bt="s"/.test(tag) ? (shared[Number(value)]?.[1] ?? '') : cell
-    const parts = [...source.matchAll(/<t(?:\s[^>]*)?>(.*?)<\/t>/gs)].map(([, text]) => readEntities(text))
-    return parts.length > 0 ? parts.join('') : readEntities(value)
-  })
+  const cells = []
+  for (const { name, tag, text } of readTags(row)) {
+    const cell = cells.at(-1)
+    if (name === 'c') cells.push({ isShared: /\st="s"/.test(tag), text: '' })
+    else if (cell && (name === 't' || name === 'v')) cell.text += readEntities(text)
+  }
+  return cells.map(({ isShared, text }) => (isShared ? (shared[Number(text)] ?? '') : text))
 }
 
 /** An archive in which one entry has another text. */

@@ -12,8 +12,8 @@ const STARTS = [
 ]
 
 const FORMATS = [
-  [/^content\.xml$/, 'It is an OpenDocument file (.ods). Save it as XLSX or CSV.'],
-  [/^Index\/.*\.iwa$|^Index\.zip$/, 'It is a Numbers file. Export it as XLSX or CSV.'],
+  [/^content\.xml$/, 'It is an OpenDocument file (.ods). Save it as CSV or XLSX.'],
+  [/^Index\/.*\.iwa$|^Index\.zip$/, 'It is a Numbers file. Export it as CSV or XLSX.'],
   [/^word\//, 'It is a Word document. Copy its table into a workbook, and save that as XLSX.'],
   [/^xl\/workbook\.bin$/, 'It is a binary workbook (.xlsb). Save it as XLSX.'],
 ]
@@ -66,7 +66,11 @@ export async function inspect(file, kinds, name = file.name) {
   const first = text.split(/\r\n|\r|\n/, 10).map(splitLine)
   const { header, ...described } = describe(first, known)
   const tail = isGzip ? '' : await file.slice(-4_096).text()
-  const hasTotal = /(?:^|[\r\n])"?(?:grand |sub)?total\b[^\r\n]*\s*$/i.test(tail)
+  const last = tail
+    .trimEnd()
+    .split(/[\r\n]/)
+    .at(-1)
+  const hasTotal = /^"?(?:grand |sub)?total\b/i.test(last)
   const notes = [
     ...described.notes,
     ...(hasTotal ? ['The last line is a total. Delete it before you send the file.'] : []),
@@ -127,6 +131,8 @@ function describe(lines, known) {
   return { header, columns: lines[header] ?? [], notes: header > 0 ? [TITLE] : [] }
 }
 
+const EXTENSION = /^(?:csv|tsv|txt|ndjson|gz|zip|xls[xm])$/i
+
 /** The kind of an item, by its columns and then by its name; empty if neither says it. */
 export function recognise({ name, columns = [] }, kinds) {
   const own = new Set(columns.map(plain))
@@ -136,11 +142,8 @@ export function recognise({ name, columns = [] }, kinds) {
   }))
   const best = scores.reduce((one, other) => (other.score > one.score ? other : one))
   if (best.score >= 0.5) return best.file
-  const base = plain(
-    name
-      .split('/')
-      .at(-1)
-      .replace(/(?:\.(?:csv|tsv|txt|ndjson|gz|zip|xls[xm]))+$/i, ''),
-  )
+  const parts = name.split('/').at(-1).split('.')
+  while (parts.length > 1 && EXTENSION.test(parts.at(-1))) parts.pop()
+  const base = plain(parts.join('.'))
   return kinds.find(({ names }) => names.some((each) => base.includes(plain(each))))?.file ?? ''
 }
