@@ -206,7 +206,7 @@ function showGrid(
         } = finding
         const rule = rules?.byCode.get(errorCode)
         const isHeader = rule?.kind === 'header'
-        return html`<tr>
+        return html`<tr class=${errorType === 'Warning' ? 'warned' : undefined}>
           <td class="number" data-label="Line">${formatOptional(line)}</td>
           ${several && html`<td data-label="File">${file}</td>`}
           <td data-label="Record">
