@@ -208,6 +208,8 @@ test('the search says when it only guesses, helps when it finds nothing, and res
   expect(found).toContain('2 occupations found.')
   expect(found.match(/name="code" value="A\d"/g)).toHaveLength(2)
   expect(await open('/compare?code=A1&code=A2')).toContain('<title>Compare Nurse, Nurse manager')
+  // One is added to another by its name.
+  expect(await open('/compare?code=A1&q=nurse')).toContain('href="/console/compare?code=A1%2CA2"')
   const none = await open('/occupations?q=zebra+juggler')
   expect(none).toContain('No occupation is named “zebra juggler”.')
   expect(none).toMatch(/Nearest:|Try fewer or more general words/)

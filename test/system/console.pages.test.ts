@@ -61,7 +61,7 @@ const PAGES: readonly (readonly [
     'link Find another occupation',
     { status: 410 },
   ],
-  ['GET /console/compare', '/compare', 'Compare occupations', 'button Compare'],
+  ['GET /console/compare', '/compare', 'Compare occupations', 'button Search'],
   [
     'GET /console/compare',
     '/compare?code=A0102,A0103,A0201,A0202',

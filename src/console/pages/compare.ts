@@ -1,6 +1,8 @@
+import type { OccupationSearchPage } from '../../../client/src/types.ts'
+import type { Api } from '../api.ts'
 import type { Context, Route, Shown } from '../context.ts'
 import { html, type VNode } from '../html.ts'
-import { occupationLink } from '../links.ts'
+import { link, occupationLink } from '../links.ts'
 import { payChart, payScale, payTable } from '../pay.ts'
 import { nameOf, type Occupation, type OccupationPage, primaryGroup } from '../records.ts'
 import { Table } from '../table.ts'
@@ -8,32 +10,29 @@ import { showValue } from './changes.ts'
 
 export const comparePages: readonly Route[] = [{ method: 'GET', path: '/compare', handle: compare }]
 
-const FEWEST = 2
 const MOST = 4
 
+const comparisonLink = (codes: readonly string[]): string =>
+  link('/console/compare', { code: codes.join(',') || undefined })
+
+/** The occupations that a search offers to add. */
+const OFFERED = 8
+
 async function compare({ api, query }: Context): Promise<Shown> {
-  const codes = [
-    ...new Set(
-      query
-        .getAll('code')
-        .flatMap((each) => each.split(','))
-        .map((each) => each.trim()),
-    ),
-  ].filter((code) => code !== '')
-  const form = html`<form class="row" method="get" action="/console/compare">
-    <label class="grow">Occupation codes, two to four, separated by commas
-      <input name="code" value=${codes.join(', ')} required />
-    </label>
-    <button type="submit">Compare</button>
-  </form>`
-  if (codes.length < FEWEST || codes.length > MOST) {
-    const given = codes.length === 1 ? 'is 1' : `are ${codes.length}`
+  const listed = query.getAll('code').flatMap((each) => each.split(','))
+  const codes = [...new Set(listed.map((each) => each.trim()))].filter((code) => code !== '')
+  if (codes.length > MOST)
     return {
       title: 'Compare occupations',
-      content: html`<h1>Compare occupations</h1>${form}
-        ${codes.length > 0 && html`<p class="problem">Choose from ${FEWEST} to ${MOST} occupations; there ${given}.</p>`}`,
+      content: html`<h1>Compare occupations</h1>
+        <p class="problem">At most ${MOST} occupations can be compared; there are ${codes.length}.</p>
+        ${await showAdding(api, query, [])}`,
     }
-  }
+  if (codes.length === 0)
+    return {
+      title: 'Compare occupations',
+      content: html`<h1>Compare occupations</h1>${await showAdding(api, query, codes)}`,
+    }
   const page = await api.call<OccupationPage>('/occupations', {
     query: { 'Filter.Codes': codes.join(','), Limit: codes.length },
   })
@@ -45,9 +44,12 @@ async function compare({ api, query }: Context): Promise<Shown> {
   const scale = payScale(pays)
   const columns = [
     { name: 'Field', hidden: true },
-    ...records.map((record) => ({
-      name: html`<a href=${occupationLink(record.occupationCode ?? '')}>${nameOf(record)}</a>`,
-    })),
+    ...records.map((record) => {
+      const others = codes.filter((code) => code !== record.occupationCode)
+      return {
+        name: html`<a href=${occupationLink(record.occupationCode ?? '')}>${nameOf(record)}</a> <a class="soft" href=${comparisonLink(others)}>remove<span class="visually-hidden"> ${nameOf(record)}</span></a>`,
+      }
+    }),
   ]
   const charts = pays.map((pay) => (pay === undefined ? 'not known' : payChart(pay, scale)))
   const texts = FIELDS.map(({ read, ...field }) => {
@@ -59,11 +61,12 @@ async function compare({ api, query }: Context): Promise<Shown> {
   const ordered = [...known.filter(differs), ...known.filter((row) => !differs(row))]
   return {
     title: `Compare ${names.join(', ')}`,
-    content: html`<h1>Compare occupations</h1>${form}
+    content: html`<h1>Compare occupations</h1>
+      ${codes.length < MOST && (await showAdding(api, query, codes))}
       ${missing.length > 0 && html`<p class="problem">No such occupation: ${missing.join(', ')}.</p>`}
       ${
         records.length > 0 &&
-        html`<${Table} region class="comparison cards" label="Comparison" caption="Rows that differ come first." columns=${columns}>
+        html`<${Table} region class="comparison cards" label="Comparison" caption=${records.length > 1 ? 'Rows that differ come first.' : undefined} columns=${columns}>
           ${ordered.map(
             (row) => html`<tr class=${differs(row) ? 'differs' : undefined}>
               <th scope="row">${row.label}</th>
@@ -77,6 +80,31 @@ async function compare({ api, query }: Context): Promise<Shown> {
         </details>`
       }`,
   }
+}
+
+/** A search for another occupation, and what it has found. */
+async function showAdding(api: Api, query: URLSearchParams, codes: readonly string[]): Promise<VNode> {
+  const words = query.get('q')?.trim() ?? ''
+  const { results = [] } =
+    words === ''
+      ? {}
+      : await api.call<OccupationSearchPage>('/occupations/search', { query: { q: words, Limit: OFFERED } })
+  const offered = results.filter(({ occupationCode = '' }) => !codes.includes(occupationCode))
+  return html`<form class="row" role="search" method="get" action="/console/compare">
+      ${codes.length > 0 && html`<input type="hidden" name="code" value=${codes.join(',')} />`}
+      <label class="grow">Find an occupation to compare
+        <input type="search" name="q" value=${words} required />
+      </label>
+      <button type="submit">Search</button>
+    </form>
+    ${words !== '' && offered.length === 0 && html`<p role="status">No other occupation is named “${words}”. Try fewer or more general words.</p>`}
+    ${
+      offered.length > 0 &&
+      html`<ul>${offered.map(
+        ({ occupationCode = '', titleEnglish, titleMaori }) =>
+          html`<li>${titleEnglish ?? titleMaori ?? occupationCode} <a href=${comparisonLink([...codes, occupationCode])}>add<span class="visually-hidden"> ${titleEnglish ?? titleMaori ?? occupationCode}</span></a></li>`,
+      )}</ul>`
+    }`
 }
 
 interface Row {

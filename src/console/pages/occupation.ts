@@ -1,4 +1,8 @@
-import type { RemovedOccupationProblem } from '../../../client/src/types.ts'
+import type {
+  OccupationMatch,
+  OccupationSearchPage,
+  RemovedOccupationProblem,
+} from '../../../client/src/types.ts'
 import { type Api, ApiProblem } from '../api.ts'
 import type { Context, Route, Shown } from '../context.ts'
 import { html, maori, type VNode } from '../html.ts'
@@ -12,6 +16,10 @@ export const occupationPages: readonly Route[] = [
   { method: 'GET', path: '/occupations/:code', handle: showOccupation },
 ]
 
+/** The similar occupations that are listed, and the longest query of a search. */
+const SIMILAR = 8
+const MOST_WORDS = 200
+
 /** The most records of its group with which an occupation is compared. */
 const NEIGHBOURS = 100
 
@@ -23,7 +31,8 @@ async function showOccupation(context: Context): Promise<Shown> {
   const record = JSON.parse(response.body) as Occupation
   const group = primaryGroup(record)
   const neighbours = group?.code === undefined ? [] : await readGroup(context.api, group.code)
-  const similar = neighbours.filter((each) => each.occupationCode !== record.occupationCode)
+  const others = neighbours.filter((each) => each.occupationCode !== record.occupationCode)
+  const similar = await findSimilar(context.api, record)
   const { protocol, host } = context.request
   const url = `${protocol}://${host}/v1/occupations/${encodeURIComponent(record.occupationCode ?? '')}`
   return {
@@ -33,7 +42,7 @@ async function showOccupation(context: Context): Promise<Shown> {
       <h1>${nameOf(record)}${record.titleMaori !== undefined && record.titleEnglish !== undefined && html`<br />${maori(record.titleMaori)}`}</h1>
       ${record.altJobTitlesEnglish !== undefined && html`<p>Also known as: ${record.altJobTitlesEnglish.join(', ')}</p>`}
       ${record.altJobTitlesMaori !== undefined && html`<p>${maori(record.altJobTitlesMaori.join(', '))}</p>`}
-      ${showPay(record, similar)}
+      ${showPay(record, others)}
       ${bilingual('What the work is', record.descriptionEnglish, record.descriptionMaori)}
       ${bilingual('Kaupapa', record.kaupapaDescriptionEnglish, record.kaupapaDescriptionMaori)}
       ${bilingual('Tasks', record.detailedWorkActivitiesEnglish, record.detailedWorkActivitiesMaori)}
@@ -44,9 +53,10 @@ async function showOccupation(context: Context): Promise<Shown> {
       ${
         similar.length > 0 &&
         html`<h2>Similar occupations</h2>
-        <p class="soft">Of the same minor group, ${group?.nameEnglish ?? group?.code}.</p>
-        <ul>${similar.slice(0, 12).map((each) => showSimilar(record, each))}</ul>`
+        <p class="soft">By what their records say about the work.</p>
+        <ul>${similar.map((each) => showSimilar(record, each))}</ul>`
       }
+      <p class="no-print"><a href=${link('/console/compare', { code: record.occupationCode })}>Compare with another occupation</a></p>
       <h2>For programs</h2>
       <dl class="pairs">
         <dt>Code</dt><dd class="mono">${record.occupationCode}</dd>
@@ -61,7 +71,7 @@ async function showOccupation(context: Context): Promise<Shown> {
   }
 }
 
-function showSimilar(record: Occupation, { occupationCode: code = '', ...other }: Occupation): VNode {
+function showSimilar(record: Occupation, { occupationCode: code = '', ...other }: OccupationMatch): VNode {
   const comparison = link('/console/compare', { code: `${record.occupationCode},${code}` })
   return html`<li>
     <a href=${occupationLink(code)}>${nameOf({ occupationCode: code, ...other })}</a>
@@ -77,6 +87,21 @@ function showRemoved(code: string, { removedDate, replacedBy }: RemovedOccupatio
       <p>The occupation ${code} was removed on <${Time} at=${removedDate} />${showSuccessors(replacedBy)}.</p>
       <p><a href="/console/occupations">Find another occupation</a></p>`,
   }
+}
+
+/** Occupations whose records are about similar work: what the search finds with the words of this one. */
+async function findSimilar(api: Api, record: Occupation): Promise<readonly OccupationMatch[]> {
+  const words = [record.descriptionEnglish, ...(record.detailedWorkActivitiesEnglish ?? []), nameOf(record)]
+    .filter((text) => text !== undefined)
+    .join(' ')
+    .slice(0, MOST_WORDS)
+  // The record is shown while its search index is built, too.
+  const { statusCode, body } = await api.send('/occupations/search', {
+    query: { q: words, Limit: SIMILAR + 1 },
+  })
+  if (statusCode !== 200) return []
+  const { results = [] } = JSON.parse(body) as OccupationSearchPage
+  return results.filter(({ occupationCode }) => occupationCode !== record.occupationCode).slice(0, SIMILAR)
 }
 
 async function readGroup(api: Api, code: string): Promise<readonly Occupation[]> {
