@@ -1,6 +1,10 @@
 import { gzipSync } from 'node:zlib'
 import { expect, test } from 'vitest'
+import { loadDefinition } from '../src/engines/checking/definition/load.ts'
+import { selectFiles } from '../src/engines/checking/select-files.ts'
+import { define } from './support/definition.ts'
 import { pack } from './support/pack.ts'
+import { writeFiles } from './support/temporary.ts'
 import { makeXlsx } from './support/xlsx.ts'
 
 interface Item {
@@ -61,6 +65,33 @@ test('a table is recognised by its columns first, whatever it is called and howe
     ['export.csv', ''],
   ] as const)
     expect(await look(name, 'a,b\n1,2\n')).toEqual([[name, 1, kind]])
+})
+
+test('mahi check recognises a table as the page does: by its columns first, and by its name second', async () => {
+  const definition = loadDefinition(
+    define(
+      Object.fromEntries(
+        KINDS.map(({ file, title, columns }) => [
+          file,
+          { fields: columns.map((name) => ({ name })), resource: { title } },
+        ]),
+      ),
+    ),
+  )
+  for (const [name, content] of [
+    ['SDR 2025.csv', LEARNERS],
+    ['export.csv', 'localId;code\n1;2\n'],
+    ['SDR Dec 2025 - Learners.csv', 'a,b\n1,2\n'],
+    ['2025 FINAL course-register v2.csv', 'a,b\n1,2\n'],
+    ['lines.ndjson', '{"localId":"1","studentId":"2","dateOfBirth":""}\n'],
+    ['notes.csv', 'a,b\n1,2\n'],
+  ] as const) {
+    const [[, , kind] = []] = await look(name, content)
+    const files = { 'z.csv': 'a\n', [name]: content }
+    const chosen = () => selectFiles([writeFiles(files)], definition).files.map(({ resource }) => resource)
+    if (kind === '') expect(chosen).toThrow('has none of the files')
+    else expect([name, chosen()]).toEqual([name, [kind]])
+  }
 })
 
 test('each sheet of a workbook and each file of an archive is a table, and is sent alone', async () => {
