@@ -1,6 +1,6 @@
 import type { Database, Reader } from '../foundation/database/database.ts'
-import { changeSubmission } from './findings/change-submission.ts'
 import { readRun } from './findings/runs.ts'
+import { changeSubmission } from './lock.ts'
 import { endRun } from './runs/validation.ts'
 
 /** What the service stores for an organisation. */

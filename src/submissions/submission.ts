@@ -4,9 +4,9 @@ import { UserError } from '../foundation/faults/user-error.ts'
 import { showEnd } from '../foundation/text/zoned-time.ts'
 import { recordActivity } from './activity/activity.ts'
 import { carryOver } from './explanations/store.ts'
-import { changeSubmission, lockSubmission, type SubmissionWriter } from './findings/change-submission.ts'
 import { RUN_COLUMNS, type Run, type RunFile, type RunRow, toRun } from './findings/runs.ts'
 import { createToken } from './findings/token.ts'
+import { changeSubmission, lockSubmission, type SubmissionWriter } from './lock.ts'
 import { Refusal } from './refusal.ts'
 
 export const SUBMISSION_STATUSES = [

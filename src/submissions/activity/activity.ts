@@ -1,7 +1,7 @@
 import { type Actor, SERVICE } from '../../api/access/principal.ts'
 import type { Database, Reader } from '../../foundation/database/database.ts'
 import { takeTurn } from '../../foundation/timed-turns.ts'
-import { changeSubmission, type SubmissionWriter } from '../findings/change-submission.ts'
+import { changeSubmission, type SubmissionWriter } from '../lock.ts'
 
 export const ACTIVITY_EVENTS = [
   'Created',

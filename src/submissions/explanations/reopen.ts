@@ -3,7 +3,7 @@ import { Problem } from '../../api/contract/problems.ts'
 import type { Database } from '../../foundation/database/database.ts'
 import { formatTimestamp } from '../../foundation/text/timestamp.ts'
 import { recordActivity } from '../activity/activity.ts'
-import { lockSubmission } from '../findings/change-submission.ts'
+import { lockSubmission } from '../lock.ts'
 import { cancelled, findOpen, findState, type SubmissionState } from '../submission.ts'
 import { markReopened } from './receipt.ts'
 

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import type { Reader } from '../../foundation/database/database.ts'
 import type { Sealer } from '../../foundation/database/seal.ts'
-import type { SubmissionWriter } from '../findings/change-submission.ts'
+import type { SubmissionWriter } from '../lock.ts'
 import type { Explanation } from './explanation.ts'
 
 interface Row {

@@ -1,7 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto'
 import type { Database } from '../../foundation/database/database.ts'
 import type { Sealer, Sealing } from '../../foundation/database/seal.ts'
-import { changeSubmission, type SubmissionWriter } from '../findings/change-submission.ts'
+import { changeSubmission, type SubmissionWriter } from '../lock.ts'
 import { Refusal } from '../refusal.ts'
 import { deleteInParts } from '../retention/purge.ts'
 import { assertOpen, cancelled, findState } from '../submission.ts'

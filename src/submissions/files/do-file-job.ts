@@ -24,7 +24,7 @@ import { finish, type Job } from '../../foundation/jobs/queue.ts'
 import { endJob, type JobContext, type JobHandler, JobLost } from '../../foundation/jobs/worker.ts'
 import { makeFolder } from '../../foundation/make-folder.ts'
 import { recordActivity } from '../activity/activity.ts'
-import { changeSubmission, type SubmissionWriter } from '../findings/change-submission.ts'
+import { changeSubmission, type SubmissionWriter } from '../lock.ts'
 import { Refusal } from '../refusal.ts'
 import { type Definitions, formOf } from '../rules/definitions.ts'
 import {

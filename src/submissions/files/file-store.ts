@@ -3,7 +3,7 @@ import { constants, zstdCompress, zstdDecompress } from 'node:zlib'
 import type { Reader } from '../../foundation/database/database.ts'
 import type { Sealer, Sealing } from '../../foundation/database/seal.ts'
 import { enqueue } from '../../foundation/jobs/queue.ts'
-import type { SubmissionWriter } from '../findings/change-submission.ts'
+import type { SubmissionWriter } from '../lock.ts'
 
 /** The size of a stored chunk in bytes. */
 export const CHUNK_BYTES = 1024 * 1024

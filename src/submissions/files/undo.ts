@@ -1,7 +1,7 @@
 import type { Actor } from '../../api/access/principal.ts'
 import type { Database } from '../../foundation/database/database.ts'
 import { recordActivity } from '../activity/activity.ts'
-import type { SubmissionWriter } from '../findings/change-submission.ts'
+import type { SubmissionWriter } from '../lock.ts'
 import { Refusal } from '../refusal.ts'
 import { assertOpen, type FileState, findState, withSubmission } from '../submission.ts'
 import { assertAllRead } from './file-job.ts'

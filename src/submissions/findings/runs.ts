@@ -1,8 +1,8 @@
 import type { NotRun } from '../../engines/checking/index.ts'
 import type { Reader } from '../../foundation/database/database.ts'
 import type { Sealer } from '../../foundation/database/seal.ts'
+import type { SubmissionWriter } from '../lock.ts'
 import type { Cause } from './cause.ts'
-import type { SubmissionWriter } from './change-submission.ts'
 import type { CodeCount } from './store-run.ts'
 
 /** The number of runs of a submission that are kept. */

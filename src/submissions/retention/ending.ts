@@ -2,7 +2,7 @@ import type { Actor } from '../../api/access/principal.ts'
 import type { Database } from '../../foundation/database/database.ts'
 import { enqueue } from '../../foundation/jobs/queue.ts'
 import { type ActivityDetail, recordActivity } from '../activity/activity.ts'
-import type { SubmissionWriter } from '../findings/change-submission.ts'
+import type { SubmissionWriter } from '../lock.ts'
 import { endRun, findActiveRun } from '../runs/validation.ts'
 import { type SubmissionState, withSubmission } from '../submission.ts'
 

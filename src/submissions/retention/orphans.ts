@@ -1,6 +1,6 @@
 import type { Database, Reader } from '../../foundation/database/database.ts'
 import { type Job, release } from '../../foundation/jobs/queue.ts'
-import { changeSubmission } from '../findings/change-submission.ts'
+import { changeSubmission } from '../lock.ts'
 import {
   BLOCKS,
   CHUNKS,

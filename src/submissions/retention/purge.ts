@@ -6,8 +6,8 @@ import { endJob, JobLost } from '../../foundation/jobs/worker.ts'
 import { recordActivity } from '../activity/activity.ts'
 import { deleteRecordsOf } from '../explanations/store.ts'
 import { ARRIVAL_LEASE, deleteVersion } from '../files/file-store.ts'
-import { changeSubmission, type SubmissionWriter } from '../findings/change-submission.ts'
 import { deleteRun } from '../findings/runs.ts'
+import { changeSubmission, type SubmissionWriter } from '../lock.ts'
 import { deleteCauses } from '../returns/causes.ts'
 
 /** Rows deleted per transaction: few enough not to block others for long. */

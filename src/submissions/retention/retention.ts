@@ -4,7 +4,7 @@ import { type Job, release } from '../../foundation/jobs/queue.ts'
 import { forgetActivity, recordActivity } from '../activity/activity.ts'
 import { forgetOldJobs } from '../files/file-job.ts'
 import { ARRIVAL_LEASE, dropVersion } from '../files/file-store.ts'
-import { changeSubmission, type SubmissionWriter } from '../findings/change-submission.ts'
+import { changeSubmission, type SubmissionWriter } from '../lock.ts'
 import {
   type Detached,
   deleteDetached,

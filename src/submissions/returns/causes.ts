@@ -1,6 +1,6 @@
 import type { Reader } from '../../foundation/database/database.ts'
 import type { Cause } from '../findings/cause.ts'
-import type { SubmissionWriter } from '../findings/change-submission.ts'
+import type { SubmissionWriter } from '../lock.ts'
 
 /** Findings of a kind, without a value of a record. */
 interface CauseCount {
