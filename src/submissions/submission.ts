@@ -288,6 +288,11 @@ export function assertOpen(submission: SubmissionRow): void {
     throw new Refusal('conflict', 'The submission has expired. Create a new one with POST /v1/submissions.')
 }
 
+/** @throws {Refusal} `gone` if it was cancelled */
+export function assertKept({ ended }: Pick<SubmissionRow, 'ended'>): void {
+  if (ended === 'Cancelled') throw cancelled()
+}
+
 export function cancelled(): Refusal {
   return new Refusal('gone', 'The submission was cancelled, and its data was deleted.')
 }

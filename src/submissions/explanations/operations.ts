@@ -10,7 +10,7 @@ import { SUBMISSION_PROBLEMS, TAG, TOKEN_PATH } from '../contract.ts'
 import { readRun, readSummary } from '../findings/runs.ts'
 import type { SubmissionOptions } from '../options.ts'
 import { readLine } from '../read-line.ts'
-import { cancelled, type SubmissionRow } from '../submission.ts'
+import { assertKept, type SubmissionRow } from '../submission.ts'
 import { explain, withdraw } from './explain.ts'
 import { findOpenWarnings } from './explanation.ts'
 import { renderExplanation } from './render-explanation.ts'
@@ -194,12 +194,9 @@ function deleteExplanation({ database, sealer, definitions }: SubmissionOptions)
   })
 }
 
-async function readExplained(
-  reader: Reader,
-  sealer: SubmissionOptions['sealer'],
-  { token, ended, run }: SubmissionRow,
-) {
-  if (ended === 'Cancelled') throw cancelled()
+async function readExplained(reader: Reader, sealer: SubmissionOptions['sealer'], submission: SubmissionRow) {
+  assertKept(submission)
+  const { token, run } = submission
   const current = await readRun(reader, run)
   const summary = current === undefined ? undefined : await readSummary(reader, run, sealer)
   return { run: current, summary, explanations: await readExplanations(reader, token, sealer) }

@@ -13,7 +13,7 @@ import type { SubmissionOptions } from '../options.ts'
 import { readLine } from '../read-line.ts'
 import { renderState } from '../render.ts'
 import { Submission } from '../schema.ts'
-import { cancelled, findAny } from '../submission.ts'
+import { assertKept, findAny } from '../submission.ts'
 import { readReceipt } from './receipt.ts'
 import { EXAMPLE_RECEIPT, Receipt } from './receipt-schema.ts'
 import { reopen } from './reopen.ts'
@@ -42,8 +42,9 @@ export function getSubmissionReceipt({ database, sealer }: SubmissionOptions): O
     schemas: { Actor, Explanation, Receipt },
     responses: { 200: describeDocument(Receipt, 'The receipt.', EXAMPLE_RECEIPT) },
     problems: { ...SUBMISSION_PROBLEMS, 'no-receipt': NO_RECEIPT, gone: REFUSALS.gone },
-  }).handle(async ({ authorized: { token, ended }, query, refuse }) => {
-    if (ended === 'Cancelled') throw cancelled()
+  }).handle(async ({ authorized, query, refuse }) => {
+    assertKept(authorized)
+    const { token, ended } = authorized
     const receipt = await readReceipt(database, token, sealer, query.number)
     if (receipt !== undefined) return document(receipt)
     if (query.number !== undefined)

@@ -8,7 +8,7 @@ import { assertAllRead, assertRoom } from '../files/file-job.ts'
 import { dropVersion } from '../files/file-store.ts'
 import { deleteOldRuns, findRun, type Run, type RunFile, readRun } from '../findings/runs.ts'
 import type { SubmissionWriter } from '../lock.ts'
-import { assertOpen, cancelled, type FileState, withSubmission } from '../submission.ts'
+import { assertKept, assertOpen, type FileState, withSubmission } from '../submission.ts'
 import { countEnding } from './run-counts.ts'
 
 export interface RunRequest {
@@ -87,7 +87,7 @@ export async function cancelRun(
   { token, eid, number, actor = SERVICE }: { token: string; eid: string; number: number; actor?: Actor },
 ): Promise<{ run: Run; current: number }> {
   return await withSubmission(database, { token, eid }, async (writer, submission) => {
-    if (submission.ended === 'Cancelled') throw cancelled()
+    assertKept(submission)
     const run = await findRun(writer, token, number)
     if (run === undefined) throw new Problem('no-such-run', 'The submission has no run with this ID.')
     if (run.completed === null) {
