@@ -1,26 +1,223 @@
-import type { Operation } from '../api/contract/contract.ts'
+import { actorOf } from '../api/access/principal.ts'
+import { forOrganisation } from '../api/contract/access-rules.ts'
+import { type Operation, operationsOf } from '../api/contract/contract.ts'
+import { describeDocument, NEXT_LINK } from '../api/contract/describe.ts'
+import { Problem } from '../api/contract/problems.ts'
+import { created, document } from '../api/contract/results.ts'
+import { resolveParameters } from '../engines/checking/index.ts'
+import { UserError } from '../foundation/faults/user-error.ts'
+import { type Static, Type } from '../foundation/schema/type.ts'
 import { listSubmissionActivity } from './activity/list-activity.ts'
-import { createNewSubmission } from './create-submission.ts'
-import { deleteSubmission } from './delete-submission.ts'
+import { forSubmission, REFUSALS } from './authorize.ts'
+import { locate, SCHEMAS, SUBMISSION_PROBLEMS, TAG, TOKEN_PATH } from './contract.ts'
+import { EXAMPLE_SUBMISSION } from './example.ts'
 import { explanationOperations } from './explanations/operations.ts'
 import { getSubmissionReceipt, reopenSubmission } from './explanations/receipt-operations.ts'
-import { getSubmission } from './get-submission.ts'
-import { listOwnSubmissions } from './list-submissions.ts'
+import { EXAMPLE_RECEIPT, Receipt } from './explanations/receipt-schema.ts'
+import { Actor, Explanation } from './explanations/schema.ts'
+import { submit } from './explanations/submit.ts'
 import type { SubmissionOptions } from './options.ts'
+import { assertPage, linkNextPage, PAGE_PAST_END, PAGE_QUERY } from './paging.ts'
+import { renderState } from './render.ts'
+import { cancelSubmission } from './retention/ending.ts'
+import { assertCollected } from './returns/assert-collected.ts'
 import { returnOperations } from './returns/operations.ts'
-import { submitSubmission } from './submit-submission.ts'
+import type { Definitions } from './rules/definitions.ts'
+import { NewSubmission, Submission, SubmissionPage } from './schema.ts'
+import {
+  createSubmission,
+  listSubmissions,
+  readState,
+  type SubmissionRow,
+  type SubmissionState,
+} from './submission.ts'
+
+/** A submission that was just submitted, with its receipt. */
+const SubmittedSubmission = Type.Object(
+  {
+    ...Submission.properties,
+    receipt: Type.Optional(Type.Unsafe<Static<typeof Receipt>>(Type.Ref('Receipt#'))),
+  },
+  { description: 'A submitted submission and its receipt.' },
+)
 
 export function submissionOperations(options: SubmissionOptions): readonly Operation[] {
   return [
-    createNewSubmission(options),
-    listOwnSubmissions(options),
-    getSubmission(options),
-    submitSubmission(options),
-    deleteSubmission(options),
+    ...ownOperations(options),
     listSubmissionActivity(options),
     ...explanationOperations(options),
     getSubmissionReceipt(options),
     reopenSubmission(options),
     ...returnOperations(options),
   ]
+}
+
+function ownOperations({
+  database,
+  definitions,
+  sealer,
+  recordErasure,
+}: SubmissionOptions): readonly Operation[] {
+  const common = { tag: TAG, limit: 'submissions', schemas: SCHEMAS } as const
+  const creating = operationsOf<string>({ ...common, access: forOrganisation('submissions:write') })
+  const listing = operationsOf<string>({ ...common, access: forOrganisation('validation-results:read') })
+  const reading = operationsOf<SubmissionRow>({
+    ...common,
+    access: forSubmission(database, 'validation-results:read'),
+  })
+  const writing = operationsOf<SubmissionRow>({
+    ...common,
+    access: forSubmission(database, 'submissions:write'),
+  })
+  const render = (state: SubmissionState) => renderState({ definitions, sealer }, state)
+  return [
+    creating({
+      name: 'create-submission',
+      id: 'createSubmission',
+      summary: 'Create a submission',
+      description:
+        'Creates a submission for a return, or returns the open submission of the organisation for that return.',
+      method: 'POST',
+      path: '/submissions',
+      request: { body: { json: NewSubmission, maxBytes: 4096 } },
+      responses: {
+        200: describeDocument(Submission, 'The open submission for this return.', EXAMPLE_SUBMISSION),
+        201: describeDocument(Submission, 'The new submission.', EXAMPLE_SUBMISSION, {
+          location: { description: 'The URL of the submission.', type: 'string' },
+        }),
+      },
+      problems: {
+        ...SUBMISSION_PROBLEMS,
+        'invalid-body': 'A member is invalid.',
+        'unprocessable-content':
+          'The definition does not exist, the returnId is not a return of it, or the service does not collect this return from the organisation.',
+        conflict: 'The return is not open; the detail has its dates.',
+      },
+    }).handle(async ({ authorized: eid, body, principal, refuse }) => {
+      const { returnId, type } = body
+      if (!/^[!-~]{1,64}$/.test(returnId))
+        refuse('invalid-body', 'returnId must be at most 64 visible ASCII characters without spaces.')
+      const collected = await assertCollected(database, { ...body, eid })
+      const definition = chooseDefinition(definitions, returnId, body.definition ?? collected?.definition)
+      const { submission, created: isNew } = await createSubmission(database, {
+        eid,
+        returnId,
+        definition,
+        actor: actorOf(principal),
+        type: type ?? collected?.type ?? 'Full',
+      })
+      const shown = render(submission)
+      return isNew ? created(locate(submission.token), shown) : document(shown)
+    }),
+    listing({
+      name: 'list-submissions',
+      id: 'listSubmissions',
+      summary: 'List submissions',
+      description: 'The submissions of the organisation, newest first.',
+      method: 'GET',
+      path: '/submissions',
+      request: { query: PAGE_QUERY },
+      schemas: { SubmissionPage },
+      responses: {
+        200: describeDocument(
+          SubmissionPage,
+          'A page of submissions.',
+          { page: 1, pageSize: 20, results: [EXAMPLE_SUBMISSION], totalCount: 1 },
+          NEXT_LINK,
+        ),
+      },
+      problems: SUBMISSION_PROBLEMS,
+      badRequest: PAGE_PAST_END,
+    }).handle(async ({ authorized: eid, query }) => {
+      const { submissions, totalCount } = await listSubmissions(database, eid, query)
+      assertPage(query, totalCount)
+      const results = submissions.map((state) => render(state))
+      return document({ ...query, results, totalCount }, linkNextPage('/submissions', query, totalCount))
+    }),
+    reading({
+      name: 'get-submission',
+      id: 'getSubmission',
+      summary: 'Get a submission',
+      description: 'The state of a submission, its files, and its last validation run.',
+      method: 'GET',
+      path: '/submissions/{submissionToken}',
+      request: { path: TOKEN_PATH },
+      responses: {
+        200: describeDocument(Submission, 'The submission.', EXAMPLE_SUBMISSION),
+      },
+      problems: SUBMISSION_PROBLEMS,
+    }).handle(async ({ authorized }) => {
+      const state = await readState(database, authorized)
+      return document(render(state))
+    }),
+    writing({
+      name: 'submit-submission',
+      id: 'submitSubmission',
+      summary: 'Submit a submission',
+      description:
+        'Freezes a submission, and returns its receipt. The current run must cover the current files, have made every check whose findings must be fixed or explained, and have found no errors. A check whose file or column is absent is not needed if the definition permits that. Warnings are allowed; those that the definition wants explained must have an explanation.',
+      method: 'POST',
+      path: '/submissions/{submissionToken}/submit',
+      request: { path: TOKEN_PATH },
+      schemas: { Actor, Explanation, Receipt, SubmittedSubmission },
+      responses: {
+        200: describeDocument(SubmittedSubmission, 'The frozen submission.', {
+          ...EXAMPLE_SUBMISSION,
+          submissionStatus: 'Submitted',
+          receipt: EXAMPLE_RECEIPT,
+        }),
+      },
+      problems: {
+        ...SUBMISSION_PROBLEMS,
+        conflict:
+          'The current run does not cover the current files, or found errors, or a check was stopped, or a warning needs an explanation.',
+        gone: REFUSALS.gone,
+      },
+    }).handle(async ({ authorized, principal }) => {
+      const actor = actorOf(principal)
+      const { token, eid } = authorized
+      const { submission, receipt } = await submit({ database, sealer, definitions }, { token, eid, actor })
+      return document({
+        ...render(submission),
+        ...(receipt !== undefined && { receipt }),
+      })
+    }),
+    writing({
+      name: 'delete-submission',
+      id: 'deleteSubmission',
+      summary: 'Delete a submission',
+      description:
+        'Cancels a submission and deletes all its records and findings. They are unreadable at once, and a job removes them from the database. The token remains known as Cancelled.',
+      method: 'DELETE',
+      path: '/submissions/{submissionToken}',
+      request: { path: TOKEN_PATH },
+      responses: {
+        200: describeDocument(Submission, 'The cancelled submission.', EXAMPLE_SUBMISSION),
+      },
+      problems: SUBMISSION_PROBLEMS,
+    }).handle(async ({ authorized, principal }) => {
+      const actor = actorOf(principal)
+      const submission = await cancelSubmission(database, { ...authorized, actor }, recordErasure)
+      return document(render(submission))
+    }),
+  ]
+}
+
+/** @throws {Problem} if the definition does not exist, or its return ids have another form */
+function chooseDefinition(definitions: Definitions, returnId: string, given = definitions.first): string {
+  const definition = definitions.find(given)
+  if (definition === undefined) {
+    const known = definitions.names.join(', ')
+    throw new Problem(
+      'unprocessable-content',
+      `The definition does not exist. Available definitions: ${known}.`,
+    )
+  }
+  try {
+    resolveParameters(definition, { returnId })
+  } catch (error) {
+    if (!(error instanceof UserError)) throw error
+    throw new Problem('unprocessable-content', `returnId is not valid: ${error.message}.`)
+  }
+  return definition.name
 }
