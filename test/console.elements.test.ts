@@ -216,6 +216,46 @@ test('the search says when it only guesses, helps when it finds nothing, and res
   expect(none).not.toContain('found.')
 })
 
+test('similar occupations are those of the major group whose records say most alike, whatever their minor group', async () => {
+  const { console, service, cookie } = await start()
+  const record = (
+    occupationCode: string,
+    titleEnglish: string,
+    descriptionEnglish: string,
+    major: string,
+    minor: string,
+  ) => ({
+    occupationCode,
+    titleEnglish,
+    descriptionEnglish,
+    minorGroups: [
+      {
+        minorGroupRelationType: 'Primary',
+        minorGroup: {
+          code: minor,
+          nameEnglish: minor,
+          majorGroups: [
+            { majorGroupRelationType: 'Primary', majorGroup: { code: major, nameEnglish: major } },
+          ],
+        },
+      },
+    ],
+  })
+  await service.import([
+    record('A1', 'Potter', 'Shapes clay into bowls and fires them in a kiln.', 'Craft', 'Clay'),
+    record('A2', 'Kiln operator', 'Fires bowls of clay in a kiln.', 'Craft', 'Ovens'),
+    record('A3', 'Weaver', 'Weaves flax into mats.', 'Craft', 'Clay'),
+    record('A4', 'Ceramics teacher', 'Teaches to shape clay and to fire bowls in a kiln.', 'Teaching', 'Art'),
+  ])
+  await console.whenSearchable()
+  const url = '/console/occupations/A1'
+  const { body } = await service.app.inject({ url, headers: { cookie, host: 'localhost' } })
+  const [, similar = ''] = body.split('Similar occupations')
+  expect(similar).toContain('Kiln operator')
+  expect(similar).not.toContain('Ceramics teacher')
+  expect(similar.indexOf('Kiln operator')).toBeLessThan(`${similar}Weaver`.indexOf('Weaver'))
+})
+
 test('the use of the console is a use of the key', () => {
   const used: string[] = []
   const delegations = new Delegations({ mark: (id) => used.push(id) })

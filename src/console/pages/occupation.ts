@@ -53,7 +53,7 @@ async function showOccupation(context: Context): Promise<Shown> {
       ${
         similar.length > 0 &&
         html`<h2>Similar occupations</h2>
-        <p class="soft">By what their records say about the work.</p>
+        <p class="soft">Of the same major group, ${majorGroup(record)?.nameEnglish ?? majorGroup(record)?.code}: what the search finds with the words of this record, best first.</p>
         <ul>${similar.map((each) => showSimilar(record, each))}</ul>`
       }
       <p class="no-print"><a href=${link('/console/compare', { code: record.occupationCode })}>Compare with another occupation</a></p>
@@ -89,15 +89,22 @@ function showRemoved(code: string, { removedDate, replacedBy }: RemovedOccupatio
   }
 }
 
-/** Occupations whose records are about similar work: what the search finds with the words of this one. */
+/** Occupations of the same major group whose records are about similar work. */
 async function findSimilar(api: Api, record: Occupation): Promise<readonly OccupationMatch[]> {
+  const { code } = majorGroup(record) ?? {}
+  if (code === undefined) return []
   const words = [record.descriptionEnglish, ...(record.detailedWorkActivitiesEnglish ?? []), nameOf(record)]
     .filter((text) => text !== undefined)
     .join(' ')
     .slice(0, MOST_WORDS)
   // The record is shown while its search index is built, too.
   const { statusCode, body } = await api.send('/occupations/search', {
-    query: { q: words, Limit: SIMILAR + 1 },
+    query: {
+      q: words,
+      'Filter.MajorGroupCode': code,
+      'Filter.GroupRelation': 'Primary',
+      Limit: SIMILAR + 1,
+    },
   })
   if (statusCode !== 200) return []
   const { results = [] } = JSON.parse(body) as OccupationSearchPage
@@ -116,10 +123,11 @@ async function readGroup(api: Api, code: string): Promise<readonly Occupation[]>
   return page.data ?? []
 }
 
+const majorGroup = (record: Occupation) =>
+  primaryGroup(record)?.majorGroups?.find((each) => each.majorGroupRelationType === 'Primary')?.majorGroup
+
 function groupLinks(record: Occupation): VNode[] {
-  const major = primaryGroup(record)?.majorGroups?.find(
-    (each) => each.majorGroupRelationType === 'Primary',
-  )?.majorGroup
+  const major = majorGroup(record)
   return [
     ...(major?.code === undefined
       ? []
