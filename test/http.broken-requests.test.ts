@@ -118,7 +118,7 @@ test('requests that follow each other without waiting get separate responses in 
     '/nowhere': 404,
     '/v1/occupations?Limit=1': 200,
     '/v9/occupations': 400,
-    '/readyz': 200,
+    '/openapi.json': 200,
     '/v1/occupations%zz': 400,
     '/v1/occupations?Limit=0': 400,
     '/problems/not-found': 200,

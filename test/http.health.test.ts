@@ -12,7 +12,7 @@ import { openDatabase } from '../src/foundation/database/open.ts'
 import type { Life } from '../src/foundation/lifecycle.ts'
 import { startServer } from '../src/server.ts'
 import { readSettings } from '../src/settings.ts'
-import { until } from './support/command.ts'
+import { until, untilHolds } from './support/command.ts'
 import { Service } from './support/service.ts'
 import { temporaryDatabaseUrl } from './support/temporary.ts'
 
@@ -39,7 +39,7 @@ test('readyz says whether the database answers a query', async () => {
   expect((await service.request({ url: '/livez' })).statusCode).toBe(200)
 
   await service.database.write('schema', (writer) => writer.run('create table migration (name text)'))
-  expect((await service.request({ url: '/readyz' })).statusCode).toBe(200)
+  await untilHolds(async () => expect((await service.request({ url: '/readyz' })).statusCode).toBe(200))
 })
 
 test('readyz has a connection of its own: it does not wait for changes that hold all others', async () => {
@@ -73,7 +73,7 @@ test.each([
   const app = Fastify()
   const probe = () => (slow ? new Promise<void>(() => undefined) : Promise.resolve())
   registerHealth(app, { probe, age, stale }, { stopping } as Life)
-  expect((await app.inject('/readyz')).statusCode === 200).toBe(ready)
+  await untilHolds(async () => expect((await app.inject('/readyz')).statusCode === 200).toBe(ready))
   expect((await app.inject('/livez')).statusCode).toBe(200)
 })
 
@@ -93,7 +93,7 @@ test('a stopping process is alive, not ready, and closes its connections', async
     await response.arrayBuffer()
     return [response.status, response.headers.get('connection')]
   }
-  expect(await ask('/readyz')).toEqual([200, 'keep-alive'])
+  await untilHolds(async () => expect(await ask('/readyz')).toEqual([200, 'keep-alive']))
   server.lifecycle.announce()
   expect(await ask('/readyz')).toEqual([503, 'close'])
   expect(await ask('/livez')).toEqual([200, 'close'])

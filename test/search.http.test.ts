@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { recordIndexFailure } from '../src/catalogue/search/index-store.ts'
 import { bumpRevision } from '../src/foundation/database/revisions.ts'
-import { until } from './support/command.ts'
+import { until, untilHolds } from './support/command.ts'
 import { parseLines } from './support/lines.ts'
 import { Service } from './support/service.ts'
 import { engine, temporaryDatabaseUrl, temporaryFolder } from './support/temporary.ts'
@@ -165,7 +165,7 @@ describe('without an index', () => {
       expect(response.json()).toMatchObject({ status: 503, type: '/problems/unavailable' })
     }
     expect((await service.get('/v1/occupations')).json().totalCount).toBe(2)
-    expect((await service.get('/readyz')).statusCode).toBe(200)
+    await untilHolds(async () => expect((await service.get('/readyz')).statusCode).toBe(200))
     await service.index()
     for (const { statusCode } of await searchEverywhere(service)) expect(statusCode).toBe(200)
   })

@@ -3,6 +3,7 @@ import { expect, test } from 'vitest'
 import { revokeKeys } from '../src/api/access/keys.ts'
 import { storeSuspension } from '../src/api/access/suspensions.ts'
 import { Sealer } from '../src/foundation/database/seal.ts'
+import { findCleared } from '../src/submissions/files/repairs.ts'
 import { purgeNow } from '../src/submissions/retention/purge.ts'
 import { define } from './support/definition.ts'
 import { Service } from './support/service.ts'
@@ -301,4 +302,14 @@ test('other organisations and other scopes neither see nor make a repair', async
   for (const method of ['POST', 'DELETE'] as const)
     expect((await ask(method, reader, '1001')).statusCode).toBe(401)
   expect((await ask('GET', reader, '1001')).statusCode).toBe(404)
+})
+
+test('a cause of several columns of which one stays does not disappear', () => {
+  const several = { key: 'several', codes: ['A-1', 'A-2', 'A-3'] }
+  const dates = { key: 'dates', codes: ['A-4'] }
+  const other = { key: 'other', codes: ['A-2'] }
+  expect(findCleared([several, dates], [])).toEqual([several, dates])
+  expect(findCleared([several, dates], [{ key: 'one', codes: ['A-2'] }])).toEqual([dates])
+  // A cause that was there before is another one.
+  expect(findCleared([several, other], [other])).toEqual([several])
 })

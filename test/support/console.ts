@@ -93,7 +93,7 @@ export class ConsoleService {
   async open(
     browser: Browser,
     { javaScriptEnabled = true, ...options }: BrowserContextOptions = {},
-    { signedIn = true } = {},
+    { signedIn = true, keyId = this.keyId } = {},
   ): Promise<ConsolePage> {
     const context = await browser.newContext({ ...this.#screen, ...options })
     onTestFinished(() => context.close())
@@ -118,10 +118,10 @@ export class ConsoleService {
     const shown = new ConsolePage(page, this.url, troubles, devTools, javaScriptEnabled)
     await shown.allowScripts(javaScriptEnabled)
     if (!signedIn) return shown
-    const secret = await new Sessions(this.service.database).createLink(this.keyId)
+    const secret = await new Sessions(this.service.database).createLink(keyId)
     await page.goto(`${this.url}/console/link/${secret}`)
     if (!javaScriptEnabled) await page.getByRole('button', { name: 'Open the console' }).click()
-    await page.waitForURL(`${this.url}/console/returns`)
+    await page.waitForURL(({ pathname }) => !pathname.startsWith('/console/link/'))
     await page.goto(`${this.url}/console/occupations`)
     return shown
   }

@@ -303,6 +303,7 @@ describe.skipIf(chromiumPath === undefined)('submissions in the console', () => 
     expect([await button.isDisabled(), sent]).toEqual([true, []])
     await page.getByRole('button', { name: 'Join them' }).click()
     expect(await rows.nth(2).textContent()).toContain('Joined to first half.csv.')
+    expect(await rows.nth(2).locator('td').last().getAttribute('class')).toBe('')
 
     // An upload that breaks changes nothing about the others, and is sent again alone.
     await page.route('**/files/courses?*', (route) => route.abort(), { times: 1 })
@@ -329,6 +330,33 @@ describe.skipIf(chromiumPath === undefined)('submissions in the console', () => 
       ),
     )
     expect(shown.troubles.filter((each) => !each.includes('ERR_FAILED'))).toEqual([])
+  })
+
+  test('what is dropped while others are sent stays listed, and is sent next', async () => {
+    const console = await start()
+    const shown = await console.open(browser)
+    const { page } = shown
+    await startSubmission(shown)
+    const held = Promise.withResolvers<void>()
+    await page.route('**/files/learners?*', async (route) => {
+      await held.promise
+      await route.continue()
+    })
+    await drop(page, { 'learners.csv': clean('learners') })
+    const button = page.getByRole('button', { name: /^Send/ })
+    await button.click()
+    await page.getByText('Sending learners.csv …').waitFor()
+    await drop(page, { 'courses.csv': clean('courses') })
+    const rows = page.locator('[data-found] tbody tr')
+    await expect.poll(() => rows.count()).toBe(2)
+    expect(await button.isDisabled()).toBe(true)
+    expect(await rows.nth(0).locator('td').last().textContent()).toBe('Sending …')
+    held.resolve()
+    await page.getByText('Not sent yet: courses.csv.').waitFor()
+    expect(await rows.nth(0).locator('td').last().textContent()).toBe('Stored.')
+    await button.click()
+    await page.getByText(/^Missing: /).waitFor()
+    expect(await page.getByText(/^Missing: /).textContent()).not.toMatch(/Learners|Course register/)
   })
 
   test('without JavaScript, an archive or a file that is refused says why beside its form', async () => {

@@ -1,9 +1,9 @@
-import { execFileSync } from 'node:child_process'
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { expect } from 'vitest'
 import { Installation } from '../support/command.ts'
 import { define } from '../support/definition.ts'
+import { libreOffice, saveAs } from '../support/libreoffice.ts'
 import { SEED } from '../support/properties.ts'
 import { Random } from '../support/random.ts'
 import { temporaryFolder } from '../support/temporary.ts'
@@ -61,26 +61,10 @@ const DEFINITION = {
   },
 }
 
-/** Saves a spreadsheet in another format, in its own folder. */
-function save(program: string, file: string, format: string, folder: string): void {
-  const profile = `-env:UserInstallation=file://${join(folder, 'profile')}`
-  const out = join(folder, format.replace(/:.*/, ''))
-  mkdirSync(out)
-  execFileSync(program, [profile, '--headless', '--convert-to', format, '--outdir', out, file], {
-    stdio: 'pipe',
-  })
-}
-
-function findProgram(): string {
-  try {
-    return execFileSync('sh', ['-c', 'command -v soffice'], { encoding: 'utf8' }).trim()
-  } catch {
-    return ''
-  }
-}
-
-const program = findProgram()
-const testOnLibreOffice = testWhere(program !== '', 'spreadsheets that LibreOffice writes: no soffice')
+const testOnLibreOffice = testWhere(
+  libreOffice !== undefined,
+  'spreadsheets that LibreOffice writes: no soffice',
+)
 
 testOnLibreOffice('a table that LibreOffice saves is the same as CSV and as XLSX', async () => {
   const random = new Random(SEED)
@@ -89,13 +73,13 @@ testOnLibreOffice('a table that LibreOffice saves is the same as CSV and as XLSX
   const rows = Array.from({ length: ROWS }, () => Object.values(COLUMNS).map((make) => make(random)))
   writeFileSync(source, makeXlsx({ table: [Object.keys(COLUMNS), ...rows] }))
   // Fields are separated by commas, in UTF-8, as they are shown.
-  save(program, source, 'csv:Text - txt - csv (StarCalc):44,34,76,1,,0,false,true', folder)
-  save(program, source, 'xlsx', folder)
+  const csv = saveAs('csv:Text - txt - csv (StarCalc):44,34,76,1,,0,false,true', source, folder)
+  const xlsx = saveAs('xlsx', source, folder)
   const definition = define(DEFINITION)
   const [one, other] = await Promise.all(
-    ['csv', 'xlsx'].map(async (format) => {
+    [csv, xlsx].map(async (file) => {
       const mahi = new Installation()
-      const run = ['check', join(folder, format), '--definition', definition, '--format', 'ndjson']
+      const run = ['check', dirname(file), '--definition', definition, '--format', 'ndjson']
       const found = [await mahi.run(run), await mahi.run([...run, '--fix', 'fixed'])]
       return {
         findings: found.map(({ stdout }) => stdout.replaceAll('table.xlsx/table', 'table.csv')),

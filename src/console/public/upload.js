@@ -14,6 +14,7 @@ export function attachUpload(form) {
   const checksThen = form.querySelector('[data-switch]')
   const items = []
   const kept = new Set(form.dataset.stored.split(' '))
+  let sending = false
   // Without this script, one file is sent at a time, and the check does not start by itself.
   checksThen.closest('[hidden]').hidden = false
   form.querySelector('select').closest('label').remove()
@@ -88,26 +89,23 @@ export function attachUpload(form) {
     const pairs = kinds
       .map((kind) => ({ ...kind, of: sent.filter(({ select }) => select.value === kind.file) }))
       .filter(({ of }) => of.length > 1)
-    for (const { outcome, refusal = '' } of open) {
-      outcome.textContent = refusal
-      outcome.className = 'error'
-    }
-    for (const { of, title } of pairs)
+    for (const item of sending ? [] : open) tell(item, item.refusal ?? '', 'error')
+    for (const { of, title } of sending ? [] : pairs)
       for (const item of of) {
-        item.outcome.textContent = `${of.length} are ${title}. Choose one of them. `
+        tell(item, `${of.length} are ${title}. Choose one of them. `, 'error')
         if (item === of[0] && canJoin(of)) item.outcome.append(joinButton(of))
       }
     table.hidden = items.length === 0
-    button.disabled = sent.length === 0 || undecided.length > 0 || pairs.length > 0
+    button.disabled = sending || sent.length === 0 || undecided.length > 0 || pairs.length > 0
     button.textContent = sent.length > 1 ? `Send ${sent.length} files` : 'Send the file'
-    if (items.length > 0)
+    if (items.length > 0 && !sending)
       status.textContent =
         undecided.length > 0
           ? `Choose what ${undecided.map(({ name }) => name).join(', ')} is.`
           : pairs.length > 0
             ? `Only one file of a kind can be sent: ${pairs.map(({ title }) => title).join(', ')}.`
             : sent.length > 0
-              ? 'Nothing has been sent yet.'
+              ? `Not sent yet: ${sent.map(({ name }) => name).join(', ')}.`
               : 'There is nothing to send.'
     return sent
   }
@@ -121,7 +119,7 @@ export function attachUpload(form) {
       first.blob = new Blob(parts.flatMap((each) => [each, '\n']))
       for (const other of rest) {
         Object.assign(other.select, { value: '-', disabled: true })
-        other.outcome.textContent = `Joined to ${first.name}.`
+        tell(other, `Joined to ${first.name}.`)
       }
       review()
     })
@@ -131,13 +129,14 @@ export function attachUpload(form) {
   form.addEventListener('submit', async (event) => {
     event.preventDefault()
     const sent = review()
+    sending = true
     button.disabled = true
     bar.hidden = false
     bar.value = 0
     bar.max = sent.length
     for (const [at, item] of sent.entries()) {
       status.textContent = `Sending ${item.name} …`
-      item.outcome.textContent = 'Sending …'
+      tell(item, 'Sending …')
       const place = item.select.value === '*' ? '' : `/${item.select.value}`
       const result = await put(form, form.dataset.put.replace('FILE', place), item, (part) => {
         bar.value = at + part
@@ -146,9 +145,9 @@ export function attachUpload(form) {
       item.select.disabled = result.ok
       for (const file of result.files) kept.add(file)
       item.refusal = result.ok ? undefined : `Refused: ${result.problem}`
-      item.outcome.textContent = item.refusal ?? 'Stored.'
-      item.outcome.className = result.ok ? 'good' : 'error'
+      tell(item, item.refusal ?? 'Stored.', result.ok ? 'good' : 'error')
     }
+    sending = false
     bar.hidden = true
     const refused = sent.filter(({ stored }) => !stored)
     if (refused.length > 0) {
@@ -157,11 +156,18 @@ export function attachUpload(form) {
       status.textContent = `Refused: ${refused.map(({ name }) => name).join(', ')}.${others}`
       return
     }
+    // Others were added meanwhile.
+    if (review().length > 0) return
     if (!checksThen.checked || !kinds.every(({ file }) => kept.has(file)))
       return location.assign(form.dataset.then)
     status.textContent = 'All files are stored. Checking them …'
     document.getElementById('check').requestSubmit()
   })
+}
+
+function tell({ outcome }, text, style = '') {
+  outcome.textContent = text
+  outcome.className = style
 }
 
 function block(name, style, text) {

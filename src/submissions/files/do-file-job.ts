@@ -277,7 +277,7 @@ export class DoFileJob implements JobHandler {
     const options = { limits, temporary: folder, signal }
     const { summary, dispose } = await checkFiles({ ...request, files: repaired.files }, options)
     await dispose()
-    const causes = summary.causes.map(({ key }) => key)
+    const causes = summary.causes.map(({ key, codes }) => ({ key, codes }))
     const list = { ...toRepairList(repaired, request.files), causes }
     await this.#end(job, known, await this.#storeList(known, list), signal)
   }

@@ -2,8 +2,8 @@ import type { Repaired } from '../../engines/checking/index.ts'
 
 /** What a repair changes in the files of a submission, or what it would change. */
 export interface RepairList extends Pick<Repaired, 'changes' | 'groups' | 'left'> {
-  /** The keys of the causes that a check of the repaired files finds. */
-  readonly causes?: readonly string[]
+  /** The causes that a check of the repaired files finds. */
+  readonly causes?: readonly { readonly key: string; readonly codes: readonly string[] }[]
 }
 
 /** Names files as their definition does. */

@@ -235,12 +235,24 @@ async function findCauses(
   return (await readSummary(database, current, sealer))?.causes
 }
 
+type LeftCause = NonNullable<RepairList['causes']>[number]
+
+/** Those that disappear: what is left of a cause of several columns has another key, and codes of the cause. */
+export function findCleared<Each extends LeftCause>(
+  before: readonly Each[],
+  after: readonly LeftCause[],
+): Each[] {
+  const known = new Set(before.map(({ key }) => key))
+  const remaining = new Set(after.map(({ key }) => key))
+  const rest = new Set(after.flatMap(({ key, codes }) => (known.has(key) ? [] : codes)))
+  return before.filter(({ key, codes }) => !remaining.has(key) && !codes.some((code) => rest.has(code)))
+}
+
 function renderRepairs(
   { groups, left, causes: after }: RepairList,
   before: readonly Cause[] | undefined,
 ): Partial<Static<typeof Repairs>> {
-  const remaining = new Set(after)
-  const cleared = after && before?.filter(({ key }) => !remaining.has(key))
+  const cleared = after && before && findCleared(before, after)
   const keysOf = ({ file, field }: { file: string; field?: string }) =>
     cleared
       ?.filter((cause) => cause.field === field && cause.file?.replace(/\.[a-z]+$/, '') === file)
