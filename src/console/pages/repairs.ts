@@ -62,7 +62,18 @@ const SEARCHING = 'Mahi looks for what it can repair.'
 
 async function followPreview(context: Context): Promise<Outcome> {
   const repairs = await findRepairs(context)
-  return { data: { state: repairs === 'pending' ? 'InProgress' : 'Processed', text: SEARCHING } }
+  if (repairs === 'pending' || repairs === undefined)
+    return { data: { state: 'InProgress', text: SEARCHING } }
+  return { data: { state: 'Processed', text: describeRepairs(repairs) } }
+}
+
+function describeRepairs({ changes, causes = 0, clears = [], undoable }: Repairs): string {
+  const some =
+    clears.length === 0
+      ? 'a part of these'
+      : `${formatNumber(clears.length)} of these ${formatNumber(causes)}`
+  const done = undoable ? ' The files were repaired, and that can be undone.' : ''
+  return `${changes > 0 ? `Mahi can repair ${some}.` : 'Nothing has only one possible repair.'}${done}`
 }
 
 /** How much of what is wrong Mahi can repair, and where to see it. */
@@ -74,15 +85,11 @@ export function RepairNotice({
   readonly repairs: Repairs | 'pending'
 }): VNode {
   const see = html`<a class="button" href=${repairsLink(context)}>See the repairs</a>`
+  // What a person reads or does meanwhile is not interrupted: only the sentence changes.
   if (repairs === 'pending')
-    return html`<p data-follow=${repairsLink(context, '/progress')} data-done=${stepLink(context, 'fix')}><span role="status" data-text>${SEARCHING}</span> ${see}</p>`
-  const { changes, causes = 0, clears = [], undoable } = repairs
-  const some =
-    clears.length === 0
-      ? 'a part of these'
-      : `${formatNumber(clears.length)} of these ${formatNumber(causes)}`
-  return html`${changes > 0 && html`<p>Mahi can repair ${some}. ${see}</p>`}
-    ${undoable && html`<${UndoForm} context=${context} />`}`
+    return html`<p data-follow=${repairsLink(context, '/progress')}><span role="status" data-text>${SEARCHING}</span> ${see}</p>`
+  return html`${repairs.changes > 0 && html`<p>${describeRepairs({ ...repairs, undoable: false })} ${see}</p>`}
+    ${repairs.undoable && html`<${UndoForm} context=${context} />`}`
 }
 
 function UndoForm({ context }: { readonly context: Context }): VNode {

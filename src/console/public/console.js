@@ -98,7 +98,7 @@ async function follow(element) {
     for (const each of files) element.querySelector(`[data-file="${each.file}"]`)?.replaceChildren(each.text)
     const bar = element.querySelector('progress')
     if (bar && done !== undefined && total) Object.assign(bar, { value: done, max: total })
-    if (state === 'Processed') return location.assign(element.dataset.done)
+    if (state === 'Processed') return element.dataset.done && location.assign(element.dataset.done)
     if (state !== 'Queued' && state !== 'InProgress') return location.reload()
     await new Promise((resolve) => setTimeout(resolve, 500))
   }
