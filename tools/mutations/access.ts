@@ -97,7 +97,7 @@ export default [
   {
     fault: 'what a revoked key waits for is sent',
     file: 'src/api/contract/register.ts',
-    text: "    if (method === 'GET') assertAllowed()\n",
+    text: "  if (method === 'GET') assertAllowed()\n",
     replacement: '',
     test: ENDED,
   },
@@ -359,9 +359,9 @@ export default [
   {
     fault: 'the line of a refused request names the organisation that it asked for',
     file: 'src/api/contract/register.ts',
-    text: '    const path = read.path(request)\n',
+    text: '  const path = read.path(request)\n',
     replacement:
-      "    const path = read.path(request)\n    if (typeof request.headers.eid === 'string') request.owned = { eid: request.headers.eid, token: undefined }\n",
+      "  const path = read.path(request)\n  if (typeof request.headers.eid === 'string') request.owned = { eid: request.headers.eid, token: undefined }\n",
     test: LOGS,
   },
 ] satisfies Mutation[]

@@ -1,26 +1,19 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest, FastifyServerOptions } from 'fastify'
-import { remember } from '../../foundation/cache/remember.ts'
 import { actFor } from '../../foundation/database/caller.ts'
 import { type TSchema, Type } from '../../foundation/schema/type.ts'
 import { type Access, admit, assertStillAllowed } from '../access/admit.ts'
 import { SCOPES } from '../access/principal.ts'
 import { forbidden } from '../access/refusals.ts'
-import { type BodyDeclaration, compileBody, type IncomingBody, readNoBody } from '../request/body.ts'
+import type { BodyDeclaration, IncomingBody } from '../request/body.ts'
 import { callerOf } from '../request/caller.ts'
-import {
-  compileNamed,
-  compileQuery,
-  describeFaults,
-  type ParameterFault,
-  queryOf,
-} from '../request/parameters.ts'
 import { VERSIONS, type VersionRouter } from '../request/versions.ts'
 import { assertAccepts, isFresh } from '../serving/negotiate.ts'
 import { Sender } from '../serving/send.ts'
 import { isOfOrganisation } from './access-rules.ts'
 import { type Operation, refuse } from './contract.ts'
 import { describeErrors, describeSecurity, nameSchemas, VERSION_HEADER } from './describe.ts'
-import { PROBLEMS, Problem, ProblemBody, SubmissionProblemBody } from './problems.ts'
+import { PROBLEMS, ProblemBody, SubmissionProblemBody } from './problems.ts'
+import { compileReaders, type Readers } from './readers.ts'
 import type { Result } from './results.ts'
 
 export interface OperationServices {
@@ -81,66 +74,20 @@ export function registerOperations(
   }
 }
 
-function register(app: FastifyInstance, services: OperationServices, operation: Operation): void {
-  const { access, versions } = services
-  const {
-    name,
-    method,
-    path,
-    version = VERSIONS[0],
-    access: rule,
-    request: parameters = {},
-    accepts = JSON_ONLY,
-  } = operation
+function register(app: FastifyInstance, { access, versions }: OperationServices, operation: Operation): void {
+  const { name, method, path, version = VERSIONS[0], access: rule, request: parameters = {} } = operation
   assertContract(operation)
-  const read = compileReaders(operation)
-  const sender = new Sender(operation.caching ?? 'private, no-cache', accepts.length > 1 ? ['accept'] : [])
   versions.include(path)
   nameSchemas(app, operation.schemas)
-
-  const { authorize } = rule
+  const { accepts = JSON_ONLY, caching = 'private, no-cache' } = operation
   const ofOrganisation = isOfOrganisation(rule)
-  const isStreamed = parameters.body !== undefined && 'stream' in parameters.body
-  const handle = async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
-    const assertAllowed = () => assertStillAllowed(access, request, { operation: name, ofOrganisation })
-    const path = read.path(request)
-    const authorized = await authorize?.({
-      request,
-      principal: request.principal,
-      path: path.values as Record<string, string>,
-      isSuspended: access.isSuspended,
-      forbid: (reason) => forbidden(access, request, name, reason),
-    })
-    const { eid } = request.headers
-    if (ofOrganisation && typeof eid === 'string')
-      request.owned = { eid, token: (path.values as { submissionToken?: string }).submissionToken }
-    const accepted = assertAccepts(request, accepts)
-    const { query, received, header } = read.others(request, path.faults, authorized)
-    const input = {
-      request,
-      path: path.values,
-      query,
-      received,
-      isFresh: (etag: string) => isFresh(request, etag),
-    }
-    const recalled = operation.recall?.(input)
-    if (recalled !== undefined) return await sender.send(request, reply, recalled)
-    if (request.principal !== undefined)
-      request.principal = { ...request.principal, assertStillAllowed: assertAllowed }
-    const incoming = await read.body(request)
-    const body = isStreamed ? whileAllowed(incoming as IncomingBody, assertAllowed) : incoming
-    // The credential may have ended while the body arrived.
-    if (incoming !== undefined) assertAllowed()
-    const rest = { principal: request.principal, header, body, authorized, accepted, refuse }
-    const result = await operation.handle({ ...input, ...rest })
-    // A new submission has no token before.
-    const { owned } = request
-    if (owned !== undefined && owned.token === undefined && method === 'POST')
-      request.owned = { ...owned, token: tokenIn(result) }
-    // What was changed is changed, but what was waited for may no longer be read.
-    if (method === 'GET') assertAllowed()
-    if (result.kind === 'stream') access.responses.watch(reply.raw, assertAllowed)
-    return await sender.send(request, reply, result)
+  const route: Route = {
+    operation,
+    access,
+    ofOrganisation,
+    accepts,
+    read: compileReaders(operation),
+    sender: new Sender(caching, accepts.length > 1 ? ['accept'] : []),
   }
 
   app.route({
@@ -150,7 +97,7 @@ function register(app: FastifyInstance, services: OperationServices, operation: 
     onRequest: admit(access, {
       operation: name,
       limit: operation.limit,
-      scope: authorize === undefined ? rule.scope : undefined,
+      scope: rule.authorize === undefined ? rule.scope : undefined,
       anonymous: rule.anonymous,
       ofOrganisation,
     }),
@@ -174,26 +121,88 @@ function register(app: FastifyInstance, services: OperationServices, operation: 
       },
     } as object,
     handler: (request: FastifyRequest, reply: FastifyReply) =>
-      actFor(callerOf(request), () => handle(request, reply), request.id),
+      actFor(callerOf(request), () => handle(route, request, reply), request.id),
   })
 }
 
-const JSON_ONLY = ['application/json']
-
-interface Readers {
-  path(request: FastifyRequest): { values: unknown; faults: readonly ParameterFault[] }
-  /** @throws {Problem} `invalid-parameters`, with all faults of the path, the query and the headers */
-  others(
-    request: FastifyRequest,
-    pathFaults: readonly ParameterFault[],
-    authorized: unknown,
-  ): { query: unknown; received: Readonly<Record<string, string>>; header: unknown }
-  body(request: FastifyRequest): Promise<unknown>
+/** What the requests of an operation share. */
+interface Route {
+  readonly operation: Operation
+  readonly access: Access
+  readonly ofOrganisation: boolean
+  readonly accepts: readonly string[]
+  readonly read: Readers
+  readonly sender: Sender
 }
 
-const NOTHING = { values: {}, faults: [] }
-const isFaultless = ({ faults }: { readonly faults: readonly ParameterFault[] }) => faults.length === 0
-const NO_QUERY = Type.Object({})
+/** Access first: what a caller may not see must not show in what is wrong with the request. */
+async function handle(route: Route, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
+  const { operation, read, sender } = route
+  const path = read.path(request)
+  const authorized = await authorise(route, request, path.values)
+  const accepted = assertAccepts(request, route.accepts)
+  const { query, received, header } = read.others(request, path.faults, authorized)
+  const isKnown = (etag: string) => isFresh(request, etag)
+  const input = { request, path: path.values, query, received, isFresh: isKnown }
+  const recalled = operation.recall?.(input)
+  if (recalled !== undefined) return await sender.send(request, reply, recalled)
+  return await answer(route, reply, { ...input, header, authorized, accepted })
+}
+
+/**
+ * Asks the access rule, and returns what it has found out.
+ *
+ * @throws {Problem} `unauthorized`
+ */
+async function authorise(
+  { operation: { name, access: rule }, access, ofOrganisation }: Route,
+  request: FastifyRequest,
+  path: unknown,
+): Promise<unknown> {
+  const authorized = await rule.authorize?.({
+    request,
+    principal: request.principal,
+    path: path as Record<string, string>,
+    isSuspended: access.isSuspended,
+    forbid: (reason) => forbidden(access, request, name, reason),
+  })
+  const { eid } = request.headers
+  if (ofOrganisation && typeof eid === 'string')
+    request.owned = { eid, token: (path as { submissionToken?: string }).submissionToken }
+  return authorized
+}
+
+/** Reads the body, and sends the result of the handler, if the caller is still allowed to get it. */
+async function answer(
+  { operation, access, ofOrganisation, read, sender }: Route,
+  reply: FastifyReply,
+  input: Omit<Parameters<Operation['handle']>[0], 'principal' | 'body' | 'refuse'>,
+): Promise<FastifyReply> {
+  const { request } = input
+  const { method, name } = operation
+  const assertAllowed = () => assertStillAllowed(access, request, { operation: name, ofOrganisation })
+  if (request.principal !== undefined)
+    request.principal = { ...request.principal, assertStillAllowed: assertAllowed }
+  const incoming = await read.body(request)
+  // The credential may have ended while the body arrived.
+  if (incoming !== undefined) assertAllowed()
+  const declared = operation.request?.body
+  const body =
+    declared !== undefined && 'stream' in declared
+      ? whileAllowed(incoming as IncomingBody, assertAllowed)
+      : incoming
+  const result = await operation.handle({ ...input, principal: request.principal, body, refuse })
+  // A new submission has no token before.
+  const { owned } = request
+  if (owned !== undefined && owned.token === undefined && method === 'POST')
+    request.owned = { ...owned, token: tokenIn(result) }
+  // What was changed is changed, but what was waited for may no longer be read.
+  if (method === 'GET') assertAllowed()
+  if (result.kind === 'stream') access.responses.watch(reply.raw, assertAllowed)
+  return await sender.send(request, reply, result)
+}
+
+const JSON_ONLY = ['application/json']
 
 /** @throws {TypeError} for a contract that its type should have rejected, or that contradicts itself */
 function assertContract({ name, access, request, problems, recall }: Operation): void {
@@ -229,58 +238,6 @@ function nameResponses({ name, responses, schemas }: Operation): object {
           },
     ]),
   )
-}
-
-function compileReaders(operation: Operation): Readers {
-  const { request: parameters = {}, path } = operation
-  const inPath = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name)
-  const declared = Object.keys(parameters.path?.properties ?? {})
-  if (inPath.join() !== declared.join()) {
-    throw new TypeError(
-      `${operation.name}: the path has the parameters ${inPath.join(', ') || 'none'}, the declaration ${declared.join(', ') || 'none'}`,
-    )
-  }
-  try {
-    const derive = parameters.derive as ((values: unknown) => unknown) | undefined
-    const readQuery = compileQuery<unknown>(parameters.query ?? NO_QUERY)
-    const query = remember((text) => {
-      const reading = readQuery(text)
-      if (derive === undefined || reading.faults.length > 0) return { ...reading, derived: reading.values }
-      return { ...reading, derived: derive(reading.values) }
-      // Each fault has a sentence, and a short query can have a hundred.
-    }, isFaultless)
-    const readPath = parameters.path && compileNamed<unknown>(parameters.path)
-    const readHeader =
-      parameters.header && compileNamed<unknown>(parameters.header, (name) => name.toLowerCase())
-    const readBody = parameters.body && compileBody(parameters.body)
-    return {
-      path(request) {
-        if (inPath.length === 0) return NOTHING
-        const given = request.params as Record<string, string>
-        const { values, faults } = readPath?.(given) ?? NOTHING
-        return { values: { ...given, ...(values as object) }, faults }
-      },
-      others(request, pathFaults, authorized) {
-        const { derived, faults: queryFaults, received } = query(queryOf(request.url))
-        const header = readHeader?.(request.headers) ?? NOTHING
-        if (pathFaults.length + queryFaults.length + header.faults.length > 0) {
-          const faults = [...pathFaults, ...queryFaults, ...header.faults]
-          throw new Problem(
-            'invalid-parameters',
-            describeFaults(faults),
-            operation.describeFaults?.(faults, { authorized, received }),
-          )
-        }
-        return { query: derived, received, header: header.values }
-      },
-      async body(request) {
-        if (readBody !== undefined) return await readBody(request, operation.describeBodyFaults)
-        return operation.method === 'GET' ? undefined : await readNoBody(request)
-      },
-    }
-  } catch (error) {
-    throw new TypeError(`${operation.name}: ${(error as Error).message}`, { cause: error })
-  }
 }
 
 /** A body that ends with a refusal if its sender may no longer send it. */
