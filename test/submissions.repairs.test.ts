@@ -4,6 +4,8 @@ import { revokeKeys } from '../src/api/access/keys.ts'
 import { storeSuspension } from '../src/api/access/suspensions.ts'
 import { Sealer } from '../src/foundation/database/seal.ts'
 import { enqueue } from '../src/foundation/jobs/queue.ts'
+import { assertRepairable } from '../src/submissions/files/do-file-job.ts'
+import { FileGone } from '../src/submissions/files/file-store.ts'
 import { findCleared } from '../src/submissions/files/repairs.ts'
 import { purgeNow } from '../src/submissions/retention/purge.ts'
 import { define } from './support/definition.ts'
@@ -319,4 +321,9 @@ test('a cause of several columns of which one stays does not disappear', () => {
   expect(findCleared([several, dates], [{ key: 'one', codes: ['A-2'] }])).toEqual([dates])
   // A cause that was there before is another one.
   expect(findCleared([several, other], [other])).toEqual([several])
+})
+
+test('files that change while they are repaired are not replaced', async () => {
+  const [job, now] = [{ revision: 1 }, { revision: 2 }]
+  await expect(assertRepairable({} as never, job as never, now as never)).rejects.toThrow(FileGone)
 })

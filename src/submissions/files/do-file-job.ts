@@ -367,7 +367,7 @@ export class DoFileJob implements JobHandler {
 const nameFile = ({ resource, format }: FileState): string => `${resource}.${format}`
 
 /** @throws {Refusal} if the files have changed since a repair was requested, or whoever did so may no longer */
-async function assertRepairable(
+export async function assertRepairable(
   writer: SubmissionWriter,
   { id, token, eid, actor, revision }: FileJob,
   now: SubmissionState,
