@@ -27,7 +27,7 @@ test('warnings are explained, and a submission is submitted, at the command line
   expect(refused.stderr).toMatch(/^http\S+: This warning needs an explanation .*: LEA-note \(3 findings\)/)
   // A title that says the same in general is left out.
   expect((await run('receipt')).stderr).toBe(
-    `${url}: The submission has no such receipt: it was not submitted yet.\n`,
+    `${url}: The submission has no receipt, because it has not been submitted yet.\n`,
   )
 
   const wordless = await run('explain', 'LEA-note', '--reason', 'Other')
