@@ -337,6 +337,7 @@ describe.skipIf(chromiumPath === undefined)('submissions in the console', () => 
     const shown = await console.open(browser)
     const { page } = shown
     await startSubmission(shown)
+    await page.getByText('Check them when all have arrived').waitFor()
     const held = Promise.withResolvers<void>()
     await page.route('**/files/learners?*', async (route) => {
       await held.promise
