@@ -366,7 +366,7 @@ export class DoFileJob implements JobHandler {
 /** The name of a file in findings. */
 const nameFile = ({ resource, format }: FileState): string => `${resource}.${format}`
 
-/** @throws {Refusal} if the files have changed since a repair was requested, or whoever did so may no longer */
+/** @throws {Refusal} if the files have changed since a repair was requested, or its key may no longer change them */
 export async function assertRepairable(
   writer: SubmissionWriter,
   { id, token, eid, actor, revision }: FileJob,
