@@ -8,7 +8,7 @@ import { resolveParameters } from '../engines/checking/index.ts'
 import { UserError } from '../foundation/faults/user-error.ts'
 import { type Static, Type } from '../foundation/schema/type.ts'
 import { listSubmissionActivity } from './activity/list-activity.ts'
-import { forSubmission, REFUSALS } from './authorize.ts'
+import { ofSubmission, REFUSALS } from './authorize.ts'
 import { locate, SCHEMAS, SUBMISSION_PROBLEMS, TAG, TOKEN_PATH } from './contract.ts'
 import { EXAMPLE_SUBMISSION } from './example.ts'
 import { explanationOperations } from './explanations/operations.ts'
@@ -24,13 +24,7 @@ import { assertCollected } from './returns/assert-collected.ts'
 import { returnOperations } from './returns/operations.ts'
 import type { Definitions } from './rules/definitions.ts'
 import { NewSubmission, Submission, SubmissionPage } from './schema.ts'
-import {
-  createSubmission,
-  listSubmissions,
-  readState,
-  type SubmissionRow,
-  type SubmissionState,
-} from './submission.ts'
+import { createSubmission, listSubmissions, readState, type SubmissionState } from './submission.ts'
 
 /** A submission that was just submitted, with its receipt. */
 const SubmittedSubmission = Type.Object(
@@ -61,14 +55,7 @@ function ownOperations({
   const common = { tag: TAG, limit: 'submissions', schemas: SCHEMAS } as const
   const creating = operationsOf<string>({ ...common, access: forOrganisation('submissions:write') })
   const listing = operationsOf<string>({ ...common, access: forOrganisation('validation-results:read') })
-  const reading = operationsOf<SubmissionRow>({
-    ...common,
-    access: forSubmission(database, 'validation-results:read'),
-  })
-  const writing = operationsOf<SubmissionRow>({
-    ...common,
-    access: forSubmission(database, 'submissions:write'),
-  })
+  const { reading, writing } = ofSubmission(database, common)
   const render = (state: SubmissionState) => renderState({ definitions, sealer }, state)
   return [
     creating({

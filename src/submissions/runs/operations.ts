@@ -1,10 +1,10 @@
 import { actorOf } from '../../api/access/principal.ts'
-import { type Operation, operationsOf } from '../../api/contract/contract.ts'
+import type { Operation } from '../../api/contract/contract.ts'
 import { describeDocument } from '../../api/contract/describe.ts'
 import { int32From1 } from '../../api/contract/fields.ts'
 import { accepted, document } from '../../api/contract/results.ts'
 import { Type } from '../../foundation/schema/type.ts'
-import { forSubmission, REFUSALS } from '../authorize.ts'
+import { ofSubmission, REFUSALS } from '../authorize.ts'
 import { SUBMISSION_PROBLEMS, TAG, TOKEN_PATH } from '../contract.ts'
 import { EXAMPLE_RUN } from '../example.ts'
 import { preferHeader, readWait, waitFor } from '../files/wait.ts'
@@ -12,7 +12,7 @@ import { findRun, listRuns } from '../findings/runs.ts'
 import type { SubmissionOptions } from '../options.ts'
 import { renderRun } from '../render.ts'
 import { ValidationRun, ValidationRunPage } from '../schema.ts'
-import { assertKept, type SubmissionRow } from '../submission.ts'
+import { assertKept } from '../submission.ts'
 import { cancelRun, requestRun } from './validation.ts'
 
 const BASE = '/submissions/{submissionToken}/validation-runs'
@@ -25,14 +25,7 @@ const NO_RUN = 'The submission has no such run, or it is no longer stored.'
 export function runOperations(options: SubmissionOptions): readonly Operation[] {
   const { database } = options
   const common = { tag: TAG, limit: 'submissions', schemas: { ValidationRun } } as const
-  const reading = operationsOf<SubmissionRow>({
-    ...common,
-    access: forSubmission(database, 'validation-results:read'),
-  })
-  const writing = operationsOf<SubmissionRow>({
-    ...common,
-    access: forSubmission(database, 'submissions:write'),
-  })
+  const { reading, writing } = ofSubmission(database, common)
   return [
     writing({
       name: 'request-run',
