@@ -46,10 +46,10 @@ export interface Attack {
   /** What holds during it, besides what holds during every attack. */
   readonly promise: string
   /**
-   * `exchange` waits for each response and then asks again; `leave` does not wait; `hold` sends once on each connection,
-   * reads nothing and keeps it open; `drip` holds and sends one byte more twice a second.
+   * `exchange` waits for each response and then asks again; `hold` sends once on each connection, reads nothing and keeps
+   * it open; `drip` holds and sends one byte more twice a second.
    */
-  readonly how: 'exchange' | 'leave' | 'hold' | 'drip'
+  readonly how: 'exchange' | 'hold' | 'drip'
   /** Connections, or lines, at once. */
   readonly count: number
   /** Submissions that are made first. */

@@ -103,13 +103,6 @@ async function run(attack: Attack, target: Target, signal: AbortSignal): Promise
     Array.from({ length: attack.count }, async (_, line) => {
       for (let round = 0; !signal.aborted; round++, await sleep(1)) {
         const asks = attack.send({ target, tokens, line, round })
-        if (attack.how === 'leave') {
-          const socket = open(target)
-          socket.write(Buffer.concat(asks.map((ask) => toBytes(target, ask))))
-          await sleep(500)
-          socket.destroy()
-          continue
-        }
         const answers: Answer[] = []
         for (const ask of asks) answers.push(await call(target, ask, ownAddress()))
         judge(attack, target, answers)

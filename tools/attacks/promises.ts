@@ -1,67 +1,31 @@
 const MB = 2 ** 20
+const inMs = (value: number) => `${Math.round(value)} ms`
+const inMiB = (value: number) => `${Math.round(value / MB)} MiB`
 
-/** What others may notice of an attack at most. A broken limit is a fault of the attack. */
-export interface Limits {
-  /** Milliseconds of any response of `/livez` and `/readyz`. */
-  readonly health: number
-  /** Milliseconds of any response to another caller. */
-  readonly response: number
-  /** Milliseconds until another organisation has uploaded a file. */
-  readonly upload: number
-  /** Responses with 503 to another caller. */
-  readonly unavailable: number
+/** What others may notice of an attack: the limit of one that states none of its own, its unit, and a fault in words. */
+const NOTICED = {
+  /** The slowest response of `/livez` and `/readyz`. */
+  health: [1_000, inMs, '/livez or /readyz took'],
+  response: [5_000, inMs, 'the slowest response to another caller took'],
+  /** Until another organisation has uploaded a file. */
+  upload: [15_000, inMs, "another organisation's upload took"],
   /** Bytes that the kernel holds for the connections of `mahi serve`. */
-  readonly sockets: number
+  sockets: [Number.POSITIVE_INFINITY, inMiB, 'the connections, in the kernel, took'],
   /** Bytes that the database grows. */
-  readonly growth: number
-}
+  growth: [Number.POSITIVE_INFINITY, inMiB, 'the growth of the database took'],
+} as const
 
-/** What others have noticed; `undefined` where it cannot be measured. */
-export type Noticed = { readonly [Name in keyof Limits]: number | undefined }
+export type Limits = Record<keyof typeof NOTICED, number>
 
-/** The limits of an attack that states none of its own. */
-export const USUAL: Limits = {
-  health: 1_000,
-  response: 5_000,
-  upload: 15_000,
-  unavailable: Number.POSITIVE_INFINITY,
-  sockets: Number.POSITIVE_INFINITY,
-  growth: Number.POSITIVE_INFINITY,
-}
-
-const ms = (value: number) => `${Math.round(value)} ms`
-const mib = (value: number) => `${Math.round(value / MB)} MiB`
-
-const WORDS: Readonly<Record<keyof Limits, (value: string) => string>> = {
-  health: (value) => `/livez or /readyz took ${value}`,
-  response: (value) => `another caller waited ${value} for a response`,
-  upload: (value) => `another organisation's upload took ${value}`,
-  unavailable: (value) => `another caller got 503 ${value} times`,
-  sockets: (value) => `the kernel held ${value} for connections`,
-  growth: (value) => `the database grew by ${value}`,
-}
-
-const UNITS: Readonly<Record<keyof Limits, (value: number) => string>> = {
-  health: ms,
-  response: ms,
-  upload: ms,
-  unavailable: String,
-  sockets: mib,
-  growth: mib,
-}
-
-const NAMES = Object.keys(WORDS) as (keyof Limits)[]
-
-/**
- * Says which limits were exceeded.
- *
- * @param slack how many times as long something may take on a machine that is busy with other work
- */
-export function judge(promise: string, limits: Limits, noticed: Noticed, slack = 1): string[] {
-  return NAMES.flatMap((name) => {
-    const most = UNITS[name] === ms ? limits[name] * slack : limits[name]
-    const value = noticed[name]
+/** Says which limits were exceeded; what cannot be measured is `undefined`. */
+export function judge(
+  { promise, limits = {} }: { readonly promise: string; readonly limits?: Partial<Limits> },
+  noticed: Readonly<Record<keyof Limits, number | undefined>>,
+): string[] {
+  return Object.entries(NOTICED).flatMap(([name, [usual, unit, what]]) => {
+    const most = limits[name as keyof Limits] ?? usual
+    const value = noticed[name as keyof Limits]
     if (value === undefined || value <= most) return []
-    return [`promised: ${promise}; ${WORDS[name](UNITS[name](value))}, at most ${UNITS[name](most)} allowed`]
+    return [`promised: ${promise}; ${what} ${unit(value)}, at most ${unit(most)} allowed`]
   })
 }

@@ -17,7 +17,7 @@ import { MahiProcess } from '../mahi-process.ts'
 import type { Attack, Target } from './attack.ts'
 import { call } from './attacker.ts'
 import { Bystander } from './bystander.ts'
-import { judge, USUAL } from './promises.ts'
+import { judge } from './promises.ts'
 
 const MB = 2 ** 20
 /** The memory limits of `mahi serve` and `mahi work` in deploy/. */
@@ -33,21 +33,6 @@ export interface Conditions {
   readonly program: string
   /** Whether memory and times are judged; what a slow machine cannot change is judged always. */
   readonly measured: boolean
-}
-
-export interface AttackResult {
-  readonly name: string
-  /** The most bytes of `mahi serve` and `mahi work` since their start. */
-  readonly serve: number
-  readonly work: number
-  /** The most bytes that the kernel held for connections of `mahi serve`; `undefined` if that cannot be measured. */
-  readonly sockets: number | undefined
-  /** The slowest response of `/livez` and `/readyz`, and of another caller, in milliseconds. */
-  readonly health: number
-  readonly response: number
-  readonly responses: number
-  readonly unavailable: number
-  readonly faults: readonly string[]
 }
 
 /** A service in processes under limits, and other callers of it. */
@@ -114,7 +99,7 @@ export class Service {
   }
 
   /** Attacks for so many milliseconds, and reports what others noticed. */
-  async suffer(attack: Attack, length: number): Promise<AttackResult> {
+  async suffer(attack: Attack, length: number) {
     const [bystander, health] = [this.#bystander, this.#health]
     await sleep(REST)
     bystander.takeSlowest()
@@ -140,7 +125,6 @@ export class Service {
       health: health.takeSlowest(),
       response: bystander.takeSlowest(),
       upload,
-      unavailable: bystander.unavailable - before.unavailable,
       sockets: this.#serve.takeSockets(),
       growth: (await this.#place.measure()).database - before.database,
     }
@@ -148,8 +132,7 @@ export class Service {
     // What callers of a process that is gone see is no other fault.
     if (this.isUsable) {
       faults.push(...bystander.wrong.slice(before.wrong), ...health.wrong.slice(before.strange), ...barred)
-      if (this.#conditions.measured)
-        faults.push(...judge(attack.promise, { ...USUAL, ...attack.limits }, noticed))
+      if (this.#conditions.measured) faults.push(...judge(attack, noticed))
     }
     return {
       name: attack.name,
@@ -159,7 +142,7 @@ export class Service {
       health: noticed.health,
       response: noticed.response,
       responses: bystander.responses - before.responses,
-      unavailable: noticed.unavailable,
+      unavailable: bystander.unavailable - before.unavailable,
       faults,
     }
   }

@@ -40,8 +40,6 @@ const put = (turn: Turn, body: string | Buffer, headers: Readonly<Record<string,
 })
 const add = (turn: Turn, body: string): Ask =>
   postJson(`${submissionOf(turn)}/records/${typeOf(turn.line)}`, body)
-const read = (turn: Turn, accept: string): Ask =>
-  get(`${submissionOf(turn)}/files/${typeOf(turn.line)}`, { accept })
 /** Requests a run, and waits for the last one. */
 const check = (turn: Turn): readonly Ask[] => [
   { method: 'POST', path: `${submissionOf(turn)}/validation-runs` },
@@ -148,16 +146,6 @@ const FLOODS: readonly Attack[] = [
     limits: UNREAD,
   },
   {
-    name: 'unread-documents',
-    caller: 'anonymous',
-    promise: 'the kernel holds a bounded part of static files and pages of the reference that nobody reads',
-    how: 'hold',
-    count: 1_000,
-    send: ({ line }) =>
-      times(20, (at) => get(['/openapi.json', '/docs', '/problems'][(line + at) % 3] ?? '/', encoding(line))),
-    limits: UNREAD,
-  },
-  {
     name: 'idle-connections',
     caller: 'anonymous',
     promise: 'connections without a request do not keep others out',
@@ -193,14 +181,6 @@ const FLOODS: readonly Attack[] = [
           },
     ],
     small: true,
-  },
-  {
-    name: 'endless-bodies',
-    caller: 'anonymous',
-    promise: 'the body of a refused request is not kept',
-    how: 'leave',
-    count: 20,
-    send: () => [{ ...postJson('/v1/codings', 'x'.repeat(20 * MB)), length: 2 ** 40 }],
   },
   {
     name: 'searches',
@@ -284,60 +264,6 @@ const KEYED: readonly Attack[] = [
     count: 4,
     submissions: 4,
     send: (turn) => [add(turn, STRANGE()[(turn.line + turn.round) % 4] ?? '')],
-  },
-  {
-    name: 'deep-records',
-    caller: 'key',
-    promise: 'JSON that is too deep is a fault of its record, and no record has a field that nobody sent',
-    how: 'exchange',
-    count: 4,
-    submissions: 4,
-    send: (turn) => {
-      const depth = [90, 5_000, 60_000][turn.round % 3] ?? 0
-      const own = Object.getOwnPropertyNames(Object.prototype).map((name) => `${JSON.stringify(name)}:"own"`)
-      const record = `{"localId":"a","x":${'['.repeat(depth)}${']'.repeat(depth)}}`
-      return [
-        put(turn, `${record}\n{"localId":"b",${own.join()}}\n{"localId":"c"}\n`, NDJSON),
-        add(turn, `{"content":[${record}]}`),
-        read(turn, 'text/csv'),
-      ]
-    },
-    wrong: (answers) =>
-      answers.map(({ body }) => /native code|\[object/.exec(body)?.[0]).find((found) => found !== undefined),
-    small: true,
-  },
-  {
-    name: 'conversions',
-    caller: 'key',
-    promise: 'conversions of wide files leave time for others',
-    how: 'leave',
-    count: 4,
-    submissions: 4,
-    send: (turn) => [
-      ...(turn.round === 0
-        ? [
-            put(
-              turn,
-              gzipSync(`${times(400, (at) => `c${at}`).join()}\n${'1,'.repeat(399)}1\n`.repeat(9_000)),
-              GZIP_CSV,
-            ),
-          ]
-        : []),
-      read(turn, NDJSON['content-type']),
-    ],
-  },
-  {
-    name: 'largest-pages',
-    caller: 'key',
-    promise: 'the largest pages of findings, filtered or not, do not fill the memory',
-    how: 'leave',
-    count: 8,
-    send: ({ target, line, round }) => [
-      get(
-        `/v1/submissions/${target.token}/validation-results?pageSize=${1000 - ((line + round * 8) % 500)}${line % 2 === 0 ? `&Filter.ErrorCode=E${round % 50}` : ''}`,
-        encoding(line),
-      ),
-    ],
   },
   {
     name: 'stopped-exports',

@@ -3,17 +3,14 @@ import type { Place } from '../../bench/empty-database.ts'
 import { Random } from '../../test/support/random.ts'
 import { MahiProcess } from '../mahi-process.ts'
 import { assertAnswer } from './oracle.ts'
-import { BROKEN, makeRequest, type Request } from './request.ts'
-import { pick } from './values.ts'
-import { type Answer, ask, makeAgent, sendBytes } from './wire.ts'
+import { makeRequest, type Request } from './request.ts'
+import { type Answer, ask, makeAgent } from './wire.ts'
 import { fill, type World } from './world.ts'
 
-export interface FuzzOptions {
+interface FuzzOptions {
   readonly place: Place
   readonly seed: number
   readonly requests: number
-  /** Whether the service has rate limits. */
-  readonly limited: boolean
   /** The one case to try. */
   readonly only?: number
 }
@@ -29,20 +26,14 @@ const LIMITS = ['OCCUPATIONS', 'RESULTS', 'SUBMISSIONS', 'FAILED_CREDENTIALS', '
 /** Lines of a log in which nothing is wrong: of credentials that were refused, and of suspensions. */
 const AUDIT = /^\{"level":"warn","time":"[^"]+","audit":"/
 
-export interface FuzzReport {
-  readonly responses: ReadonlyMap<number, number>
-  readonly failures: readonly string[]
-}
-
 /** Fills an empty database, starts a service on it, and sends it hostile requests. */
-export async function fuzz({ place, seed, requests, limited, only }: FuzzOptions): Promise<FuzzReport> {
+export async function fuzz({ place, seed, requests, only }: FuzzOptions) {
   const world = await fill(place.commandUrl)
-  const limits = LIMITS.map((name) => [`RATE_LIMIT_${name}`, limited ? '100/2' : 'off'])
+  const limits = LIMITS.map((name) => [`RATE_LIMIT_${name}`, 'off'])
   const service = await MahiProcess.start('serve', {
-    // Requests that are turned away because the machine is busy would hide their responses.
     environment: { DATABASE_URL: place.serverUrl, ...Object.fromEntries(limits) },
   })
-  const fuzzing = new Fuzzing(service.port, world, limited)
+  const fuzzing = new Fuzzing(service.port, world)
   const { failures } = fuzzing
   let next = only ?? 0
   const end = only === undefined ? requests : only + 1
@@ -74,16 +65,13 @@ class Fuzzing {
   readonly failures: string[] = []
   readonly #port: number
   readonly #world: World
-  readonly #limited: boolean
 
-  constructor(port: number, world: World, limited: boolean) {
+  constructor(port: number, world: World) {
     this.#port = port
     this.#world = world
-    this.#limited = limited
   }
 
   async try(random: Random, name: string): Promise<void> {
-    if (random.chance(0.05)) return await this.#tryBroken(random, name)
     const request = makeRequest(random, this.#world)
     const { method, target, operation, faults } = request
     let answer: Answer | undefined
@@ -102,23 +90,12 @@ class Fuzzing {
     }
   }
 
-  async #tryBroken(random: Random, name: string): Promise<void> {
-    const [bytes, statuses] = pick(random, BROKEN)
-    const received = await sendBytes(this.#port, bytes)
-    const status = Number(/^HTTP\/1\.1 (\d{3}) /.exec(received)?.[1])
-    this.responses.set(status, (this.responses.get(status) ?? 0) + 1)
-    if (!statuses.includes(status) && !(this.#limited && status === 429))
-      this.failures.push(
-        `${name}: broken HTTP ${JSON.stringify(bytes.slice(0, 200))}: ${received.slice(0, 300)}`,
-      )
-  }
-
   #assert({ method, statuses, operation }: Request, answer: Answer): void {
     this.responses.set(answer.status, (this.responses.get(answer.status) ?? 0) + 1)
     const described = method === operation.method || method === 'HEAD'
     const path = described ? { path: operation.path } : {}
     const secrets = Object.values(this.#world)
-    assertAnswer(answer, { method, statuses, ...path, limited: this.#limited, secrets })
+    assertAnswer(answer, { method, statuses, ...path, secrets })
   }
 
   /** The same request with the ETag of its response must be a 304, and as HEAD the same without the body. */

@@ -270,39 +270,3 @@ export function makeRequest(random: Random, world: World): Request {
   const statuses = expected.size > 0 ? expected : request.statuses
   return { operation, faults, method, target, headers, body, statuses }
 }
-
-const LIVEZ = 'GET /livez HTTP/1.1\r\nHost: localhost\r\n'
-
-/** Bytes that are no HTTP, or HTTP that readers may differ on: each is refused with one of these statuses. */
-export const BROKEN: readonly (readonly [bytes: string, statuses: readonly number[]])[] = [
-  ...[
-    'GET',
-    'GET /livez HTTP/1.',
-    'GET /livez HTTP/9.9',
-    'GET /li vez HTTP/1.1',
-    'HTTP/1.1 200 OK',
-    '/livez',
-  ].map((line) => [`${line}\r\nHost: localhost\r\n\r\n`, [400]] as const),
-  ...['SSH-2.0-OpenSSH_9.6\r\n', 'EHLO localhost\r\n', '*1\r\n$4\r\nPING\r\n', '\u0000'.repeat(1000)].map(
-    (bytes) => [bytes, [400]] as const,
-  ),
-  ...[
-    'Content-Length: 4\r\nContent-Length: 5',
-    'Content-Length: -1',
-    'Content-Length: 4x',
-    `Content-Length: ${'9'.repeat(40)}`,
-    'Content-Length: 4\r\nTransfer-Encoding: chunked',
-    'Transfer-Encoding: gzip',
-    'Transfer-Encoding: chunked, identity',
-    'Bad Name: 1',
-    'X-Control: a\u0000b',
-  ].map((line) => [`${LIVEZ}${line}\r\n\r\n1234`, [400]] as const),
-  ...['zz\r\nhello', '-1\r\n', '5\r\nhelloX\r\n', `${'f'.repeat(17)}\r\n`].map(
-    (chunk) =>
-      [
-        `POST /v1/codings HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n${chunk}`,
-        [400, 401],
-      ] as const,
-  ),
-  [`${LIVEZ}${'X-A: 1\r\n'.repeat(2_000)}\r\n`, [431]],
-]

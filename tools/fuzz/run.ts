@@ -20,18 +20,11 @@ const { engine } = flags
 if (!isEngine(engine)) throw new Error('--engine must be sqlite or postgres')
 const postgres = engine === 'postgres' ? await findPostgres() : undefined
 
-// Rate limits are a small part of it.
-for (const limited of [false, true]) {
-  const requests = Math.ceil(Number(flags.requests) / (limited ? 10 : 1))
-  const place = await makePlace(engine, postgres)
-  const only = flags.only === undefined ? {} : { only: Number(flags.only) }
-  const { responses, failures } = await fuzz({ place, seed, requests, limited, ...only }).finally(() =>
-    place.remove(),
-  )
-  for (const failure of failures.slice(0, 20)) process.stdout.write(`${failure}\n\n`)
-  const statuses = [...responses].sort(([one], [other]) => one - other).map((each) => each.join(': '))
-  process.stdout.write(
-    `${engine}, ${limited ? 'with' : 'without'} rate limits, seed ${seed}: ${failures.length} faults; ${statuses.join(', ')}\n`,
-  )
-  if (failures.length > 0) process.exitCode = 1
-}
+const place = await makePlace(engine, postgres)
+const only = flags.only === undefined ? {} : { only: Number(flags.only) }
+const options = { place, seed, requests: Number(flags.requests), ...only }
+const { responses, failures } = await fuzz(options).finally(() => place.remove())
+for (const failure of failures.slice(0, 20)) process.stdout.write(`${failure}\n\n`)
+const statuses = [...responses].sort(([one], [other]) => one - other).map((each) => each.join(': '))
+process.stdout.write(`${engine}, seed ${seed}: ${failures.length} faults; ${statuses.join(', ')}\n`)
+if (failures.length > 0) process.exitCode = 1

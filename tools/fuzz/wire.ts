@@ -1,5 +1,4 @@
 import { Agent, request as send } from 'node:http'
-import { connect } from 'node:net'
 import type { Request } from './request.ts'
 
 export interface Answer {
@@ -49,17 +48,5 @@ export function ask(port: number, agent: Agent, sent: Sent): Promise<Answer> {
       else reject(error)
     })
     request.end(body, 'latin1')
-  })
-}
-
-/** Sends bytes that are no request, and returns everything that comes until the service closes the connection. */
-export function sendBytes(port: number, bytes: string): Promise<string> {
-  return new Promise((resolve) => {
-    let received = ''
-    const socket = connect({ host: '127.0.0.1', port }, () => socket.end(bytes, 'latin1'))
-    socket.setEncoding('latin1').on('data', (text: string) => {
-      received += text
-    })
-    socket.on('error', () => undefined).once('close', () => resolve(received))
   })
 }
