@@ -32,6 +32,17 @@ test('any number of processes create the tables of one new database at once, and
   }
 })
 
+test('a migration that fails leaves no table, and the next one is whole', async () => {
+  const database = await connect(temporaryDatabaseUrl())
+  const run = (sql: string) => database.write('schema', (writer) => writer.run(sql))
+  // One of its last tables is in the way.
+  await run('create table console_draft (id integer)')
+  await expect(migrate(database)).rejects.toThrow()
+  expect((await database.all(database.dialect.tables)).length).toBe(1)
+  await run('drop table console_draft')
+  expect(await migrate(database)).toEqual(['1.0'])
+})
+
 test('a database of 0.x is refused by name, with what to do, and stays as it is', async () => {
   const url = temporaryDatabaseUrl()
   const database = await applied(url, '0001-initial', '0002-instance')

@@ -4,6 +4,7 @@ import { openDatabase } from '../src/foundation/database/open.ts'
 import { RevisionWatch } from '../src/foundation/database/revision-watch.ts'
 import { bumpRevision } from '../src/foundation/database/revisions.ts'
 import { takeDatabaseUrl } from './support/reused-schemas.ts'
+import { engine } from './support/temporary.ts'
 
 const COLUMNS = ['position', 'phrases']
 
@@ -51,6 +52,16 @@ test('nobody sees a change before it is committed, and a snapshot none that is m
     expect([await count(database), await count(other), await count(reader)]).toEqual([1, 1, 0])
   })
 })
+
+test.skipIf(engine !== 'sqlite')(
+  'SQLite flushes each commit to the disk before it is acknowledged',
+  async () => {
+    const [database] = await openTwice()
+    const FULL = 2
+    const mode = await database.write('run', (writer) => writer.get('pragma synchronous'))
+    expect(mode).toEqual({ synchronous: FULL })
+  },
+)
 
 test('changes with the same lock run one at a time, whichever process makes them', async () => {
   const databases = await openTwice()

@@ -252,69 +252,6 @@ function expectExplained({ code, stdout, stderr }: Outcome): void {
     expect([code, stdout + stderr]).toEqual([1, expect.stringMatching(/127\.0\.0\.1:\d+\/\w+ /)])
 }
 
-/** The database that a cut migration has left: nothing of it, or all of it. */
-async function readTables(url: string): Promise<string[]> {
-  if (engine === 'postgres') {
-    const name = url.slice(url.lastIndexOf('/') + 1)
-    const rows = await cluster?.query<{ name: string }>(
-      `select tablename as name from pg_tables where schemaname = 'public' order by 1`,
-      name,
-    )
-    return (rows ?? []).map((row) => row.name)
-  }
-  const { default: Sqlite } = await import('better-sqlite3')
-  const file = new Sqlite(url.slice('sqlite:'.length))
-  const rows = file.prepare(`select name from sqlite_master where type = 'table' order by 1`).all()
-  file.close()
-  return (rows as { name: string }[]).map(({ name }) => name)
-}
-
-/** Cuts a migration of an empty database, and finishes it. */
-class Migrations {
-  readonly #world: World
-  #count = 0
-  #tables: readonly string[] = []
-  #duration = 0
-
-  constructor(world: World) {
-    this.#world = world
-  }
-
-  async measure(): Promise<void> {
-    const url = await this.#newDatabase()
-    const begun = performance.now()
-    const { code } = await this.#world.mahi.run(['migrate'], { environment: { DATABASE_URL: url } })
-    this.#duration = performance.now() - begun
-    expect(code).toBe(0)
-    this.#tables = await readTables(url)
-    expect(this.#tables.length).toBeGreaterThan(5)
-  }
-
-  async cut(): Promise<void> {
-    const { mahi, tally } = this.#world
-    const url = await this.#newDatabase()
-    const environment = { DATABASE_URL: url }
-    const running = mahi.start(['migrate', '--json'], { environment })
-    await sleep(this.#world.chooseMoment(this.#duration))
-    const killed = running.child.exitCode === null
-    running.kill('SIGKILL')
-    const outcome = await running.ended
-    const acknowledged = outcome.stdout.endsWith('}\n')
-    const found = await readTables(url)
-    if (found.length > 0 || acknowledged) expect(found).toEqual(this.#tables)
-    if (killed) tally.count('migrate', 'command', found.length === 0 ? 'old' : 'new', acknowledged)
-    expect(await mahi.run(['migrate', '--json'], { environment })).toMatchObject({ code: 0 })
-    expect(await readTables(url)).toEqual(this.#tables)
-  }
-
-  async #newDatabase(): Promise<string> {
-    this.#count++
-    return cluster === undefined
-      ? `sqlite:${join(this.#world.mahi.folder, 'new', `migrated-${this.#count}.db`)}`
-      : await cluster.createDatabase(`migrated_${this.#count}`)
-  }
-}
-
 testCuts(
   `${KILLS} kills at random moments each leave the old state or the new one, whole`,
   LONG,
@@ -323,11 +260,9 @@ testCuts(
     const url =
       cluster === undefined ? `sqlite:${join(folder, 'mahi.db')}` : await cluster.createDatabase('mahi')
     const world = await World.create(url)
-    const migrations = new Migrations(world)
     const durations = await world.measure(KILLS < 50 ? 1 : 3)
     await world.measureStart()
-    await migrations.measure()
-    const weights = { import: 30, publish: 25, key: 12, revoke: 5, export: 13, migrate: 15 }
+    const weights = { import: 35, publish: 30, key: 15, revoke: 5, export: 15 }
     try {
       while (world.tally.kills < KILLS) {
         // A small number is to hold each of them as well.
@@ -335,8 +270,7 @@ testCuts(
           world.tally.kills < CUT_COMMANDS.length
             ? CUT_COMMANDS[world.tally.kills]
             : world.random.pick(weights)
-        if (command === 'migrate') await migrations.cut()
-        else if (command !== undefined) await world.cut(command, durations.get(command) ?? 0)
+        if (command !== undefined) await world.cut(command, durations.get(command) ?? 0)
       }
     } finally {
       world.tally.print()

@@ -11,6 +11,28 @@ import { PausableProxy } from '../support/pausable-proxy.ts'
 
 /** Reads reach the database each time, as no page is kept. */
 const UNCACHED = { ...UNLIMITED, PAGE_CACHE_MB: '0', LOG_LEVEL: 'info' }
+const LOST = /"level":"error".*the database is unavailable/
+const BACK = /the database is available again/
+
+/** A server of a filled database, with its metrics. */
+async function serve(primary: Cluster, environment: (name: string) => Record<string, string>) {
+  const name = 'mahi'
+  const filled = await fillDatabase(await primary.createDatabase(name))
+  const mahi = new Installation({ inProcesses: true })
+  const { url, command, readMetrics } = await mahi.serveWithMetrics({
+    ...UNLIMITED,
+    LOG_LEVEL: 'info',
+    DATABASE_URL: primary.url(name),
+    ...environment(name),
+  })
+  const get = (path: string, headers: Record<string, string> = {}) =>
+    ask(url + path, { ...filled.headers, ...headers })
+  const metric = async (series: string) => {
+    const value = (await readMetrics()).split('\n').find((line) => line.startsWith(`${series} `))
+    return Number(value?.slice(series.length + 1))
+  }
+  return { ...filled, mahi, url, command, get, metric }
+}
 
 describe.skipIf(!hasCluster)('with a PostgreSQL of its own', () => {
   let cluster: Cluster
@@ -19,6 +41,139 @@ describe.skipIf(!hasCluster)('with a PostgreSQL of its own', () => {
   })
   afterAll(async () => {
     await cluster?.remove()
+  })
+
+  test('a replica that lost the primary is not ready, keeps no pages, says so once and recovers', async () => {
+    const proxy = await PausableProxy.start(cluster.port)
+    const { get, command, metric } = await serve(cluster, (name) => ({
+      DATABASE_URL: cluster.url(name, proxy.port),
+      OCCUPATIONS_ACCESS: 'public',
+    }))
+    const statusOf = async (path: string) => (await get(path)).status
+    expect(await statusOf('/readyz')).toBe(200)
+    const { headers } = await get('/v1/occupations?Limit=3')
+    const etag = String(headers.etag)
+    expect(await metric('mahi_primary_up')).toBe(1)
+
+    // Nobody asks for anything while it goes.
+    proxy.pause()
+    await command.output(LOST)
+    expect(await metric('mahi_primary_up')).toBe(0)
+    await until(async () => ((await metric('mahi_revisions_age_seconds')) > 5 ? true : undefined))
+    expect(await statusOf('/readyz')).toBe(503)
+    expect(await statusOf('/livez')).toBe(200)
+    // Needs the primary.
+    expect(await statusOf('/v1/occupations?Limit=3')).toBe(503)
+
+    proxy.resume()
+    await command.output(BACK)
+    await until(async () => ((await statusOf('/readyz')) === 200 ? true : undefined))
+    expect((await get('/v1/occupations?Limit=3', { 'if-none-match': etag })).status).toBe(304)
+    expect(command.stdout.match(new RegExp(LOST, 'g'))).toHaveLength(1)
+  })
+
+  test('when no more connections are allowed, changes are still followed over the open ones', async () => {
+    await fillDatabase(await cluster.createDatabase('limited'))
+    const mahi = new Installation({ inProcesses: true })
+    await cluster.query('create role limited login')
+    await cluster.query('grant all on all tables in schema public to limited', 'limited')
+    const DATABASE_URL = cluster.url('limited').replace('mahi@', 'limited@')
+    const { url } = await mahi.serve({ ...UNLIMITED, DATABASE_URL, OCCUPATIONS_ACCESS: 'public' })
+    const count = async () => JSON.parse((await ask(`${url}/v1/occupations`, {})).body).totalCount as number
+    const before = await count()
+    // The connection that follows is ended, and a new one is refused.
+    await cluster.query('alter role limited connection limit 1')
+    await cluster.query(
+      `select pg_terminate_backend(pid) from pg_stat_activity where usename = 'limited' and application_name = 'mahi-follower'`,
+    )
+    const input = '{"occupationCode":"ZZZ"}\n'
+    const environment = { DATABASE_URL: cluster.url('limited') }
+    await mahi.runJson(['occupations', 'import', '-'], { input, environment })
+    await until(async () => ((await count()) === before + 1 ? true : undefined))
+  })
+
+  test('the procedure of a failover: promote, move the address, and nothing acknowledged is lost', async () => {
+    const primary = await Cluster.start()
+    onTestFinished(() => primary.remove())
+    const standby = await primary.startStandby()
+    onTestFinished(() => standby.remove())
+    // With synchronous replication a commit is acknowledged once the standby has it.
+    await primary.query(`alter system set synchronous_standby_names = '*'`)
+    await primary.query('select pg_reload_conf()')
+    const proxy = await PausableProxy.start(primary.port)
+    const address = (name: string) => primary.url(name, proxy.port)
+    const { get, command, mahi, metric } = await serve(primary, (name) => ({ DATABASE_URL: address(name) }))
+    const environment = { DATABASE_URL: address('mahi') }
+    const key = async () =>
+      (await mahi.runJson(['keys', 'create', '--client', 'acknowledged'], { environment })) as { key: string }
+    const { key: before } = await key()
+
+    await primary.kill()
+    await command.output(LOST)
+    await standby.promote()
+    proxy.redirect(standby.port)
+    await command.output(BACK)
+    await until(async () => ((await get('/readyz')).status === 200 ? true : undefined))
+    expect((await get('/v1/occupations', { 'x-api-key': before })).status).toBe(200)
+    // The new primary waits for no standby yet.
+    const { key: after } = await key()
+    await until(async () =>
+      (await get('/v1/occupations', { 'x-api-key': after })).status === 200 ? true : undefined,
+    )
+    expect(await metric('mahi_primary_up')).toBe(1)
+  })
+
+  test('a replica is killed under load: its callers turn to another one, and none of them fails', async () => {
+    const DATABASE_URL = await cluster.createDatabase('killed_replica')
+    const { questions } = await fillDatabase(DATABASE_URL)
+    const mahi = new Installation({ inProcesses: true })
+    const replicas = await Promise.all([1, 2, 3].map(() => mahi.serve({ ...UNLIMITED, DATABASE_URL })))
+    const load = new Load(
+      replicas.map(({ url }) => url),
+      questions,
+      { check: checkPage },
+    )
+    await load.untilMore('ok', 300)
+    const [first, second] = replicas
+    first?.command.kill('SIGKILL')
+    expect(await first?.command.ended).toMatchObject({ signal: 'SIGKILL' })
+    await load.untilMore('ok', 300)
+    second?.command.kill('SIGKILL')
+    await load.untilMore('ok', 300)
+    const counts = await load.stop()
+    expect(counts.otherwise).toEqual([])
+    expect(counts.retried).toBeGreaterThan(0)
+    // What a dead process held is given back: the last one can change and serve everything.
+    await until(async () => {
+      const [row] = await cluster.query<{ count: string }>(
+        `select count(*) as count from pg_stat_activity where datname = 'killed_replica' and application_name = 'mahi-follower'`,
+      )
+      return row?.count === '1' ? true : undefined
+    })
+  })
+
+  test('a replica that stops while its database is unreachable still exits with 0', async () => {
+    const DATABASE_URL = await cluster.createDatabase('stopped_cut_off')
+    const { headers } = await fillDatabase(DATABASE_URL)
+    const proxy = await PausableProxy.start(cluster.port)
+    const mahi = new Installation({ inProcesses: true })
+    const { url, command } = await mahi.serve({
+      ...UNLIMITED,
+      LOG_LEVEL: 'info',
+      DATABASE_URL: cluster.url('stopped_cut_off', proxy.port),
+    })
+    expect((await ask(`${url}/v1/occupations?Limit=3`, headers)).status).toBe(200)
+    proxy.pause()
+    const asked = ask(`${url}/v1/occupations?Limit=4`, headers)
+    // Connections are taken in their order: after this answer the question has arrived too.
+    expect((await ask(`${url}/livez`, {})).status).toBe(200)
+    command.kill('SIGTERM')
+    expect((await asked).status).toBe(503)
+    expect(await command.ended).toMatchObject({ code: 0, signal: null })
+    // A process that is started meanwhile on a way that works is not in its way.
+    expect((await ask(`${(await mahi.serve({ ...UNLIMITED, DATABASE_URL })).url}/readyz`, {})).status).toBe(
+      200,
+    )
   })
 
   test('an unreachable server is reported at once after the first requests, and used again when it is back', async () => {
@@ -212,10 +367,12 @@ describe.skipIf(!hasCluster)('with a PostgreSQL of its own', () => {
       [as('visitor:wrong'), /visitor:\*{3}@\S+ rejected the user or the password/],
       [as('nobody:right'), /rejected the user or the password/],
       [as('visitor'), /requires a password/],
-      [as('visitor:right'), /visitor:\*{3}@\S+ does not let this user create or read tables/],
+      [as('visitor:right'), /visitor:\*{3}@\S+ are not up to date, and this user may not change them/],
       [as('visitor:right').replace('/postgres', '/crowded'), /has no free connection/],
       [`${as('mahi')}?options=-c%20search_path%3Dabsent`, /has no schema of that name/],
     ] as const)
-      expect(await complain(url)).toMatch(new RegExp(`^postgres://[^\\n]*${message.source}`))
+      expect(await complain(url)).toMatch(
+        new RegExp(`^(?:The tables of )?postgres://[^\\n]*${message.source}`),
+      )
   })
 })

@@ -6,7 +6,7 @@ import { toLines } from './command.ts'
 import type { Random } from './random.ts'
 import type { State } from './state.ts'
 
-/** The commands that are cut. A migration uses a separate database: see `faults.cuts.test.ts`. */
+/** The commands that are cut. */
 export const CUT_COMMANDS = ['import', 'publish', 'key', 'revoke', 'export'] as const
 export type CutCommand = (typeof CUT_COMMANDS)[number]
 
@@ -14,7 +14,7 @@ export type CutCommand = (typeof CUT_COMMANDS)[number]
 export type Left = 'old' | 'new'
 
 /** A command that is about to be cut, and what may have become of the database then. */
-export interface Attempt {
+interface Attempt {
   readonly parameters: readonly string[]
   /** Whether the command has told that it is done, whatever its exit status. */
   acknowledged(outcome: Outcome): boolean
@@ -23,7 +23,7 @@ export interface Attempt {
 }
 
 /** How much the commands have to do. */
-export interface Sizes {
+interface Sizes {
   readonly records: number
   readonly entries: number
 }

@@ -103,13 +103,13 @@ export const PARTS: readonly Part[] = [
   },
   {
     name: 'cuts',
-    subject: 'commands, servers and workers that are killed at random moments, and torn copies of files',
+    subject: 'commands, servers and workers that are killed at random moments',
     small: true,
     commands: ({ small, seed }) => [
       {
         words: [
           ...['npx', 'vitest', 'run', '--no-file-parallelism', ...(small ? ['--project', 'sqlite'] : [])],
-          ...(small ? ['faults.cuts', 'faults.torn'] : ['cuts', 'torn']),
+          small ? 'faults.cuts' : 'cuts',
         ],
         environment: {
           TEST_SUITE: 'long',

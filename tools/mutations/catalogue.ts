@@ -284,4 +284,11 @@ export default [
     replacement: 'last: undefined,',
     test: 'test/occupations.revisions.test.ts',
   },
+  {
+    fault: 'a window is planned in one revision of the catalogue and read in another',
+    file: 'src/catalogue/records/queries.ts',
+    text: 'return isSameRevision(listed.revision, revision) ? listed : await planPage(reader, query, window)',
+    replacement: 'return { ...listed, revision }',
+    test: 'test/catalogue.windows.test.ts',
+  },
 ] satisfies Mutation[]

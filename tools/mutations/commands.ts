@@ -206,4 +206,20 @@ export default [
     replacement: '',
     test: 'test/access.failures.test.ts',
   },
+
+  // The database.
+  {
+    fault: 'a commit is acknowledged before it is on the disk',
+    file: 'src/foundation/database/sqlite.ts',
+    text: "connection.pragma('synchronous = full')",
+    replacement: "connection.pragma('synchronous = normal')",
+    test: 'test/database.transactions.test.ts',
+  },
+  {
+    fault: 'a migration continues after a statement that fails',
+    file: 'src/foundation/database/migrate.ts',
+    text: 'await writer.run(statement)\n',
+    replacement: 'await writer.run(statement).catch(() => undefined)\n',
+    test: 'test/database.migrations.test.ts',
+  },
 ] satisfies Mutation[]
