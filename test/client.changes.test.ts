@@ -109,27 +109,3 @@ test('a snapshot that breaks off is an error', async () => {
   expect(failure).toBeInstanceOf(MahiError)
   expect(failure).toMatchObject({ kind: 'network' })
 })
-
-test('a snapshot is ended by its signal while it is read', async () => {
-  const { client } = await startClient(Array.from({ length: 3000 }, (_, number) => `O${number}`))
-  const controller = new AbortController()
-  const reason = new RangeError('the reader has left')
-  const { lines } = await client.occupations.snapshot({ signal: controller.signal })
-  const reading = (async () => {
-    for await (const _ of lines()) controller.abort(reason)
-  })()
-  await expect(reading).rejects.toBe(reason)
-})
-
-test('a request is retried, and announced, while a snapshot is prepared', async () => {
-  const { service, front } = await startClient(['A'])
-  const retries: string[] = []
-  const client = createClient({
-    baseUrl: front.baseUrl,
-    apiKey: service.key,
-    onRetry: ({ status }) => retries.push(`${status}`),
-  })
-  front.meet({ status: 503, headers: { 'retry-after': '0' } })
-  expect(await client.occupations.snapshot()).toMatchObject({ totalCount: 1 })
-  expect(retries).toEqual(['503'])
-})

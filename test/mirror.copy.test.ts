@@ -170,16 +170,6 @@ test('a run that is killed between the copy and its state is repaired by the nex
   expect(copy()).toBe(await truth())
 })
 
-test('another service in the same folder is fetched in its place', async () => {
-  const { service, folder, mirror, copy } = await startMirrored()
-  await service.import([record(1)])
-  await mirror()
-  const other = await startMirrored()
-  await other.service.import([record(2)])
-  await mirrorOccupations({ url: other.url, folder, occupations: other.occupations })
-  expect(copy()).toBe(await other.truth())
-})
-
 test('each other form is that of the current copy', async () => {
   const { service, folder, mirror, copy } = await startMirrored()
   const json = () => JSON.parse(readFileSync(join(folder, 'occupations.json'), 'utf8')) as object[]
