@@ -40,6 +40,7 @@ async function checkPaths(
   return {
     notes,
     gaps: listGaps(summary),
+    messages: findings.map(({ errorDescription }) => errorDescription),
     found: findings.map(({ file, line, errorCode, value = '' }) => `${file}:${line} ${errorCode} ${value}`),
   }
 }
@@ -56,7 +57,7 @@ describe('a ZIP archive', () => {
     async (prefix) => {
       const junk = { '__MACOSX/._members.csv': 'x', [`${prefix}.DS_Store`]: 'x' }
       const files = { [`${prefix}members.csv`]: MEMBERS, [`${prefix}book-loans.csv`]: LOANS }
-      expect(await checkFile('return.zip', await pack({ ...files, ...junk }))).toEqual({
+      expect(await checkFile('return.zip', await pack({ ...files, ...junk }))).toMatchObject({
         found: ['return.zip/members.csv:3 MEM-02-type x'],
         notes: [],
         gaps: [],
@@ -96,13 +97,6 @@ describe('a ZIP archive', () => {
     ['nothing', async () => await pack({}), /empty ZIP|is not a ZIP/],
   ] as const)('with %s is refused in a sentence', async (_, make, reason) => {
     await expect(checkFile('return.zip', await make())).rejects.toThrow(reason)
-  })
-
-  test('with a damaged workbook has a finding of this file, and the others are checked', async () => {
-    const archive = await pack({ 'members.xlsx': 'PK\u0003\u0004', 'book-loans.csv': LOANS })
-    const { found, gaps } = await checkFile('return.zip', archive)
-    expect(found).toEqual(['return.zip/members.xlsx:1 MEM-00-file '])
-    expect(gaps[0]).toBe('return.zip/members.xlsx cannot be read.')
   })
 
   test('that was cut off anywhere is refused without waiting for its rest', async () => {
@@ -175,7 +169,7 @@ describe('a ZIP archive', () => {
 describe('a workbook', () => {
   test('with a sheet for each file is checked like the files', async () => {
     const book = makeXlsx({ Notes: [['Prepared on Monday']], ...SHEETS })
-    expect(await checkFile('Return 2025.xlsx', book)).toEqual({
+    expect(await checkFile('Return 2025.xlsx', book)).toMatchObject({
       found: ['Return 2025.xlsx/members:3 MEM-02-type x'],
       notes: ['The file Return 2025.xlsx/book_loans was read as book-loans.csv.'],
       gaps: ['Return 2025.xlsx/Notes was not read: the definition has no such file.'],
@@ -247,10 +241,53 @@ describe('a workbook', () => {
     ])
   })
 
-  test('that is too large or damaged is refused in a sentence', async () => {
-    await expect(checkFile('return.xlsx', 'PK\u0003\u0004 and no more')).rejects.toThrow(
-      /return\.xlsx: is not a spreadsheet in the XLSX format, or is damaged/,
+  test('that has a formula without a stored result has a finding, and no empty cell', async () => {
+    const formula = (xml: string) => ({ xml: `<c><f>1+1</f>${xml}</c>` })
+    const { found, messages } = await checkFile(
+      'members.xlsx',
+      makeXlsx({
+        Sheet1: [
+          ['memberId', 'born', 'kind'],
+          ...['', '<v></v>', '<v>2025</v>'].map((xml, at) => [`M${at}`, '', formula(xml)]),
+        ],
+      }),
     )
-    await expect(checkFile('return.xlsx', Buffer.alloc(21 * 1024 * 1024))).rejects.toThrow(/save it as CSV/)
+    expect(found.map((each) => each.replace('members.xlsx/members:', ''))).toEqual([
+      '1 MEM-00-file ',
+      '2 MEM-03-enum =1+1',
+      '3 MEM-03-enum =1+1',
+      '4 MEM-03-enum 2025',
+    ])
+    expect(messages[0]).toBe(
+      'The file has a formula without a stored result in C2 and 1 other cell: open the workbook in a spreadsheet program, which recalculates it, and save it.',
+    )
   })
 })
+
+const PASSWORD = Buffer.concat([
+  Buffer.from('d0cf11e0a1b11ae1', 'hex'),
+  Buffer.alloc(512),
+  Buffer.from('EncryptedPackage', 'utf16le'),
+])
+
+test.each<[string, Uint8Array, RegExp]>([
+  ['protected', PASSWORD, /protected with a password/],
+  ['damaged', Buffer.from('PK\u0003\u0004 and no more'), /is damaged/],
+  ['too large', Buffer.concat([Buffer.from('PK\u0003\u0004'), Buffer.alloc(21 * 2 ** 20)]), /20971520/],
+  ['empty', makeXlsx({ Sheet1: [] }), /no sheet with data/],
+])(
+  'a workbook that is %s is refused alone, a finding in its place, and a line elsewhere',
+  async (_, book, reason) => {
+    await expect(checkFile('return.xlsx', book)).rejects.toThrow(/return\.xlsx: /)
+    const own = await checkPaths([writeFiles({ 'members.xlsx': book, 'book-loans.csv': LOANS })])
+    expect([own.found, own.messages[0]]).toEqual([
+      ['members.xlsx:1 MEM-00-file '],
+      expect.stringMatching(reason),
+    ])
+    const files = { 'members.csv': MEMBERS, 'book-loans.csv': LOANS, 'notes.xlsx': book }
+    const other = await checkPaths([writeFiles(files)])
+    expect(other.found).toEqual(['members.csv:3 MEM-02-type x'])
+    expect(other.notes[0]).toMatch(/^notes\.xlsx was not read\. The file /)
+    expect(other.notes[0]).toMatch(reason)
+  },
+)

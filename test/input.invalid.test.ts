@@ -54,12 +54,6 @@ test.each<[what: string, file: string, content: string | Buffer, fault: string]>
     'a.csv:1: names the unknown column "\\ufefflocalId" (did you mean "localId"?)',
   ],
   [
-    'invalid UTF-8',
-    'a.csv',
-    Buffer.from('localId\nA\ncaf\xe9\n', 'latin1'),
-    'a.csv:3: localId: is not valid UTF-8. Save the file as UTF-8, which Excel calls "CSV UTF-8"',
-  ],
-  [
     'a surrogate in UTF-8',
     'a.ndjson',
     Buffer.from('{"localId":"\xed\xa0\xbd"}\n', 'latin1'),
@@ -85,12 +79,6 @@ test.each<[what: string, file: string, content: string | Buffer, fault: string]>
   ],
   ['NUL in CSV', 'a.csv', 'localId\nA\0\n', 'a.csv:2: localId: has the control character U+0000'],
   [
-    'NUL as it is',
-    'a.ndjson',
-    '{"localId":"A\0"}\n',
-    'a.ndjson:1: is not JSON (Bad control character in string literal)',
-  ],
-  [
     'carriage returns alone in CSV',
     'a.csv',
     'localId,courseCode\rA,B\r',
@@ -109,46 +97,10 @@ test.each<[what: string, file: string, content: string | Buffer, fault: string]>
     'a.ndjson:1: has the unknown field "__proto__"',
   ],
   [
-    'names of every object',
-    'a.json',
-    '[{"constructor":{"prototype":{"polluted":1}}}]',
-    'a.json:1: has the unknown field "constructor"',
-  ],
-  [
-    '__proto__ as a column',
-    'a.csv',
-    'localId,__proto__.polluted\nA,1\n',
-    'a.csv:1: names the unknown column "__proto__.polluted"',
-  ],
-  [
-    'toString as a column',
-    'a.csv',
-    'localId,toString\nA,1\n',
-    'a.csv:1: names the unknown column "toString"',
-  ],
-  [
-    'a number beyond all',
-    'a.ndjson',
-    '{"localId":1e400}\n',
-    'a.ndjson:1: localId: must be text, not a number',
-  ],
-  [
     'nesting a hundred thousand deep',
     'a.ndjson',
     `${'{"a":'.repeat(100_000)}1${'}'.repeat(100_000)}\n`,
     'a.ndjson:1: has the unknown field "a"',
-  ],
-  [
-    'lists a hundred thousand deep',
-    'a.json',
-    `[${'['.repeat(100_000)}${']'.repeat(100_000)}]`,
-    'a.json:1: must be an object, not a list',
-  ],
-  [
-    'a gzip that was cut off',
-    'a.ndjson.gz',
-    gzipSync('{"localId":"A"}\n'.repeat(1000)).subarray(0, 60),
-    'a.ndjson.gz: The gzip file is damaged or truncated',
   ],
   [
     'something after a gzip',
