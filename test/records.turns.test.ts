@@ -1,3 +1,4 @@
+import { Problem } from '../src/api/contract/problems.ts'
 import { describe, expect, test } from 'vitest'
 import { findDefinition, judgeFirstLine, loadDefinition } from '../src/engines/checking/index.ts'
 import { EncodingLook, inTurns, LineReader, readInTurns } from '../src/engines/records/index.ts'
@@ -9,7 +10,6 @@ import { WideText } from '../src/submissions/files/decode.ts'
 import { insertChunk, packChunk } from '../src/submissions/files/file-store.ts'
 import { type Format, Scanner } from '../src/submissions/files/scan.ts'
 import { changeSubmission } from '../src/submissions/lock.ts'
-import { Refusal } from '../src/submissions/refusal.ts'
 import { countWork } from './support/counted-work.ts'
 import { inChunks } from './support/reading.ts'
 import { openTemporary } from './support/reused-schemas.ts'
@@ -61,7 +61,7 @@ async function take(pieces: AsyncIterable<Buffer>): Promise<void> {
 }
 
 const unlessRefused = (error: unknown) => {
-  if (!(error instanceof Refusal)) throw error
+  if (!(error instanceof Problem)) throw error
 }
 
 /** Of a byte, and of what is taken: it is decoded, searched for each of a few bytes, and joined to a longest record. */

@@ -27,7 +27,7 @@ test('an NDJSON file with more fields than a table can have is refused as CSV', 
   const record = (count: number) =>
     JSON.stringify(Object.fromEntries(Array.from({ length: count }, (_, index) => [`field${index}`, 1])))
   const open = (count: number) => () => contentOf(`{"field0":0}\n${record(count)}`)
-  await expect(ndjsonToCsv(open(2_001), FORM).next()).rejects.toMatchObject({ kind: 'conflict' })
+  await expect(ndjsonToCsv(open(2_001), FORM).next()).rejects.toMatchObject({ slug: 'conflict' })
   const pieces: Buffer[] = []
   for await (const piece of ndjsonToCsv(open(2_000), FORM)) pieces.push(piece)
   expect(Buffer.concat(pieces).toString().split('\r\n')[0]?.split(',')).toHaveLength(2_000)

@@ -1,4 +1,5 @@
 import { type Actor, SERVICE } from '../api/access/principal.ts'
+import { Problem } from '../api/contract/problems.ts'
 import type { Database, Reader, Writer } from '../foundation/database/database.ts'
 import { UserError } from '../foundation/faults/user-error.ts'
 import { showEnd } from '../foundation/text/zoned-time.ts'
@@ -7,7 +8,6 @@ import { carryOver } from './explanations/store.ts'
 import { RUN_COLUMNS, type Run, type RunFile, type RunRow, toRun } from './findings/runs.ts'
 import { createToken } from './findings/token.ts'
 import { changeSubmission, lockSubmission, type SubmissionWriter } from './lock.ts'
-import { Refusal } from './refusal.ts'
 
 export const SUBMISSION_STATUSES = [
   'Pending',
@@ -268,40 +268,40 @@ export function changeableUntil({ expires, closes, reopenedUntil }: SubmissionRo
   return Math.min(expires, Math.max(closes, reopenedUntil ?? 0))
 }
 
-/** @throws {Refusal} unless the files of the submission can be changed */
+/** @throws {Problem} unless the files of the submission can be changed */
 export function assertOpen(submission: SubmissionRow): void {
   if (submission.ended === 'Cancelled') throw cancelled()
   if (submission.ended === 'Submitted')
-    throw new Refusal('conflict', 'The submission was submitted and can no longer be changed.')
+    throw new Problem('conflict', 'The submission was submitted and can no longer be changed.')
   if (submission.created === null)
-    throw new Refusal(
+    throw new Problem(
       'conflict',
       'The results of this submission are published by a command, so it has no files.',
     )
   const { closes, zone, returnId } = submission
   if (closes !== null && isClosed(submission))
-    throw new Refusal(
+    throw new Problem(
       'conflict',
       `Return ${returnId} closed ${showEnd(closes, zone ?? 'UTC')}. Ask the agency to open the submission again.`,
     )
   if (isExpired(submission))
-    throw new Refusal('conflict', 'The submission has expired. Create a new one with POST /v1/submissions.')
+    throw new Problem('conflict', 'The submission has expired. Create a new one with POST /v1/submissions.')
 }
 
-/** @throws {Refusal} `gone` if it was cancelled */
+/** @throws {Problem} `gone` if it was cancelled */
 export function assertKept({ ended }: Pick<SubmissionRow, 'ended'>): void {
   if (ended === 'Cancelled') throw cancelled()
 }
 
-export function cancelled(): Refusal {
-  return new Refusal('gone', 'The submission was cancelled, and its data was deleted.')
+export function cancelled(): Problem {
+  return new Problem('gone', 'The submission was cancelled, and its data was deleted.')
 }
 
 /**
  * Changes an existing submission in a transaction that holds its lock. `work` gets its state under that lock, which
  * may no longer be the one that the caller was authorized with.
  *
- * @throws {Refusal} if it no longer exists
+ * @throws {Problem} if it no longer exists
  */
 export async function withSubmission<T>(
   database: Database,

@@ -6,6 +6,7 @@ import { DoFileJob, type FileWorkerOptions } from '../../src/submissions/files/d
 import { findFileJob } from '../../src/submissions/files/file-job.ts'
 import { readUpload } from '../../src/submissions/files/read-upload.ts'
 import { receiveUpload, type Upload } from '../../src/submissions/files/upload.ts'
+import { toProblem } from '../../src/submissions/refusal.ts'
 import { Definitions } from '../../src/submissions/rules/definitions.ts'
 import type { FileState } from '../../src/submissions/submission.ts'
 import { temporaryFolder } from './temporary.ts'
@@ -78,7 +79,7 @@ export class FileWorker {
         refused,
         files: [file] = [],
       } = (await findFileJob(this.#database, this.#sealer, id)) ?? {}
-      if (refused !== undefined) throw Object.assign(new Error(refused.message), refused)
+      if (refused !== undefined) throw toProblem(refused)
       if (completed != null && file !== undefined) return file
       await this.takeOne()
     }

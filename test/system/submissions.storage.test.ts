@@ -196,14 +196,14 @@ test('an upload that is refused leaves the file before, and nothing of itself', 
   const before = await store.put(token, 'people', PEOPLE)
   const bomb = gzipSync(Buffer.alloc(60_000_000, `${'a,b'.repeat(40)}\n`))
   const refusals: [string | Buffer, Partial<Upload> & { maxBytes?: number }, object][] = [
-    [Buffer.from('PK\x03\x04 and so on'), { format: 'csv' }, { kind: 'invalid' }],
-    ['', { format: 'csv' }, { kind: 'invalid', message: 'people: The file is empty.' }],
-    [PEOPLE, { digest: Buffer.alloc(32) }, { kind: 'invalid' }],
-    [PEOPLE, { ifMatch: ['"other"'] }, { kind: 'precondition' }],
-    [PEOPLE, { maxBytes: 20 }, { kind: 'too-large' }],
-    [bomb, { format: 'csv', gzip: true }, { kind: 'too-large' }],
-    [gzipSync(PEOPLE).subarray(0, 40), { format: 'csv', gzip: true }, { kind: 'invalid', errorCode: 'GM1' }],
-    ['not gzip at all', { gzip: true }, { kind: 'invalid', errorCode: 'GM1' }],
+    [Buffer.from('PK\x03\x04 and so on'), { format: 'csv' }, { slug: 'invalid-body' }],
+    ['', { format: 'csv' }, { slug: 'invalid-body', message: 'people: The file is empty.' }],
+    [PEOPLE, { digest: Buffer.alloc(32) }, { slug: 'invalid-body' }],
+    [PEOPLE, { ifMatch: ['"other"'] }, { slug: 'precondition-failed' }],
+    [PEOPLE, { maxBytes: 20 }, { slug: 'content-too-large' }],
+    [bomb, { format: 'csv', gzip: true }, { slug: 'content-too-large' }],
+    [gzipSync(PEOPLE).subarray(0, 40), { format: 'csv', gzip: true }, { slug: 'invalid-body', members: { errorCode: 'GM1' } }],
+    ['not gzip at all', { gzip: true }, { slug: 'invalid-body', members: { errorCode: 'GM1' } }],
   ]
   for (const [content, rest, refusal] of refusals) {
     await expect(store.put(token, 'people', content, rest)).rejects.toMatchObject(refusal)
@@ -233,7 +233,7 @@ test('of two uploads of a file, the one that arrived later stays, whichever is r
   await new Promise((resolve) => setTimeout(resolve, 2))
   const later = await send('localId,id,group,age\n1,A1,G1,20\n')
   // What depends on the files waits until they are read.
-  const busy = { kind: 'conflict', errorCode: 'DS1' }
+  const busy = { slug: 'conflict', members: { errorCode: 'DS1' } }
   await expect(store.validate(token)).rejects.toMatchObject(busy)
   await expect(store.batch(token, 'groups', [{ localId: '1', record: {} }])).rejects.toMatchObject(busy)
   await expect(
@@ -270,7 +270,7 @@ test('an upload that paused until its data was deleted fails, and leaves the fil
   await sweep(store.database, job, { files: 'off', results: 'off' }, () => undefined)
   expect(await purgeNow(store.database)).toBe(1)
   content.resume()
-  await expect(paused).rejects.toMatchObject({ kind: 'conflict', errorCode: 'DS1' })
+  await expect(paused).rejects.toMatchObject({ slug: 'conflict', members: { errorCode: 'DS1' } })
   expect((await store.state(token)).files).toMatchObject([{ version: before.version }])
   expect((await store.put(token, 'people', PEOPLE)).records).toBe(2)
 })
@@ -298,7 +298,7 @@ test('a run reads the files as they were when it was requested, and the submissi
   expect((await store.state(token)).status).toBe('Validated')
   await submit(store.submitting, { token, eid: EID, actor: { id: 'test', name: 'Test' } })
   expect((await store.state(token)).status).toBe('Submitted')
-  await expect(store.put(token, 'people', PEOPLE)).rejects.toMatchObject({ kind: 'conflict' })
+  await expect(store.put(token, 'people', PEOPLE)).rejects.toMatchObject({ slug: 'conflict' })
   // The replaced file is deleted once no run needs it.
   await store.untilDone('purge')
   expect(await store.database.all('select version from file_version')).toHaveLength(2)

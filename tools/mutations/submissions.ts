@@ -263,9 +263,9 @@ export default [
   {
     fault: 'submitted files can be changed',
     file: 'src/submissions/submission.ts',
-    text: "  if (submission.ended === 'Submitted')\n    throw new Refusal('conflict', 'The submission was submitted",
+    text: "  if (submission.ended === 'Submitted')\n    throw new Problem('conflict', 'The submission was submitted",
     replacement:
-      "  if (submission.ended === null && submission.run < 0)\n    throw new Refusal('conflict', 'The submission was submitted",
+      "  if (submission.ended === null && submission.run < 0)\n    throw new Problem('conflict', 'The submission was submitted",
     test: 'test/submissions.http.test.ts',
   },
   {

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { type Actor, SERVICE } from '../../api/access/principal.ts'
+import { Problem } from '../../api/contract/problems.ts'
 import type { Database } from '../../foundation/database/database.ts'
 import type { Sealer } from '../../foundation/database/seal.ts'
 import { formatNumber } from '../../foundation/text/format-number.ts'
@@ -7,7 +8,6 @@ import { TimedTurns } from '../../foundation/timed-turns.ts'
 import { recordSimilar } from '../activity/activity.ts'
 import { MAX_BATCH_RECORDS } from '../contract.ts'
 import type { SubmissionWriter } from '../lock.ts'
-import { Refusal } from '../refusal.ts'
 import { assertOpen, type FileState, withSubmission } from '../submission.ts'
 import { isBuilt, type Operation } from './current-file.ts'
 import { assertAllRead } from './file-job.ts'
@@ -35,7 +35,7 @@ const UNKNOWN_RECORD = 'No record of this file has this localId.'
  * Adds, replaces or deletes records of a file. A record replaces an earlier one with the same `localId`; within a
  * batch, the last one applies.
  *
- * @throws {Refusal}
+ * @throws {Problem}
  */
 export async function applyBatch(
   database: Database,
@@ -44,10 +44,10 @@ export async function applyBatch(
 ): Promise<Acknowledgement[]> {
   const { operations } = batch
   if (operations.length > MAX_BATCH_RECORDS) {
-    throw new Refusal(
-      'invalid',
+    throw new Problem(
+      'invalid-body',
       `The batch has ${formatNumber(operations.length)} records; at most ${formatNumber(MAX_BATCH_RECORDS)} are allowed.`,
-      { errorCode: 'MP1' },
+      { members: { errorCode: 'MP1' } },
     )
   }
   const content = await renderOperations(operations)
@@ -56,7 +56,7 @@ export async function applyBatch(
     await assertAllRead(writer, batch.token)
     const known = submission.files.find((each) => each.resource === batch.resource)
     if (known !== undefined && !isBuilt(known))
-      throw new Refusal(
+      throw new Problem(
         'conflict',
         'The file was uploaded, so its records cannot be changed one by one. Upload it again as a whole.',
       )

@@ -1,8 +1,8 @@
 import { createHash, randomBytes } from 'node:crypto'
+import { Problem } from '../../api/contract/problems.ts'
 import type { Database } from '../../foundation/database/database.ts'
 import type { Sealer, Sealing } from '../../foundation/database/seal.ts'
 import { changeSubmission, type SubmissionWriter } from '../lock.ts'
-import { Refusal } from '../refusal.ts'
 import { deleteInParts } from '../retention/purge.ts'
 import { assertOpen, cancelled, findState } from '../submission.ts'
 import { ARRIVAL_LEASE, CHUNK_BYTES, insertChunk, packChunk, type StoredFile } from './file-store.ts'
@@ -16,7 +16,7 @@ export interface StoredContent extends StoredFile {
 /**
  * Stores content in chunks while it arrives. Its owner takes it with `keepContent`; what nobody takes is deleted.
  *
- * @throws {Refusal} if its data was deleted meanwhile
+ * @throws {Problem} if its data was deleted meanwhile
  */
 export async function storeContent(
   database: Database,
@@ -115,12 +115,12 @@ class Arriving {
 async function explainLoss(
   writer: SubmissionWriter,
   owner: { readonly token: string; readonly eid: string },
-): Promise<Refusal> {
+): Promise<Problem> {
   const submission = await findState(writer, owner)
   if (submission === undefined) return cancelled()
   assertOpen(submission)
-  return new Refusal('conflict', 'The upload paused for too long, and its data was deleted.', {
-    errorCode: 'DS1',
+  return new Problem('conflict', 'The upload paused for too long, and its data was deleted.', {
+    members: { errorCode: 'DS1' },
   })
 }
 

@@ -1,4 +1,5 @@
 import { isUtf8 } from 'node:buffer'
+import { Problem } from '../../api/contract/problems.ts'
 import { nameColumns } from '../../engines/checking/index.ts'
 import {
   CsvReader,
@@ -13,7 +14,6 @@ import {
   toCell,
 } from '../../engines/records/index.ts'
 import { formatNumber } from '../../foundation/text/format-number.ts'
-import { Refusal } from '../refusal.ts'
 import { type FileForm, knownColumns } from './current-file.ts'
 
 /** The most fields of an NDJSON file that become columns: each record has all of them. */
@@ -25,7 +25,7 @@ type Content = AsyncIterable<Buffer>
  * Converts a CSV file to NDJSON: each record with its non-empty values, as strings.
  *
  * @param open opens the content, which is read twice
- * @throws {Refusal} before the first record is converted, if one cannot be read
+ * @throws {Problem} before the first record is converted, if one cannot be read
  */
 export async function* csvToNdjson(open: () => Content, form: FileForm): AsyncGenerator<Buffer> {
   const known = knownColumns(form)
@@ -35,7 +35,7 @@ export async function* csvToNdjson(open: () => Content, form: FileForm): AsyncGe
       const { fault, line } = reader
       // Its values would be lost.
       if (fault !== undefined)
-        throw new Refusal(
+        throw new Problem(
           'conflict',
           `Line ${line} of the file cannot be converted. ${fault.message} The file is available as CSV only.`,
         )
@@ -71,7 +71,7 @@ export async function* ndjsonToCsv(open: () => Content, { fields }: FileForm): A
   for await (const record of readRecords(open())) {
     for (const name of Object.keys(record)) used.add(name)
     if (used.size > MOST_COLUMNS) {
-      throw new Refusal(
+      throw new Problem(
         'conflict',
         `The file has more than ${formatNumber(MOST_COLUMNS)} fields. It is available as NDJSON only.`,
       )
@@ -94,7 +94,7 @@ function readRecord(bytes: Buffer | undefined): Parsed<JsonRecord> {
   return isUtf8(bytes) ? parseRecord(bytes.toString('utf8')) : { fault: 'is not valid UTF-8' }
 }
 
-/** @throws {Refusal} at a record that cannot be read */
+/** @throws {Problem} at a record that cannot be read */
 async function* readRecords(content: Content): AsyncGenerator<JsonRecord> {
   for await (const lines of readInTurns(content, (source) => new LineReader(source))) {
     while (lines.next()) {
@@ -102,7 +102,7 @@ async function* readRecords(content: Content): AsyncGenerator<JsonRecord> {
       if (bytes !== undefined && isBlankLine(bytes)) continue
       const { record, fault } = readRecord(bytes)
       if (record === undefined)
-        throw new Refusal(
+        throw new Problem(
           'conflict',
           `Line ${lines.line} of the file ${fault}. The file is available as NDJSON only.`,
         )

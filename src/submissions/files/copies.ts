@@ -1,8 +1,8 @@
 import type { FastifyRequest } from 'fastify'
 import { actorOf } from '../../api/access/principal.ts'
+import { Problem } from '../../api/contract/problems.ts'
 import { continueAfter } from '../../api/contract/results.ts'
 import type { SubmissionOptions } from '../options.ts'
-import { Refusal } from '../refusal.ts'
 import { cancelled, type SubmissionRow, type SubmissionState, withSubmission } from '../submission.ts'
 import {
   assertAllRead,
@@ -68,7 +68,7 @@ async function requestCopy(
     admit?.(submission)
     const { files, revision } = submission
     if (!files.some((file) => resource === null || file.resource === resource))
-      throw new Refusal('not-found', 'The submission has no files yet. Upload them first.')
+      throw new Problem('no-such-file', 'The submission has no files yet. Upload them first.')
     const known = await findSameJob(writer, sealer, { ...owner, work, resource, revision })
     if (known !== undefined) {
       if (known.completed !== null) await useFileJob(writer, known)

@@ -1,8 +1,8 @@
 import { pipeline } from 'node:stream/promises'
 import { createGunzip } from 'node:zlib'
+import { Problem } from '../../api/contract/problems.ts'
 import { continueAfter } from '../../api/contract/results.ts'
 import { findUtf16, joinStart } from '../../engines/records/index.ts'
-import { Refusal } from '../refusal.ts'
 
 export const CR_NOTE = 'The lines end with CR only. They were read as if they ended with LF.'
 
@@ -79,8 +79,8 @@ async function* gunzip(content: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
     await feeding
   } catch (error) {
     if (error instanceof Error && 'code' in error && String(error.code).startsWith('Z_')) {
-      throw new Refusal('invalid', 'The gzip content is damaged or truncated.', {
-        errorCode: 'GM1',
+      throw new Problem('invalid-body', 'The gzip content is damaged or truncated.', {
+        members: { errorCode: 'GM1' },
       })
     }
     throw error

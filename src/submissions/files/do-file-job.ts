@@ -7,6 +7,7 @@ import { pipeline } from 'node:stream/promises'
 import { findValidKey } from '../../api/access/keys.ts'
 import { isKey } from '../../api/access/principal.ts'
 import { isSuspended } from '../../api/access/suspensions.ts'
+import { Problem, unavailable } from '../../api/contract/problems.ts'
 import {
   CheckFailed,
   checkFiles,
@@ -25,7 +26,7 @@ import { endJob, type JobContext, type JobHandler, JobLost } from '../../foundat
 import { makeFolder } from '../../foundation/make-folder.ts'
 import { recordActivity } from '../activity/activity.ts'
 import { changeSubmission, type SubmissionWriter } from '../lock.ts'
-import { Refusal } from '../refusal.ts'
+import { toProblem, toRefusal } from '../refusal.ts'
 import { type Definitions, formOf } from '../rules/definitions.ts'
 import {
   assertOpen,
@@ -83,7 +84,7 @@ export class DoFileJob implements JobHandler {
     const known = await findFileJob(database, sealer, job.subject)
     if (known === undefined || known.completed !== null) return void (await endJob(database, job))
     if (await isSuspended(database, known.eid)) {
-      const refused = new Refusal('conflict', 'The organisation was suspended before this work ended.')
+      const refused = new Problem('conflict', 'The organisation was suspended before this work ended.')
       return await this.#refuse(job, known, refused, 'Cancelled')
     }
     await startFileJob(database, known)
@@ -103,7 +104,7 @@ export class DoFileJob implements JobHandler {
       await work.call(this, job, known, folder, signal)
       describe({ work: known.work, status: 'Processed' })
     } catch (error) {
-      const refused = signal.aborted ? undefined : toRefusal(error, known)
+      const refused = signal.aborted ? undefined : explain(error, known)
       if (refused === undefined) throw error
       await this.#refuse(job, known, refused, 'Halted')
       describe({ work: known.work, status: 'Halted' })
@@ -116,7 +117,7 @@ export class DoFileJob implements JobHandler {
     const { database, sealer } = this.#options
     const known = await findFileJob(database, sealer, job.subject)
     if (known === undefined) return void (await endJob(database, job))
-    await this.#refuse(job, known, new Refusal('busy', FAILED), 'UnknownError')
+    await this.#refuse(job, known, unavailable(FAILED, 30), 'UnknownError')
   }
 
   /** Removes the folder of this worker. */
@@ -127,16 +128,13 @@ export class DoFileJob implements JobHandler {
   async #refuse(
     job: Job,
     known: FileJob,
-    { kind, message, errorCode, retryAfter }: Refusal,
+    problem: Problem,
     status: 'Halted' | 'Cancelled' | 'UnknownError',
   ): Promise<void> {
     const { database, sealer } = this.#options
     await changeSubmission(database, known.token, async (writer) => {
       if (!(await finish(writer, job))) return
-      await endFileJob(writer, sealer, known, {
-        status,
-        refused: { kind, message, errorCode, retryAfter },
-      })
+      await endFileJob(writer, sealer, known, { status, refused: toRefusal(problem) })
       if (known.content !== undefined) await dropVersion(writer, known.eid, known.content.version)
     })
   }
@@ -357,16 +355,15 @@ export class DoFileJob implements JobHandler {
   async #carryOut(order: FileOrder, signal: AbortSignal): Promise<readonly ReadFile[]> {
     const { limits, readFiles = runFileOrder } = this.#options
     const { files, refused } = await readFiles(order, { limits, signal })
-    if (refused === undefined) return files
-    const { kind, message, errorCode } = refused
-    throw new Refusal(kind, message, { ...(errorCode !== undefined && { errorCode }) })
+    if (refused !== undefined) throw toProblem(refused)
+    return files
   }
 }
 
 /** The name of a file in findings. */
 const nameFile = ({ resource, format }: FileState): string => `${resource}.${format}`
 
-/** @throws {Refusal} if the files have changed since a repair was requested, or its key may no longer change them */
+/** @throws {Problem} if the files have changed since a repair was requested, or its key may no longer change them */
 export async function assertRepairable(
   writer: SubmissionWriter,
   { id, token, eid, actor, revision }: FileJob,
@@ -378,7 +375,7 @@ export async function assertRepairable(
     !(await isSuspended(writer, eid)) &&
     (!isKey(actor) || (await findValidKey(writer, actor.id, Date.now())) !== undefined)
   if (!isAllowed)
-    throw new Refusal('conflict', 'The credential ended before the repair did. Nothing was changed.')
+    throw new Problem('conflict', 'The credential ended before the repair did. Nothing was changed.')
 }
 
 /** Makes a file that was read the current one, under the lock of its submission. */
@@ -393,7 +390,7 @@ async function replace(
   const before = submission.files.find((each) => each.resource === resource)
   if (sent !== undefined) assertMatches(submission, resource, sent)
   if (before !== undefined && before.received > received)
-    throw new Refusal('conflict', 'A later upload has replaced the file.', { errorCode: 'DS1' })
+    throw new Problem('conflict', 'A later upload has replaced the file.', { members: { errorCode: 'DS1' } })
   const { version, chunks } = stored
   if (version !== content?.version) await keepContent(writer, { token, eid }, stored)
   const notes = found.length === 0 ? null : sealNotes(sealer, version, found)
@@ -434,18 +431,18 @@ function isOfService(error: unknown): boolean {
 }
 
 /** What the caller is to know; `undefined` if another attempt may succeed. */
-function toRefusal(error: unknown, { work }: FileJob): Refusal | undefined {
-  if (error instanceof Refusal) return error
+function explain(error: unknown, { work }: FileJob): Problem | undefined {
+  if (error instanceof Problem) return error
   if (error instanceof FileGone)
-    return new Refusal('conflict', 'A file was replaced or deleted while it was read. Try again.', {
-      errorCode: 'DS1',
-      retryAfter: 1,
+    return new Problem('conflict', 'A file was replaced or deleted while it was read. Try again.', {
+      members: { errorCode: 'DS1' },
+      headers: { 'retry-after': '1' },
     })
   if (error instanceof DiskFull || isDiskFull(error))
-    return new Refusal('busy', 'The service has no disk space left for this work. Try again later.')
+    return unavailable('The service has no disk space left for this work. Try again later.', 30)
   if (isOfService(error) || !(error instanceof UserError)) return undefined
-  if (work !== 'upload') return new Refusal('conflict', error.message)
-  return new Refusal('invalid', error instanceof CheckFailed ? EXCEEDED : error.message)
+  if (work !== 'upload') return new Problem('conflict', error.message)
+  return new Problem('invalid-body', error instanceof CheckFailed ? EXCEEDED : error.message)
 }
 
 /** Opens a file only when it is read, and closes it in any case. */

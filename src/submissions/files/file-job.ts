@@ -1,11 +1,12 @@
 import { randomBytes } from 'node:crypto'
 import { type Actor, SERVICE } from '../../api/access/principal.ts'
+import { Problem, unavailable } from '../../api/contract/problems.ts'
 import type { Database, Reader } from '../../foundation/database/database.ts'
 import type { Sealer } from '../../foundation/database/seal.ts'
 import { countWaiting, enqueue, type JobKind } from '../../foundation/jobs/queue.ts'
 import type { RunStatus } from '../findings/runs.ts'
 import { changeSubmission, type SubmissionWriter } from '../lock.ts'
-import { Refusal, type RefusalKind } from '../refusal.ts'
+import type { Refusal } from '../refusal.ts'
 import type { FileState } from '../submission.ts'
 import type { StoredFile } from './file-store.ts'
 import type { Format } from './scan.ts'
@@ -39,14 +40,6 @@ export interface SentAs {
   readonly ifNoneMatch?: readonly string[]
 }
 
-/** Why work with files has no result; the message is for the caller. */
-interface Refused {
-  readonly kind: RefusalKind
-  readonly message: string
-  readonly errorCode?: string | undefined
-  readonly retryAfter?: number | undefined
-}
-
 /** Parts that may contain names in an archive, and so are encrypted. */
 interface Sealed {
   readonly actor: Pick<Actor, 'id' | 'name'>
@@ -55,7 +48,8 @@ interface Sealed {
   readonly files?: readonly FileState[] | undefined
   /** The number of changes that a repair has made. */
   readonly changes?: number | undefined
-  readonly refused?: Refused | undefined
+  /** Why it has no result, for the caller. */
+  readonly refused?: Refusal | undefined
 }
 
 /** Work with the files of a submission, while it waits, and for a while afterwards. */
@@ -82,13 +76,14 @@ const RESULT_KEPT = 3_600_000
 export const MOST_WAITING = 10_000
 export const MOST_WAITING_OF_ONE = 100
 
-/** @throws {Refusal} if too many jobs of a kind wait, of one organisation or of all */
+/** @throws {Problem} if too many jobs of a kind wait, of one organisation or of all */
 export async function assertRoom(reader: Reader, kind: JobKind, eid: string): Promise<void> {
   const { total, own } = await countWaiting(reader, kind, eid)
   if (own >= MOST_WAITING_OF_ONE)
-    throw new Refusal('too-many', `${own} jobs of this organisation are already queued.`, { retryAfter: 30 })
-  if (total >= MOST_WAITING)
-    throw new Refusal('busy', 'Too many jobs are queued. Try again later.', { retryAfter: 30 })
+    throw new Problem('too-many-requests', `${own} jobs of this organisation are already queued.`, {
+      headers: { 'retry-after': '30' },
+    })
+  if (total >= MOST_WAITING) throw unavailable('Too many jobs are queued. Try again later.', 30)
 }
 
 export const queueOf = (work: FileWork): JobKind => (work === 'upload' ? 'upload' : 'copies')
@@ -179,7 +174,7 @@ export async function findSameJob(
  * Refuses a change that would overtake an upload which has arrived, or a repair.
  *
  * @param own the work that makes the change
- * @throws {Refusal}
+ * @throws {Problem}
  */
 export async function assertAllRead(reader: Reader, token: string, own = ''): Promise<void> {
   const pending = await reader.get<{ work: FileWork }>(
@@ -189,7 +184,10 @@ export async function assertAllRead(reader: Reader, token: string, own = ''): Pr
   if (pending === undefined) return
   const what =
     pending.work === 'upload' ? 'An upload is still being read' : 'The files are still being repaired'
-  throw new Refusal('conflict', `${what}. Wait until that ends.`, { errorCode: 'DS1', retryAfter: 1 })
+  throw new Problem('conflict', `${what}. Wait until that ends.`, {
+    members: { errorCode: 'DS1' },
+    headers: { 'retry-after': '1' },
+  })
 }
 
 export async function startFileJob(database: Database, { id, token }: FileJob): Promise<void> {

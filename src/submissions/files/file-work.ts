@@ -1,6 +1,7 @@
 import type { FastifyRequest } from 'fastify'
 import { describeDocument } from '../../api/contract/describe.ts'
 import { count, listOf, oneOf, text, time } from '../../api/contract/fields.ts'
+import { Problem } from '../../api/contract/problems.ts'
 import { accepted } from '../../api/contract/results.ts'
 import type { Database } from '../../foundation/database/database.ts'
 import type { Static } from '../../foundation/schema/type.ts'
@@ -8,7 +9,7 @@ import { Type } from '../../foundation/schema/type.ts'
 import { formatTimestamp } from '../../foundation/text/timestamp.ts'
 import { RUN_STATUSES } from '../findings/runs.ts'
 import type { SubmissionOptions } from '../options.ts'
-import { Refusal } from '../refusal.ts'
+import { toProblem } from '../refusal.ts'
 import { renderFile } from '../render.ts'
 import type { SubmissionFile } from '../schema.ts'
 import { cancelled, findState, type SubmissionRow } from '../submission.ts'
@@ -72,7 +73,7 @@ export function renderFileWork(
     status,
     dateReceived: formatTimestamp(received),
     ...(completed !== null && { dateCompleted: formatTimestamp(completed) }),
-    ...(refused !== undefined && { reason: refused.message }),
+    ...(refused !== undefined && { reason: refused.detail }),
     ...(changes !== undefined && { changes }),
     ...(files !== undefined && { files: files.map((file) => renderFile(options, definition, file)) }),
   }
@@ -98,17 +99,13 @@ export async function awaitWork(
     return { pending: accepted(location, 1, renderFileWork(options, owner.definition, job)) }
   }
   if (job.refused === undefined) return { job }
-  const { kind, message, errorCode, retryAfter } = job.refused
-  throw new Refusal(kind, message, {
-    ...(errorCode !== undefined && { errorCode }),
-    ...(retryAfter !== undefined && { retryAfter }),
-  })
+  throw toProblem(job.refused)
 }
 
 /** Work is deleted with the files that it is about. */
-async function explainGone(database: Database, owner: SubmissionRow): Promise<Refusal> {
+async function explainGone(database: Database, owner: SubmissionRow): Promise<Problem> {
   const submission = await findState(database, owner)
   return submission === undefined || submission.ended === 'Cancelled'
     ? cancelled()
-    : new Refusal('not-found', 'The files of the submission were deleted while this was in progress.')
+    : new Problem('no-such-file', 'The files of the submission were deleted while this was in progress.')
 }

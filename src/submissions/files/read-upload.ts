@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { closeSync, createReadStream, openSync, readdirSync, readSync, renameSync } from 'node:fs'
 import { type FileHandle, open } from 'node:fs/promises'
 import { join } from 'node:path'
+import { Problem } from '../../api/contract/problems.ts'
 import {
   Containers,
   type Definition,
@@ -21,7 +22,7 @@ import {
   renderRecord,
 } from '../../engines/records/index.ts'
 import { type Fault, fail, UserError } from '../../foundation/faults/user-error.ts'
-import { Refusal, type RefusalKind } from '../refusal.ts'
+import { type Refusal, toRefusal } from '../refusal.ts'
 import { formOf } from '../rules/definitions.ts'
 import { csvToNdjson, ndjsonToCsv } from './convert.ts'
 import { type FileForm, knownColumns } from './current-file.ts'
@@ -70,25 +71,15 @@ export interface ReadFile {
 /** The files that were written, or why the content was refused. */
 export type FileResult =
   | { readonly files: readonly ReadFile[]; readonly refused?: never }
-  | {
-      readonly files?: never
-      readonly refused: {
-        readonly kind: RefusalKind
-        readonly message: string
-        readonly errorCode: string | undefined
-      }
-    }
+  | { readonly files?: never; readonly refused: Refusal }
 
 export async function readUpload(order: FileOrder): Promise<FileResult> {
   try {
     return { files: order.kind === 'read' ? await readAll(order) : [await convert(order)] }
   } catch (error) {
-    if (error instanceof Refusal) {
-      const { kind, message, errorCode } = error
-      return { refused: { kind, message, errorCode } }
-    }
+    if (error instanceof Problem) return { refused: toRefusal(error) }
     if (!(error instanceof UserError) || isDiskFull(error.cause)) throw error
-    return { refused: { kind: 'invalid', message: explain(error, order.folder), errorCode: undefined } }
+    return { refused: toRefusal(new Problem('invalid-body', explain(error, order.folder))) }
   }
 }
 
@@ -117,8 +108,8 @@ interface Source {
 async function readAll(order: ReadOrder): Promise<ReadFile[]> {
   const isContainer = !order.gzip && startsLikeContainer(order.path)
   if (order.isContainer && !isContainer)
-    throw new Refusal(
-      'unsupported',
+    throw new Problem(
+      'unsupported-media-type',
       'The content is neither a ZIP archive nor a workbook in the format XLSX.',
     )
   const containers = new Containers({ unpackedBytes: order.maxBytes })
@@ -210,7 +201,7 @@ function nameOnly([folder = '']: readonly string[], only: string): string[] {
 /** The bytes at the start of a file that show its header, which is compared with that of each file of its definition. */
 const JUDGED = 16 * 1024
 
-/** @throws {Refusal} which names the file, if its content is no text of its kind */
+/** @throws {Problem} which names the file, if its content is no text of its kind */
 async function readText(
   order: ReadOrder,
   source: Source,
@@ -220,9 +211,8 @@ async function readText(
   try {
     return await normalise(order, source, target, notes)
   } catch (error) {
-    if (!(error instanceof Refusal)) throw error
-    const { kind, message, errorCode } = error
-    throw new Refusal(kind, `${source.name}: ${message}`, { ...(errorCode !== undefined && { errorCode }) })
+    if (!(error instanceof Problem)) throw error
+    throw new Problem(error.slug, `${source.name}: ${error.detail}`, error)
   }
 }
 
@@ -242,11 +232,11 @@ async function normalise(
     for await (const piece of wide.read()) {
       bytes += piece.length
       if (bytes > maxBytes)
-        throw new Refusal('too-large', `The file must be at most ${maxBytes} bytes, uncompressed.`)
+        throw new Problem('content-too-large', `The file must be at most ${maxBytes} bytes, uncompressed.`)
       // UTF-16 is UTF-8 by now, and no text file has this character.
       if (piece.includes(0))
-        throw new Refusal(
-          'unsupported',
+        throw new Problem(
+          'unsupported-media-type',
           'The content has NUL characters, so it is not a text file. Send CSV, NDJSON, a ZIP archive or a workbook (XLSX). Nothing was replaced.',
         )
       look.push(piece)

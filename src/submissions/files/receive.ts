@@ -1,9 +1,9 @@
 import type { FastifyRequest } from 'fastify'
 import { actorOf } from '../../api/access/principal.ts'
+import { Problem, unavailable } from '../../api/contract/problems.ts'
 import { callerOf } from '../../api/request/caller.ts'
 import { Exhausted, type Slot } from '../../foundation/slots.ts'
 import type { SubmissionOptions } from '../options.ts'
-import { Refusal } from '../refusal.ts'
 import { receiveUpload, type Upload } from './upload.ts'
 
 /** The meaning of 503 for an upload. */
@@ -32,9 +32,9 @@ function takeSlot(request: FastifyRequest): Slot {
     if (!(error instanceof Exhausted)) throw error
     const { own, message, retryAfter } = error
     throw own
-      ? new Refusal('too-many', 'Too many of your uploads are in progress. Wait until one ends.', {
-          retryAfter,
+      ? new Problem('too-many-requests', 'Too many of your uploads are in progress. Wait until one ends.', {
+          headers: { 'retry-after': String(retryAfter) },
         })
-      : new Refusal('busy', message, { retryAfter })
+      : unavailable(message, retryAfter)
   }
 }

@@ -3,6 +3,7 @@ import { actorOf } from '../../api/access/principal.ts'
 import { type Operation, operation } from '../../api/contract/contract.ts'
 import { describeDocument } from '../../api/contract/describe.ts'
 import { count, flag, listOf, strings, text } from '../../api/contract/fields.ts'
+import { Problem } from '../../api/contract/problems.ts'
 import { document } from '../../api/contract/results.ts'
 import { type Static, Type } from '../../foundation/schema/type.ts'
 import { forSubmission, REFUSALS } from '../authorize.ts'
@@ -11,7 +12,6 @@ import { EXAMPLE_FILE } from '../example.ts'
 import type { Cause } from '../findings/cause.ts'
 import { readRun, readSummary } from '../findings/runs.ts'
 import type { SubmissionOptions } from '../options.ts'
-import { Refusal } from '../refusal.ts'
 import { renderFile } from '../render.ts'
 import { SubmissionFile, SubmissionFiles } from '../schema.ts'
 import { assertOpen, findOwn, type SubmissionRow } from '../submission.ts'
@@ -156,7 +156,10 @@ export function repairFiles(options: SubmissionOptions): Operation {
     const admit = (submission: SubmissionRow) => {
       assertOpen(submission)
       if (wanted !== undefined && !wanted.includes('*') && !wanted.includes(etagOf(submission.revision)))
-        throw new Refusal('precondition', 'The files have changed since the preview. Look at it again.')
+        throw new Problem(
+          'precondition-failed',
+          'The files have changed since the preview. Look at it again.',
+        )
     }
     return answer(options, request, authorized, { work: 'repair', resource: null, admit }, header.Prefer)
   })

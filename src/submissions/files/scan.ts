@@ -1,5 +1,5 @@
+import { Problem } from '../../api/contract/problems.ts'
 import { CsvReader, isBlankLine, LineReader, PieceSource } from '../../engines/records/index.ts'
-import { Refusal } from '../refusal.ts'
 
 export type Format = 'csv' | 'ndjson'
 
@@ -23,7 +23,7 @@ export class Scanner {
 
   /**
    * @param piece of the content, from `inTurns`
-   * @throws {Refusal}
+   * @throws {Problem}
    */
   push(piece: Buffer): void {
     this.#counter ??= this.#begin(piece)
@@ -41,7 +41,7 @@ export class Scanner {
 
   /** Called after the last piece; returns the number of records. */
   end(): number {
-    if (this.#counter === undefined) throw new Refusal('invalid', 'The file is empty.')
+    if (this.#counter === undefined) throw new Problem('invalid-body', 'The file is empty.')
     this.#source.end()
     return this.#counter.end()
   }
@@ -58,7 +58,7 @@ function refuseFormat(start: Buffer): void {
     ['%PDF', 'a PDF document, not text.'],
   ]
   const name = known.find(([prefix]) => signature.startsWith(prefix))?.[1]
-  if (name !== undefined) throw new Refusal('unsupported', `The file is ${name}`)
+  if (name !== undefined) throw new Problem('unsupported-media-type', `The file is ${name}`)
 }
 
 interface Counter {
@@ -82,7 +82,7 @@ class CsvCounter implements Counter {
 
   end(): number {
     while (this.#reader.next()) this.#records++
-    if (this.#records === 0) throw new Refusal('invalid', 'The file contains only empty lines.')
+    if (this.#records === 0) throw new Problem('invalid-body', 'The file contains only empty lines.')
     return this.#records - 1
   }
 }

@@ -1,8 +1,8 @@
 import type { Actor } from '../../api/access/principal.ts'
+import { Problem } from '../../api/contract/problems.ts'
 import type { Database } from '../../foundation/database/database.ts'
 import { recordActivity } from '../activity/activity.ts'
 import type { SubmissionWriter } from '../lock.ts'
-import { Refusal } from '../refusal.ts'
 import { assertOpen, type FileState, findState, withSubmission } from '../submission.ts'
 import { assertAllRead } from './file-job.ts'
 import { dropVersion } from './file-store.ts'
@@ -38,7 +38,7 @@ export async function listPrevious(
 /**
  * Restores the files as they were before the last repair, unless the files have changed since. Returns them.
  *
- * @throws {Refusal}
+ * @throws {Problem}
  */
 export async function undoRepair(
   database: Database,
@@ -49,7 +49,7 @@ export async function undoRepair(
     await assertAllRead(writer, token)
     const repaired = await listPrevious(writer, token)
     if (repaired.length === 0)
-      throw new Refusal(
+      throw new Problem(
         'conflict',
         'There is no repair to undo: the files were not repaired, or they have changed or were submitted since.',
       )

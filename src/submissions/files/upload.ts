@@ -1,8 +1,8 @@
 import { timingSafeEqual } from 'node:crypto'
 import { type Actor, SERVICE } from '../../api/access/principal.ts'
+import { Problem } from '../../api/contract/problems.ts'
 import type { Database } from '../../foundation/database/database.ts'
 import type { Sealer } from '../../foundation/database/seal.ts'
-import { Refusal } from '../refusal.ts'
 import { assertOpen, type FileState, type SubmissionState, withSubmission } from '../submission.ts'
 import { dropContent, keepContent, storeContent } from './content.ts'
 import { assertRoom, insertFileJob, type SentAs } from './file-job.ts'
@@ -27,7 +27,7 @@ export function fileEtag({ sha256, batches, version, chunks }: FileState): strin
  * Stores an upload as it was sent while it arrives, and queues its reading; returns the id of that work. The data of a
  * failed upload is deleted.
  *
- * @throws {Refusal}
+ * @throws {Problem}
  */
 export async function receiveUpload(
   database: Database,
@@ -44,7 +44,7 @@ export async function receiveUpload(
   try {
     const found = Buffer.from(stored.sha256, 'hex')
     if (digest !== undefined && (digest.length !== found.length || !timingSafeEqual(digest, found)))
-      throw new Refusal('invalid', 'Content-Digest does not match the content that arrived.')
+      throw new Problem('invalid-body', 'Content-Digest does not match the content that arrived.')
     return await withSubmission(database, owner, async (writer, submission) => {
       assertOpen(submission)
       await keepContent(writer, owner, stored)
@@ -67,7 +67,7 @@ export async function receiveUpload(
   }
 }
 
-/** @throws {Refusal} if the state of a file is not the one that the caller expects */
+/** @throws {Problem} if the state of a file is not the one that the caller expects */
 export function assertMatches(
   { files }: SubmissionState,
   resource: string,
@@ -77,10 +77,13 @@ export function assertMatches(
   const isOne = (etags: readonly string[]) =>
     file !== undefined && (etags.includes('*') || etags.includes(fileEtag(file)))
   if (isOne(ifNoneMatch))
-    throw new Refusal('precondition', 'The file already exists in a state that If-None-Match rules out.')
+    throw new Problem(
+      'precondition-failed',
+      'The file already exists in a state that If-None-Match rules out.',
+    )
   if (ifMatch === undefined || isOne(ifMatch)) return
-  throw new Refusal(
-    'precondition',
+  throw new Problem(
+    'precondition-failed',
     file === undefined
       ? 'If-Match contains an ETag, but the file does not exist yet.'
       : 'The file has changed: its ETag is not in If-Match. Read it again before you replace it.',
