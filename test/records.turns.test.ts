@@ -1,5 +1,5 @@
-import { Problem } from '../src/api/contract/problems.ts'
 import { describe, expect, test } from 'vitest'
+import { Problem } from '../src/api/contract/problems.ts'
 import { findDefinition, judgeFirstLine, loadDefinition } from '../src/engines/checking/index.ts'
 import { EncodingLook, inTurns, LineReader, readInTurns } from '../src/engines/records/index.ts'
 import { Sealer } from '../src/foundation/database/seal.ts'

@@ -1177,12 +1177,6 @@ export interface ReturnCauses {
   causes?: ReturnCausesCauses[]
 }
 
-/** The files of an archive or a workbook. */
-export interface SubmissionFiles {
-  /** The files that were replaced, in the order of the definition. */
-  files?: SubmissionFile[]
-}
-
 /** Work with the files of a submission. */
 export interface FileWork {
   /** Identifies the work within its submission. */
@@ -1210,6 +1204,12 @@ export interface FileWork {
   /** Changes that a repair has made. */
   changes?: number
   /** The files that an upload or a repair has replaced. */
+  files?: SubmissionFile[]
+}
+
+/** The files of an archive or a workbook. */
+export interface SubmissionFiles {
+  /** The files that were replaced, in the order of the definition. */
   files?: SubmissionFile[]
 }
 

@@ -381,16 +381,16 @@ ReturnOverview = TypedDict("ReturnOverview", {
 ReturnCauses = TypedDict("ReturnCauses", {
     "returnId": "str", "causes": "List[Dict[str, Any]]",
 }, total=False)
-#: The files of an archive or a workbook.
-SubmissionFiles = TypedDict("SubmissionFiles", {
-    "files": "List[SubmissionFile]",
-}, total=False)
 #: Work with the files of a submission.
 FileWork = TypedDict("FileWork", {
     "jobId": "str", "submissionToken": "str",
     "work": "Literal['upload', 'repair', 'preview', 'workbook', 'marked', 'corrected', 'csv', 'ndjson']",
     "file": "str", "status": "Literal['Queued', 'InProgress', 'Processed', 'Halted', 'Cancelled', 'UnknownError']",
     "dateReceived": "str", "dateCompleted": "str", "reason": "str", "changes": "int", "files": "List[SubmissionFile]",
+}, total=False)
+#: The files of an archive or a workbook.
+SubmissionFiles = TypedDict("SubmissionFiles", {
+    "files": "List[SubmissionFile]",
 }, total=False)
 #: A change of a repair.
 RepairExample = TypedDict("RepairExample", {

@@ -1,8 +1,9 @@
-import { COMMON_PROBLEMS, NOT_COVERED } from '../api/contract/describe.ts'
-import { Type } from '../foundation/schema/type.ts'
-import { Submission, SubmissionFile, ValidationRun } from './schema.ts'
-
-export const SCHEMAS = { Submission, SubmissionFile, ValidationRun }
+import { asOrganisation } from '../api/contract/access-rules.ts'
+import { operationsOf } from '../api/contract/contract.ts'
+import type { ProblemSlug } from '../api/contract/problems.ts'
+import type { Reader } from '../foundation/database/database.ts'
+import { type TSchema, Type } from '../foundation/schema/type.ts'
+import { findOwn, type SubmissionRow } from './submission.ts'
 
 export const TOKEN_PATH = Type.Object({
   submissionToken: Type.String({ description: 'The token of the submission.' }),
@@ -10,10 +11,35 @@ export const TOKEN_PATH = Type.Object({
 
 export const TAG = 'Submissions'
 
-export const SUBMISSION_PROBLEMS = { ...COMMON_PROBLEMS, unauthorized: NOT_COVERED } as const
+/** The problems of whatever changes a submission, for the declarations of operations. */
+export const REFUSALS = {
+  conflict: 'The submission is frozen or expired, or another change is in progress (errorCode `DS1`).',
+  gone: 'The submission was cancelled, and its data was deleted.',
+} as const satisfies Partial<Record<ProblemSlug, string>>
 
-export function locate(token: string): string {
-  return `/v1/submissions/${token}`
+export type Schemas = Readonly<Record<string, TSchema>>
+
+/**
+ * Declares operations on what an organisation owns: those that read it, and those that change it.
+ *
+ * @param find what the path names, if the organisation owns it
+ */
+export function asOwner<Owned>(
+  schemas: Schemas,
+  find: (eid: string, path: Readonly<Record<string, string>>) => Promise<Owned | undefined>,
+) {
+  const common = { tag: TAG, limit: 'submissions', schemas } as const
+  return {
+    reading: operationsOf<Owned>({ ...common, access: asOrganisation('validation-results:read', find) }),
+    writing: operationsOf<Owned>({ ...common, access: asOrganisation('submissions:write', find) }),
+  }
+}
+
+/** Declares operations on the submission in the path. */
+export function ofSubmission(reader: Reader, schemas: Schemas) {
+  return asOwner<SubmissionRow>(schemas, (eid, { submissionToken = '' }) =>
+    findOwn(reader, eid, submissionToken),
+  )
 }
 
 /** The most records of a batch, which clients read from `maxRecordPerBatch`. */

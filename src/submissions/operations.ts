@@ -8,11 +8,10 @@ import { resolveParameters } from '../engines/checking/index.ts'
 import { UserError } from '../foundation/faults/user-error.ts'
 import { type Static, Type } from '../foundation/schema/type.ts'
 import { listSubmissionActivity } from './activity/list-activity.ts'
-import { ofSubmission, REFUSALS } from './authorize.ts'
-import { locate, SCHEMAS, SUBMISSION_PROBLEMS, TAG, TOKEN_PATH } from './contract.ts'
+import { ofSubmission, REFUSALS, TAG, TOKEN_PATH } from './contract.ts'
 import { EXAMPLE_SUBMISSION } from './example.ts'
 import { explanationOperations } from './explanations/operations.ts'
-import { getSubmissionReceipt, reopenSubmission } from './explanations/receipt-operations.ts'
+import { receiptOperations } from './explanations/receipt-operations.ts'
 import { EXAMPLE_RECEIPT, Receipt } from './explanations/receipt-schema.ts'
 import { Actor, Explanation } from './explanations/schema.ts'
 import { submit } from './explanations/submit.ts'
@@ -23,7 +22,7 @@ import { cancelSubmission } from './retention/ending.ts'
 import { assertCollected } from './returns/assert-collected.ts'
 import { returnOperations } from './returns/operations.ts'
 import type { Definitions } from './rules/definitions.ts'
-import { NewSubmission, Submission, SubmissionPage } from './schema.ts'
+import { NewSubmission, Submission, SubmissionFile, SubmissionPage, ValidationRun } from './schema.ts'
 import { createSubmission, listSubmissions, readState, type SubmissionState } from './submission.ts'
 
 /** A submission that was just submitted, with its receipt. */
@@ -40,8 +39,7 @@ export function submissionOperations(options: SubmissionOptions): readonly Opera
     ...ownOperations(options),
     listSubmissionActivity(options),
     ...explanationOperations(options),
-    getSubmissionReceipt(options),
-    reopenSubmission(options),
+    ...receiptOperations(options),
     ...returnOperations(options),
   ]
 }
@@ -52,10 +50,11 @@ function ownOperations({
   sealer,
   recordErasure,
 }: SubmissionOptions): readonly Operation[] {
-  const common = { tag: TAG, limit: 'submissions', schemas: SCHEMAS } as const
-  const creating = operationsOf<string>({ ...common, access: forOrganisation('submissions:write') })
-  const listing = operationsOf<string>({ ...common, access: forOrganisation('validation-results:read') })
-  const { reading, writing } = ofSubmission(database, common)
+  const schemas = { Submission, SubmissionFile, ValidationRun }
+  const common = { tag: TAG, limit: 'submissions', schemas } as const
+  const creating = operationsOf({ ...common, access: forOrganisation('submissions:write') })
+  const listing = operationsOf({ ...common, access: forOrganisation('validation-results:read') })
+  const { reading, writing } = ofSubmission(database, schemas)
   const render = (state: SubmissionState) => renderState({ definitions, sealer }, state)
   return [
     creating({
@@ -74,7 +73,6 @@ function ownOperations({
         }),
       },
       problems: {
-        ...SUBMISSION_PROBLEMS,
         'invalid-body': 'A member is invalid.',
         'unprocessable-content':
           'The definition does not exist, the returnId is not a return of it, or the service does not collect this return from the organisation.',
@@ -94,7 +92,7 @@ function ownOperations({
         type: type ?? collected?.type ?? 'Full',
       })
       const shown = render(submission)
-      return isNew ? created(locate(submission.token), shown) : document(shown)
+      return isNew ? created(`/v1/submissions/${submission.token}`, shown) : document(shown)
     }),
     listing({
       name: 'list-submissions',
@@ -113,7 +111,6 @@ function ownOperations({
           NEXT_LINK,
         ),
       },
-      problems: SUBMISSION_PROBLEMS,
       badRequest: PAGE_PAST_END,
     }).handle(async ({ authorized: eid, query }) => {
       const { submissions, totalCount } = await listSubmissions(database, eid, query)
@@ -132,7 +129,6 @@ function ownOperations({
       responses: {
         200: describeDocument(Submission, 'The submission.', EXAMPLE_SUBMISSION),
       },
-      problems: SUBMISSION_PROBLEMS,
     }).handle(async ({ authorized }) => {
       const state = await readState(database, authorized)
       return document(render(state))
@@ -155,7 +151,6 @@ function ownOperations({
         }),
       },
       problems: {
-        ...SUBMISSION_PROBLEMS,
         conflict:
           'The current run does not cover the current files, or found errors, or a check was stopped, or a warning needs an explanation.',
         gone: REFUSALS.gone,
@@ -181,7 +176,6 @@ function ownOperations({
       responses: {
         200: describeDocument(Submission, 'The cancelled submission.', EXAMPLE_SUBMISSION),
       },
-      problems: SUBMISSION_PROBLEMS,
     }).handle(async ({ authorized, principal }) => {
       const actor = actorOf(principal)
       const submission = await cancelSubmission(database, { ...authorized, actor }, recordErasure)

@@ -17,6 +17,3 @@ export interface SubmissionOptions {
   /** Whether the process has been told to stop, so that no request may wait any longer. */
   readonly isStopping: () => boolean
 }
-
-/** The largest JSON body of a batch, in bytes. */
-export const MAX_BATCH_BYTES = 2 * 2 ** 20

@@ -202,7 +202,11 @@ test('an upload that is refused leaves the file before, and nothing of itself', 
     [PEOPLE, { ifMatch: ['"other"'] }, { slug: 'precondition-failed' }],
     [PEOPLE, { maxBytes: 20 }, { slug: 'content-too-large' }],
     [bomb, { format: 'csv', gzip: true }, { slug: 'content-too-large' }],
-    [gzipSync(PEOPLE).subarray(0, 40), { format: 'csv', gzip: true }, { slug: 'invalid-body', members: { errorCode: 'GM1' } }],
+    [
+      gzipSync(PEOPLE).subarray(0, 40),
+      { format: 'csv', gzip: true },
+      { slug: 'invalid-body', members: { errorCode: 'GM1' } },
+    ],
     ['not gzip at all', { gzip: true }, { slug: 'invalid-body', members: { errorCode: 'GM1' } }],
   ]
   for (const [content, rest, refusal] of refusals) {

@@ -80,7 +80,7 @@ export default [
   },
   {
     fault: 'describing a return replaces another one without asking',
-    file: 'src/submissions/returns/put-return.ts',
+    file: 'src/submissions/returns/operations.ts',
     text: 'known !== undefined && changes',
     replacement: 'known !== undefined && changes && wanted !== undefined',
     test: 'test/submissions.returns.test.ts',
@@ -379,7 +379,7 @@ export default [
   },
   {
     fault: 'suspended organisations are waited for',
-    file: 'src/submissions/returns/overview.ts',
+    file: 'src/submissions/returns/operations.ts',
     text: '.filter((eid) => !suspended.has(eid))',
     replacement: '',
     test: RETURNS,

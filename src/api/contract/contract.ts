@@ -5,11 +5,12 @@ import type { Principal } from '../access/principal.ts'
 import type { BodyDeclaration, DescribeBodyFaults, IncomingBody, JsonBody } from '../request/body.ts'
 import type { ParameterFault } from '../request/parameters.ts'
 import type { ApiVersion } from '../request/versions.ts'
-import type { AccessRule } from './access-rules.ts'
+import { type AccessRule, isOfOrganisation } from './access-rules.ts'
 import {
   type BadRequestExample,
   COMMON_PROBLEMS,
   JSON_BODY_PROBLEMS,
+  NOT_COVERED,
   type ResponseDeclaration,
   type SharedProblem,
 } from './describe.ts'
@@ -188,7 +189,10 @@ export function operationsOf<Authorized>(
   common: Pick<
     Contract<TObject, TObject, unknown, TObject, undefined, Authorized, Responses, ProblemSlug>,
     Common
-  > & { readonly schemas?: Readonly<Record<string, TSchema>> },
+  > & {
+    readonly schemas?: Readonly<Record<string, TSchema>>
+    readonly problems?: Readonly<Partial<Record<ProblemSlug, string>>>
+  },
 ) {
   return <
     const R extends Responses,
@@ -211,19 +215,32 @@ export function operationsOf<Authorized>(
       ...common,
       ...contract,
       schemas: { ...common.schemas, ...contract.schemas },
-      problems: { ...findProblems(contract.method, contract.request?.body), ...contract.problems },
+      problems: {
+        ...findProblems(common.access, contract.method, contract.request?.body),
+        ...common.problems,
+        ...contract.problems,
+      },
     } as Contract<Path, Query, Derived, Header, Body, Authorized, R, Slug>
     return operation(whole)
   }
 }
 
-function findProblems(method: string, body: BodyDeclaration | undefined): Record<string, string> {
+function findProblems(
+  access: AccessRule,
+  method: string,
+  body: BodyDeclaration | undefined,
+): Record<string, string> {
   return {
     ...COMMON_PROBLEMS,
+    ...(isOfOrganisation(access)
+      ? { unauthorized: NOT_COVERED }
+      : access.scope !== undefined && !access.anonymous && { unauthorized: lacks(access.scope) }),
     ...(body !== undefined && 'json' in body && JSON_BODY_PROBLEMS),
     ...(body === undefined && method !== 'GET' && { 'malformed-body': 'The request has a body.' }),
   }
 }
+
+const lacks = (scope: string) => `There is no valid credential, or it lacks the scope ${scope}.`
 
 /** Refuses a request; the type of `Input` says with which problems. */
 export function refuse(slug: ProblemSlug, detail: string, options?: ProblemOptions): never {

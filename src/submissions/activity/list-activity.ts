@@ -1,11 +1,10 @@
-import { type Operation, operation } from '../../api/contract/contract.ts'
+import type { Operation } from '../../api/contract/contract.ts'
 import { describeDocument, NEXT_LINK } from '../../api/contract/describe.ts'
 import { count, listOf, oneOf, strings, text, time } from '../../api/contract/fields.ts'
 import { document, stream } from '../../api/contract/results.ts'
 import { Type } from '../../foundation/schema/type.ts'
 import { formatTimestamp } from '../../foundation/text/timestamp.ts'
-import { forSubmission } from '../authorize.ts'
-import { SUBMISSION_PROBLEMS, TAG, TOKEN_PATH } from '../contract.ts'
+import { ofSubmission, TOKEN_PATH } from '../contract.ts'
 import { Actor, actor, EXAMPLE_ACTOR } from '../explanations/schema.ts'
 import type { SubmissionOptions } from '../options.ts'
 import { assertPage, linkNextPage, PAGE_QUERY } from '../paging.ts'
@@ -78,22 +77,18 @@ const EXAMPLE = {
 }
 
 export function listSubmissionActivity({ database }: SubmissionOptions): Operation {
-  return operation({
+  const { reading } = ofSubmission(database, { Actor, Activity, ActivityPage })
+  return reading({
     name: 'list-activity',
     id: 'listSubmissionActivity',
     summary: 'List what was done with a submission',
     description:
       'Who created, uploaded, repaired, checked, explained, submitted, reopened, deleted or downloaded what, newest first. It is kept as long as the record of the submission, also after its data was deleted, and contains no data of learners. As `application/x-ndjson`, the whole list is streamed.',
-    tag: TAG,
     method: 'GET',
     path: '/submissions/{submissionToken}/activity',
-    access: forSubmission(database, 'validation-results:read'),
-    limit: 'submissions',
     accepts: ['application/json', NDJSON],
     request: { path: TOKEN_PATH, query: PAGE_QUERY },
-    schemas: { Actor, Activity, ActivityPage },
     responses: { 200: describeActivity() },
-    problems: SUBMISSION_PROBLEMS,
   }).handle(async ({ authorized: { token }, query, accepted }) => {
     if (accepted === NDJSON)
       return stream(

@@ -1,12 +1,11 @@
 import { actorOf } from '../../api/access/principal.ts'
-import { type Operation, operation } from '../../api/contract/contract.ts'
-import { describeDocument, JSON_BODY_PROBLEMS } from '../../api/contract/describe.ts'
+import type { Operation } from '../../api/contract/contract.ts'
+import { describeDocument } from '../../api/contract/describe.ts'
 import { document } from '../../api/contract/results.ts'
 import type { Reader } from '../../foundation/database/database.ts'
 import type { Static } from '../../foundation/schema/type.ts'
 import { Type } from '../../foundation/schema/type.ts'
-import { forSubmission, REFUSALS } from '../authorize.ts'
-import { SUBMISSION_PROBLEMS, TAG, TOKEN_PATH } from '../contract.ts'
+import { ofSubmission, REFUSALS, TOKEN_PATH } from '../contract.ts'
 import { readRun, readSummary } from '../findings/runs.ts'
 import type { SubmissionOptions } from '../options.ts'
 import { readLine } from '../read-line.ts'
@@ -32,42 +31,118 @@ const TARGET_PATH = Type.Object({
     maxLength: 1000,
   }),
 })
-const SCHEMAS = { Actor, Explanation }
 const NO_EXPLANATION = 'The submission has no explanation of this code or cause.'
 
 export function explanationOperations(options: SubmissionOptions): readonly Operation[] {
+  const { database, sealer, definitions } = options
+  const { reading, writing } = ofSubmission(database, { Actor, Explanation })
   return [
-    listExplanations(options),
-    getExplanation(options),
-    putExplanation(options),
-    deleteExplanation(options),
+    reading({
+      name: 'list-explanations',
+      id: 'listExplanations',
+      summary: 'List the explanations of a submission',
+      description:
+        'Why warnings are right, whether each explanation still holds for the current run, and which warnings must be explained before the submission.',
+      method: 'GET',
+      path: BASE,
+      request: { path: TOKEN_PATH },
+      schemas: { ExplanationList },
+      responses: {
+        200: describeDocument(ExplanationList, 'The explanations.', {
+          submissionToken: 'Jb7cJb0i1s8YJw2Vq2cJcJZ1m6v0gQpA',
+          runId: 3,
+          explanations: [EXAMPLE_EXPLANATION],
+          open: [{ code: 'ENR-205', findings: 12 }],
+        }),
+      },
+      problems: { gone: REFUSALS.gone },
+    }).handle(async ({ authorized }) =>
+      document(await listAll({ database, sealer, definitions }, authorized)),
+    ),
+    reading({
+      name: 'get-explanation',
+      id: 'getExplanation',
+      summary: 'Get an explanation',
+      description: 'Why the warnings with a code, or of a cause, are right.',
+      method: 'GET',
+      path: `${BASE}/{target}`,
+      request: { path: TARGET_PATH },
+      responses: { 200: describeDocument(Explanation, 'The explanation.', EXAMPLE_EXPLANATION) },
+      problems: { 'no-explanation': NO_EXPLANATION, gone: REFUSALS.gone },
+    }).handle(async ({ authorized, path: { target }, refuse }) => {
+      const { summary, explanations } = await readExplained(database, sealer, authorized)
+      const found = explanations.find((each) => each.target === target)
+      if (found === undefined) return refuse('no-explanation', NO_EXPLANATION)
+      return document(renderExplanation(found, summary))
+    }),
+    writing({
+      name: 'put-explanation',
+      id: 'putExplanation',
+      summary: 'Explain warnings',
+      description:
+        'Says why the warnings with a code, or of a cause, are right. It replaces an earlier explanation of the same, and holds in later runs until they have more than 10 % or 5 more findings, whichever is larger.',
+      method: 'PUT',
+      path: `${BASE}/{target}`,
+      request: { path: TARGET_PATH, body: { json: NewExplanation, maxBytes: 32_768, personal: true } },
+      responses: {
+        200: describeDocument(Explanation, 'The explanation.', {
+          ...EXAMPLE_EXPLANATION,
+          actor: EXAMPLE_ACTOR,
+        }),
+      },
+      problems: {
+        'invalid-body': 'A member is invalid.',
+        'no-such-cause': 'The current run has no findings with this code or cause.',
+        conflict:
+          'The findings are errors, or there is no run yet, or the submission can no longer be changed (errorCode `DS1` for a change in progress).',
+        gone: REFUSALS.gone,
+      },
+    }).handle(async ({ authorized, path: { target }, body, principal, refuse }) => {
+      const { token, eid } = authorized
+      const text = readLine(body.text, (fault) => refuse('invalid-body', `text ${fault}`))
+      if (body.reason === 'Other' && text === undefined)
+        refuse('invalid-body', 'The reason Other needs a text that says why.')
+      const actor = actorOf(principal)
+      await explain(database, sealer, {
+        token,
+        eid,
+        target,
+        actor,
+        reason: body.reason,
+        ...(text !== undefined && { text }),
+      })
+      const { summary, explanations } = await readExplained(database, sealer, authorized)
+      const stored = explanations.find((each) => each.target === target)
+      if (stored === undefined) return refuse('conflict', 'Somebody has withdrawn the explanation meanwhile.')
+      return document(renderExplanation(stored, summary))
+    }),
+    writing({
+      name: 'delete-explanation',
+      id: 'deleteExplanation',
+      summary: 'Withdraw an explanation',
+      description: 'Withdraws the explanation of a code or a cause. The activities keep that there was one.',
+      method: 'DELETE',
+      path: `${BASE}/{target}`,
+      request: { path: TARGET_PATH },
+      schemas: { ExplanationList },
+      responses: {
+        200: describeDocument(ExplanationList, 'The explanations that are left.', {
+          submissionToken: 'Jb7cJb0i1s8YJw2Vq2cJcJZ1m6v0gQpA',
+          runId: 3,
+          explanations: [],
+          open: [{ code: 'ENR-203', findings: 44 }],
+        }),
+      },
+      problems: {
+        'no-explanation': NO_EXPLANATION,
+        ...REFUSALS,
+      },
+    }).handle(async ({ authorized, path: { target }, principal }) => {
+      const { token, eid } = authorized
+      await withdraw(database, sealer, { token, eid, target, actor: actorOf(principal) })
+      return document(await listAll({ database, sealer, definitions }, authorized))
+    }),
   ]
-}
-
-function listExplanations({ database, sealer, definitions }: SubmissionOptions): Operation {
-  return operation({
-    name: 'list-explanations',
-    id: 'listExplanations',
-    summary: 'List the explanations of a submission',
-    description:
-      'Why warnings are right, whether each explanation still holds for the current run, and which warnings must be explained before the submission.',
-    tag: TAG,
-    method: 'GET',
-    path: BASE,
-    access: forSubmission(database, 'validation-results:read'),
-    limit: 'submissions',
-    request: { path: TOKEN_PATH },
-    schemas: { ...SCHEMAS, ExplanationList },
-    responses: {
-      200: describeDocument(ExplanationList, 'The explanations.', {
-        submissionToken: 'Jb7cJb0i1s8YJw2Vq2cJcJZ1m6v0gQpA',
-        runId: 3,
-        explanations: [EXAMPLE_EXPLANATION],
-        open: [{ code: 'ENR-205', findings: 12 }],
-      }),
-    },
-    problems: { ...SUBMISSION_PROBLEMS, gone: REFUSALS.gone },
-  }).handle(async ({ authorized }) => document(await listAll({ database, sealer, definitions }, authorized)))
 }
 
 async function listAll(
@@ -85,113 +160,6 @@ async function listAll(
       ...(explained !== undefined && { explainedFindings: explained }),
     })),
   }
-}
-
-function getExplanation({ database, sealer }: SubmissionOptions): Operation {
-  return operation({
-    name: 'get-explanation',
-    id: 'getExplanation',
-    summary: 'Get an explanation',
-    description: 'Why the warnings with a code, or of a cause, are right.',
-    tag: TAG,
-    method: 'GET',
-    path: `${BASE}/{target}`,
-    access: forSubmission(database, 'validation-results:read'),
-    limit: 'submissions',
-    request: { path: TARGET_PATH },
-    schemas: SCHEMAS,
-    responses: { 200: describeDocument(Explanation, 'The explanation.', EXAMPLE_EXPLANATION) },
-    problems: { ...SUBMISSION_PROBLEMS, 'no-explanation': NO_EXPLANATION, gone: REFUSALS.gone },
-  }).handle(async ({ authorized, path: { target }, refuse }) => {
-    const { summary, explanations } = await readExplained(database, sealer, authorized)
-    const found = explanations.find((each) => each.target === target)
-    if (found === undefined) return refuse('no-explanation', NO_EXPLANATION)
-    return document(renderExplanation(found, summary))
-  })
-}
-
-function putExplanation({ database, sealer }: SubmissionOptions): Operation {
-  return operation({
-    name: 'put-explanation',
-    id: 'putExplanation',
-    summary: 'Explain warnings',
-    description:
-      'Says why the warnings with a code, or of a cause, are right. It replaces an earlier explanation of the same, and holds in later runs until they have more than 10 % or 5 more findings, whichever is larger.',
-    tag: TAG,
-    method: 'PUT',
-    path: `${BASE}/{target}`,
-    access: forSubmission(database, 'submissions:write'),
-    limit: 'submissions',
-    request: { path: TARGET_PATH, body: { json: NewExplanation, maxBytes: 32_768, personal: true } },
-    schemas: SCHEMAS,
-    responses: {
-      200: describeDocument(Explanation, 'The explanation.', {
-        ...EXAMPLE_EXPLANATION,
-        actor: EXAMPLE_ACTOR,
-      }),
-    },
-    problems: {
-      ...SUBMISSION_PROBLEMS,
-      'invalid-body': 'A member is invalid.',
-      ...JSON_BODY_PROBLEMS,
-      'no-such-cause': 'The current run has no findings with this code or cause.',
-      conflict:
-        'The findings are errors, or there is no run yet, or the submission can no longer be changed (errorCode `DS1` for a change in progress).',
-      gone: REFUSALS.gone,
-    },
-  }).handle(async ({ authorized, path: { target }, body, principal, refuse }) => {
-    const { token, eid } = authorized
-    const text = readLine(body.text, (fault) => refuse('invalid-body', `text ${fault}`))
-    if (body.reason === 'Other' && text === undefined)
-      refuse('invalid-body', 'The reason Other needs a text that says why.')
-    const actor = actorOf(principal)
-    await explain(database, sealer, {
-      token,
-      eid,
-      target,
-      actor,
-      reason: body.reason,
-      ...(text !== undefined && { text }),
-    })
-    const { summary, explanations } = await readExplained(database, sealer, authorized)
-    const stored = explanations.find((each) => each.target === target)
-    if (stored === undefined) return refuse('conflict', 'Somebody has withdrawn the explanation meanwhile.')
-    return document(renderExplanation(stored, summary))
-  })
-}
-
-function deleteExplanation({ database, sealer, definitions }: SubmissionOptions): Operation {
-  return operation({
-    name: 'delete-explanation',
-    id: 'deleteExplanation',
-    summary: 'Withdraw an explanation',
-    description: 'Withdraws the explanation of a code or a cause. The activities keep that there was one.',
-    tag: TAG,
-    method: 'DELETE',
-    path: `${BASE}/{target}`,
-    access: forSubmission(database, 'submissions:write'),
-    limit: 'submissions',
-    request: { path: TARGET_PATH },
-    schemas: { ...SCHEMAS, ExplanationList },
-    responses: {
-      200: describeDocument(ExplanationList, 'The explanations that are left.', {
-        submissionToken: 'Jb7cJb0i1s8YJw2Vq2cJcJZ1m6v0gQpA',
-        runId: 3,
-        explanations: [],
-        open: [{ code: 'ENR-203', findings: 44 }],
-      }),
-    },
-    problems: {
-      ...SUBMISSION_PROBLEMS,
-      'malformed-body': 'The request has a body.',
-      'no-explanation': NO_EXPLANATION,
-      ...REFUSALS,
-    },
-  }).handle(async ({ authorized, path: { target }, principal }) => {
-    const { token, eid } = authorized
-    await withdraw(database, sealer, { token, eid, target, actor: actorOf(principal) })
-    return document(await listAll({ database, sealer, definitions }, authorized))
-  })
 }
 
 async function readExplained(reader: Reader, sealer: SubmissionOptions['sealer'], submission: SubmissionRow) {

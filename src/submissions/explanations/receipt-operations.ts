@@ -1,18 +1,17 @@
 import { actorOf } from '../../api/access/principal.ts'
 import { withScope } from '../../api/contract/access-rules.ts'
-import { type Operation, operation } from '../../api/contract/contract.ts'
-import { describeDocument, JSON_BODY_PROBLEMS } from '../../api/contract/describe.ts'
+import { type Operation, operationsOf } from '../../api/contract/contract.ts'
+import { describeDocument } from '../../api/contract/describe.ts'
 import { int32From1, text } from '../../api/contract/fields.ts'
 import { document } from '../../api/contract/results.ts'
 import { Type } from '../../foundation/schema/type.ts'
 import { parseTimestamp } from '../../foundation/text/timestamp.ts'
-import { forSubmission, REFUSALS } from '../authorize.ts'
-import { SCHEMAS, SUBMISSION_PROBLEMS, TAG, TOKEN_PATH } from '../contract.ts'
+import { ofSubmission, REFUSALS, TAG, TOKEN_PATH } from '../contract.ts'
 import { EXAMPLE_SUBMISSION } from '../example.ts'
 import type { SubmissionOptions } from '../options.ts'
 import { readLine } from '../read-line.ts'
 import { renderState } from '../render.ts'
-import { Submission } from '../schema.ts'
+import { Submission, SubmissionFile, ValidationRun } from '../schema.ts'
 import { assertKept, findAny } from '../submission.ts'
 import { readReceipt } from './receipt.ts'
 import { EXAMPLE_RECEIPT, Receipt } from './receipt-schema.ts'
@@ -20,41 +19,6 @@ import { reopen } from './reopen.ts'
 import { Actor, Explanation } from './schema.ts'
 
 const NO_RECEIPT = 'The submission has no receipt, because it has not been submitted yet.'
-
-export function getSubmissionReceipt({ database, sealer }: SubmissionOptions): Operation {
-  return operation({
-    name: 'get-receipt',
-    id: 'getSubmissionReceipt',
-    summary: 'Get the receipt of a submission',
-    description:
-      'What was submitted, by whom and when: the files with their digests, the definition and its version, the run with its counts, and the explanations. A reopened submission keeps its receipts.',
-    tag: TAG,
-    method: 'GET',
-    path: '/submissions/{submissionToken}/receipt',
-    access: forSubmission(database, 'validation-results:read'),
-    limit: 'submissions',
-    request: {
-      path: TOKEN_PATH,
-      query: Type.Object({
-        number: Type.Optional(int32From1('The number of the receipt; defaults to the last one.')),
-      }),
-    },
-    schemas: { Actor, Explanation, Receipt },
-    responses: { 200: describeDocument(Receipt, 'The receipt.', EXAMPLE_RECEIPT) },
-    problems: { ...SUBMISSION_PROBLEMS, 'no-receipt': NO_RECEIPT, gone: REFUSALS.gone },
-  }).handle(async ({ authorized, query, refuse }) => {
-    assertKept(authorized)
-    const { token, ended } = authorized
-    const receipt = await readReceipt(database, token, sealer, query.number)
-    if (receipt !== undefined) return document(receipt)
-    if (query.number !== undefined)
-      return refuse('no-receipt', 'The submission has no receipt with this number.')
-    return refuse(
-      'no-receipt',
-      ended === 'Submitted' ? 'The submission was submitted, but its receipt is not stored.' : NO_RECEIPT,
-    )
-  })
-}
 
 const Reopening = Type.Object(
   {
@@ -74,42 +38,76 @@ const Reopening = Type.Object(
 /** The longest time for which a submission is opened again, in milliseconds. */
 const LONGEST = 3650 * 86_400_000
 
-export function reopenSubmission({ database, definitions, sealer }: SubmissionOptions): Operation {
-  return operation({
-    name: 'reopen-submission',
-    id: 'reopenSubmission',
-    summary: 'Reopen a submission',
-    description:
-      'Opens a submitted submission again, so that its organisation can change and submit it again. Its receipts and activities remain. It is for the collecting agency; no EID is needed.',
+export function receiptOperations({
+  database,
+  definitions,
+  sealer,
+}: SubmissionOptions): readonly Operation[] {
+  const { reading } = ofSubmission(database, { Actor, Explanation, Receipt })
+  const operating = operationsOf({
     tag: TAG,
-    method: 'POST',
-    path: '/submissions/{submissionToken}/reopen',
-    access: withScope('operate'),
     limit: 'submissions',
-    request: { path: TOKEN_PATH, body: { json: Reopening, maxBytes: 8192, personal: true } },
-    schemas: SCHEMAS,
-    responses: { 200: describeDocument(Submission, 'The reopened submission.', EXAMPLE_SUBMISSION) },
-    problems: {
-      ...SUBMISSION_PROBLEMS,
-      unauthorized: 'There is no valid credential, or it lacks the scope operate.',
-      'invalid-body': 'A member is invalid.',
-      ...JSON_BODY_PROBLEMS,
-      'no-such-submission': 'No submission has this token.',
-      conflict: 'The submission is not submitted, or the organisation has another open one for the return.',
-      gone: REFUSALS.gone,
-    },
-  }).handle(async ({ path: { submissionToken }, body, principal, refuse }) => {
-    const reason = readLine(body.reason, (fault) => refuse('invalid-body', `reason ${fault}`))
-    if (reason === undefined) return refuse('invalid-body', 'reason must not be empty.')
-    const until = body.until === undefined ? undefined : parseTimestamp(body.until)?.milliseconds
-    const now = Date.now()
-    if (body.until !== undefined && (until === undefined || until <= now || until > now + LONGEST))
-      refuse('invalid-body', 'until must be a date-time in the future, such as 2027-02-14T17:00:00+13:00.')
-    const found = await findAny(database, submissionToken)
-    if (found === undefined) return refuse('no-such-submission', 'No submission has this token.')
-    const { token, eid, returnId } = found
-    const actor = actorOf(principal)
-    const reopened = await reopen(database, { token, eid, returnId, actor, reason, until })
-    return document(renderState({ definitions, sealer }, reopened))
+    access: withScope('operate'),
+    schemas: { Submission, SubmissionFile, ValidationRun },
   })
+  return [
+    reading({
+      name: 'get-receipt',
+      id: 'getSubmissionReceipt',
+      summary: 'Get the receipt of a submission',
+      description:
+        'What was submitted, by whom and when: the files with their digests, the definition and its version, the run with its counts, and the explanations. A reopened submission keeps its receipts.',
+      method: 'GET',
+      path: '/submissions/{submissionToken}/receipt',
+      request: {
+        path: TOKEN_PATH,
+        query: Type.Object({
+          number: Type.Optional(int32From1('The number of the receipt; defaults to the last one.')),
+        }),
+      },
+      responses: { 200: describeDocument(Receipt, 'The receipt.', EXAMPLE_RECEIPT) },
+      problems: { 'no-receipt': NO_RECEIPT, gone: REFUSALS.gone },
+    }).handle(async ({ authorized, query, refuse }) => {
+      assertKept(authorized)
+      const { token, ended } = authorized
+      const receipt = await readReceipt(database, token, sealer, query.number)
+      if (receipt !== undefined) return document(receipt)
+      if (query.number !== undefined)
+        return refuse('no-receipt', 'The submission has no receipt with this number.')
+      return refuse(
+        'no-receipt',
+        ended === 'Submitted' ? 'The submission was submitted, but its receipt is not stored.' : NO_RECEIPT,
+      )
+    }),
+    operating({
+      name: 'reopen-submission',
+      id: 'reopenSubmission',
+      summary: 'Reopen a submission',
+      description:
+        'Opens a submitted submission again, so that its organisation can change and submit it again. Its receipts and activities remain. It is for the collecting agency; no EID is needed.',
+      method: 'POST',
+      path: '/submissions/{submissionToken}/reopen',
+      request: { path: TOKEN_PATH, body: { json: Reopening, maxBytes: 8192, personal: true } },
+      responses: { 200: describeDocument(Submission, 'The reopened submission.', EXAMPLE_SUBMISSION) },
+      problems: {
+        'invalid-body': 'A member is invalid.',
+        'no-such-submission': 'No submission has this token.',
+        conflict: 'The submission is not submitted, or the organisation has another open one for the return.',
+        gone: REFUSALS.gone,
+      },
+    }).handle(async ({ path: { submissionToken }, body, principal, refuse }) => {
+      const reason = readLine(body.reason, (fault) => refuse('invalid-body', `reason ${fault}`))
+      if (reason === undefined) return refuse('invalid-body', 'reason must not be empty.')
+      const until = body.until === undefined ? undefined : parseTimestamp(body.until)?.milliseconds
+      const now = Date.now()
+      if (body.until !== undefined && (until === undefined || until <= now || until > now + LONGEST))
+        refuse('invalid-body', 'until must be a date-time in the future, such as 2027-02-14T17:00:00+13:00.')
+      const found = await findAny(database, submissionToken)
+      if (found === undefined) return refuse('no-such-submission', 'No submission has this token.')
+      const { token, eid, returnId } = found
+      const actor = actorOf(principal)
+      const reopened = await reopen(database, { token, eid, returnId, actor, reason, until })
+      return document(renderState({ definitions, sealer }, reopened))
+    }),
+  ]
 }

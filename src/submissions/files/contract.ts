@@ -1,9 +1,7 @@
-import type { Scope } from '../../api/access/principal.ts'
-import { type AccessRule, asOrganisation } from '../../api/contract/access-rules.ts'
 import { Problem } from '../../api/contract/problems.ts'
 import type { Reader } from '../../foundation/database/database.ts'
 import { Type } from '../../foundation/schema/type.ts'
-import { TOKEN_PATH } from '../contract.ts'
+import { asOwner, type Schemas, TOKEN_PATH } from '../contract.ts'
 import type { Definitions } from '../rules/definitions.ts'
 import { findOwn, type SubmissionRow } from '../submission.ts'
 
@@ -42,9 +40,9 @@ export interface OwnFile {
   readonly resource: string
 }
 
-/** A credential with a scope, of the organisation to which the submission of the file in the path belongs. */
-export function forFile(reader: Reader, scope: Scope): AccessRule<OwnFile> {
-  return asOrganisation(scope, async (eid, { submissionToken = '', fileType = '' }) => {
+/** Declares operations on the file in the path. */
+export function ofFile(reader: Reader, schemas: Schemas) {
+  return asOwner<OwnFile>(schemas, async (eid, { submissionToken = '', fileType = '' }) => {
     const submission = await findOwn(reader, eid, submissionToken)
     // The extension allows `curl -T learners.csv`.
     return submission && { submission, resource: fileType.replace(/\.(?:csv|ndjson|zip|xlsx)$/, '') }

@@ -1,7 +1,6 @@
 import type { FastifyRequest } from 'fastify'
 import { actorOf } from '../../api/access/principal.ts'
 import { Problem } from '../../api/contract/problems.ts'
-import { continueAfter } from '../../api/contract/results.ts'
 import type { SubmissionOptions } from '../options.ts'
 import { cancelled, type SubmissionRow, type SubmissionState, withSubmission } from '../submission.ts'
 import {
@@ -15,7 +14,7 @@ import {
   queueOf,
   useFileJob,
 } from './file-job.ts'
-import { readChunks } from './file-store.ts'
+import { openContent } from './file-store.ts'
 import { awaitWork } from './file-work.ts'
 
 /** Work with the files of a submission, or with one. */
@@ -52,8 +51,8 @@ export async function findCopy(
   )
   if (job === undefined) return { pending }
   if (job.content === undefined) throw cancelled()
-  const chunks = readChunks(database, sealer, job.content)
-  return { job, content: continueAfter(await chunks.next(), chunks), etag: `"${job.content.sha256}"` }
+  const content = await openContent(database, sealer, job.content)
+  return { job, content, etag: `"${job.content.sha256}"` }
 }
 
 /** Returns the id of the work. */

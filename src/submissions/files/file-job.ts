@@ -35,9 +35,9 @@ export interface SentAs {
   /** Whether the content must be an archive or a workbook. */
   readonly isContainer: boolean
   /** The file must have one of these ETags; `*` matches any file. */
-  readonly ifMatch?: readonly string[]
+  readonly ifMatch?: readonly string[] | undefined
   /** The file must have none of these ETags. */
-  readonly ifNoneMatch?: readonly string[]
+  readonly ifNoneMatch?: readonly string[] | undefined
 }
 
 /** Parts that may contain names in an archive, and so are encrypted. */

@@ -1,5 +1,6 @@
 import { promisify } from 'node:util'
 import { constants, zstdCompress, zstdDecompress } from 'node:zlib'
+import { continueAfter } from '../../api/contract/results.ts'
 import type { Reader } from '../../foundation/database/database.ts'
 import type { Sealer, Sealing } from '../../foundation/database/seal.ts'
 import { enqueue } from '../../foundation/jobs/queue.ts'
@@ -66,6 +67,20 @@ export async function* readChunks(
     if (row === undefined) throw new FileGone()
     yield await decompress(sealer.open(row.data, chunkContext(version, ordinal)))
   }
+}
+
+/**
+ * The content of a stored file, whose first chunk has been read.
+ *
+ * @throws {FileGone}
+ */
+export async function openContent(
+  reader: Reader,
+  sealer: Sealer,
+  file: StoredFile,
+): Promise<AsyncIterable<Buffer>> {
+  const chunks = readChunks(reader, sealer, file)
+  return continueAfter(await chunks.next(), chunks)
 }
 
 /** Deletes a stored file permanently. */

@@ -4,24 +4,30 @@ import { Problem, unavailable } from '../../api/contract/problems.ts'
 import { callerOf } from '../../api/request/caller.ts'
 import { Exhausted, type Slot } from '../../foundation/slots.ts'
 import type { SubmissionOptions } from '../options.ts'
+import type { SubmissionRow } from '../submission.ts'
+import { awaitWork } from './file-work.ts'
 import { receiveUpload, type Upload } from './upload.ts'
 
 /** The meaning of 503 for an upload. */
 export const TOO_MANY_UPLOADS = 'Too many uploads are in progress or waiting to be read.'
 
 /**
- * Stores an upload for the caller of a request, and queues its reading; returns the id of that work.
+ * Stores an upload for the caller of a request, and waits for its reading as long as the caller does.
  *
  * @throws {Problem}
  */
 export async function receive(
-  { database, sealer }: SubmissionOptions,
+  options: SubmissionOptions,
   request: FastifyRequest,
-  upload: Omit<Upload, 'actor'>,
-): Promise<string> {
+  owner: SubmissionRow,
+  prefer: string | undefined,
+  sent: Omit<Upload, 'token' | 'eid' | 'actor'>,
+) {
+  const { token, eid } = owner
   const slot = takeSlot(request)
-  const actor = actorOf(request.principal)
-  return await receiveUpload(database, sealer, { ...upload, actor }).finally(() => slot.release())
+  const upload = { ...sent, token, eid, actor: actorOf(request.principal) }
+  const id = await receiveUpload(options.database, options.sealer, upload).finally(() => slot.release())
+  return await awaitWork(options, request, { id, prefer, owner })
 }
 
 /** @throws {Problem} `too-many-requests` or `unavailable` */

@@ -1,13 +1,12 @@
 import type { FastifyRequest } from 'fastify'
 import { actorOf } from '../../api/access/principal.ts'
-import { type Operation, operation } from '../../api/contract/contract.ts'
+import type { Operation } from '../../api/contract/contract.ts'
 import { describeDocument } from '../../api/contract/describe.ts'
 import { count, flag, listOf, strings, text } from '../../api/contract/fields.ts'
 import { Problem } from '../../api/contract/problems.ts'
 import { document } from '../../api/contract/results.ts'
 import { type Static, Type } from '../../foundation/schema/type.ts'
-import { forSubmission, REFUSALS } from '../authorize.ts'
-import { SUBMISSION_PROBLEMS, TAG, TOKEN_PATH } from '../contract.ts'
+import { ofSubmission, REFUSALS, TOKEN_PATH } from '../contract.ts'
 import { EXAMPLE_FILE } from '../example.ts'
 import type { Cause } from '../findings/cause.ts'
 import { readRun, readSummary } from '../findings/runs.ts'
@@ -86,7 +85,6 @@ const EXAMPLE: Static<typeof Repairs> = {
 }
 
 const PROBLEMS = {
-  ...SUBMISSION_PROBLEMS,
   'no-such-file': 'The submission has no files.',
   ...REFUSALS,
   unavailable: 'Too many jobs are queued.',
@@ -100,97 +98,83 @@ const ETAG = {
 } as const
 
 const PATH = '/submissions/{submissionToken}/repairs'
-const REPAIR_SCHEMAS = { FileWork, SubmissionFile, RepairExample, Repair, Repairs }
 
-export function getRepairs(options: SubmissionOptions): Operation {
-  return operation({
-    name: 'get-repairs',
-    id: 'getRepairs',
-    summary: 'Preview the repair of the files',
-    description:
-      'What a repair of the current files would change: every fault with only one possible repair, by whole columns. Nothing changes. A worker finds it out: the response is 202 if that takes longer than the caller waits.',
-    tag: TAG,
-    method: 'GET',
-    path: PATH,
-    access: forSubmission(options.database, 'validation-results:read'),
-    limit: 'submissions',
-    request: { path: TOKEN_PATH, header: preferHeader(MAX_WAIT) },
-    schemas: REPAIR_SCHEMAS,
-    responses: { 202: ACCEPTED, 200: describeDocument(Repairs, 'The repair.', EXAMPLE, ETAG) },
-    problems: PROBLEMS,
-  }).handle(({ authorized, request, header }) =>
-    answer(options, request, authorized, { work: 'preview', resource: null }, header.Prefer),
-  )
-}
-
-export function repairFiles(options: SubmissionOptions): Operation {
-  return operation({
-    name: 'repair-files',
-    id: 'repairFiles',
-    summary: 'Repair the files',
-    description:
-      'Replaces files by new versions in which every fault with only one possible repair is corrected, as `mahi check --fix` does. A column that contradicts itself stays as it is. If `changes` is 0, there was nothing to repair, and nothing has changed. Request a validation run afterwards. The response is 202 if a worker needs longer than the caller waits.',
-    tag: TAG,
-    method: 'POST',
-    path: PATH,
-    access: forSubmission(options.database, 'submissions:write'),
-    limit: 'submissions',
-    request: {
-      path: TOKEN_PATH,
-      header: Type.Object({
-        ...preferHeader(MAX_WAIT).properties,
-        'If-Match': text('The ETag of the preview: the files are repaired only if they are still the same.', {
-          maxLength: 4000,
-        }),
-      }),
-    },
-    schemas: REPAIR_SCHEMAS,
-    responses: { 202: ACCEPTED, 200: describeDocument(Repairs, 'What was repaired.', EXAMPLE, ETAG) },
-    problems: {
-      ...PROBLEMS,
-      'malformed-body': 'The request has a body.',
-      'precondition-failed': 'The files have changed since the preview.',
-    },
-  }).handle(({ authorized, request, header }) => {
-    const wanted = readEtags(header['If-Match'])
-    const admit = (submission: SubmissionRow) => {
-      assertOpen(submission)
-      if (wanted !== undefined && !wanted.includes('*') && !wanted.includes(etagOf(submission.revision)))
-        throw new Problem(
-          'precondition-failed',
-          'The files have changed since the preview. Look at it again.',
-        )
-    }
-    return answer(options, request, authorized, { work: 'repair', resource: null, admit }, header.Prefer)
-  })
-}
-
-export function undoRepairs(options: SubmissionOptions): Operation {
+export function repairOperations(options: SubmissionOptions): readonly Operation[] {
   const { database } = options
-  return operation({
-    name: 'undo-repairs',
-    id: 'undoRepairs',
-    summary: 'Undo the last repair',
-    description:
-      'Restores the files as they were before the last repair. That is possible until a file changes or the submission is submitted.',
-    tag: TAG,
-    method: 'DELETE',
-    path: PATH,
-    access: forSubmission(database, 'submissions:write'),
-    limit: 'submissions',
-    request: { path: TOKEN_PATH },
-    schemas: { SubmissionFile, SubmissionFiles },
-    responses: { 200: describeDocument(SubmissionFiles, 'The restored files.', { files: [EXAMPLE_FILE] }) },
-    problems: {
-      ...SUBMISSION_PROBLEMS,
-      ...REFUSALS,
-      conflict: `${REFUSALS.conflict} Or there is no repair to undo.`,
-      'malformed-body': 'The request has a body.',
-    },
-  }).handle(async ({ authorized: { token, eid, definition }, principal }) => {
-    const restored = await undoRepair(database, { token, eid, actor: actorOf(principal) })
-    return document({ files: restored.map((file) => renderFile(options, definition, file)) })
-  })
+  const schemas = { FileWork, SubmissionFile, RepairExample, Repair, Repairs }
+  const { reading, writing } = ofSubmission(database, schemas)
+  return [
+    reading({
+      name: 'get-repairs',
+      id: 'getRepairs',
+      summary: 'Preview the repair of the files',
+      description:
+        'What a repair of the current files would change: every fault with only one possible repair, by whole columns. Nothing changes. A worker finds it out: the response is 202 if that takes longer than the caller waits.',
+      method: 'GET',
+      path: PATH,
+      request: { path: TOKEN_PATH, header: preferHeader(MAX_WAIT) },
+      responses: { 202: ACCEPTED, 200: describeDocument(Repairs, 'The repair.', EXAMPLE, ETAG) },
+      problems: PROBLEMS,
+    }).handle(({ authorized, request, header }) =>
+      answer(options, request, authorized, { work: 'preview', resource: null }, header.Prefer),
+    ),
+    writing({
+      name: 'repair-files',
+      id: 'repairFiles',
+      summary: 'Repair the files',
+      description:
+        'Replaces files by new versions in which every fault with only one possible repair is corrected, as `mahi check --fix` does. A column that contradicts itself stays as it is. If `changes` is 0, there was nothing to repair, and nothing has changed. Request a validation run afterwards. The response is 202 if a worker needs longer than the caller waits.',
+      method: 'POST',
+      path: PATH,
+      request: {
+        path: TOKEN_PATH,
+        header: Type.Object({
+          ...preferHeader(MAX_WAIT).properties,
+          'If-Match': text(
+            'The ETag of the preview: the files are repaired only if they are still the same.',
+            {
+              maxLength: 4000,
+            },
+          ),
+        }),
+      },
+      responses: { 202: ACCEPTED, 200: describeDocument(Repairs, 'What was repaired.', EXAMPLE, ETAG) },
+      problems: {
+        ...PROBLEMS,
+        'precondition-failed': 'The files have changed since the preview.',
+      },
+    }).handle(({ authorized, request, header }) => {
+      const wanted = readEtags(header['If-Match'])
+      const admit = (submission: SubmissionRow) => {
+        assertOpen(submission)
+        if (wanted !== undefined && !wanted.includes('*') && !wanted.includes(etagOf(submission.revision)))
+          throw new Problem(
+            'precondition-failed',
+            'The files have changed since the preview. Look at it again.',
+          )
+      }
+      return answer(options, request, authorized, { work: 'repair', resource: null, admit }, header.Prefer)
+    }),
+    writing({
+      name: 'undo-repairs',
+      id: 'undoRepairs',
+      summary: 'Undo the last repair',
+      description:
+        'Restores the files as they were before the last repair. That is possible until a file changes or the submission is submitted.',
+      method: 'DELETE',
+      path: PATH,
+      request: { path: TOKEN_PATH },
+      schemas: { SubmissionFiles },
+      responses: { 200: describeDocument(SubmissionFiles, 'The restored files.', { files: [EXAMPLE_FILE] }) },
+      problems: {
+        ...REFUSALS,
+        conflict: `${REFUSALS.conflict} Or there is no repair to undo.`,
+      },
+    }).handle(async ({ authorized: { token, eid, definition }, principal }) => {
+      const restored = await undoRepair(database, { token, eid, actor: actorOf(principal) })
+      return document({ files: restored.map((file) => renderFile(options, definition, file)) })
+    }),
+  ]
 }
 
 /** What a repair changes, or where that will be. */

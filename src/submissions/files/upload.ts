@@ -14,7 +14,7 @@ export interface Upload extends SentAs {
   readonly resource?: string
   readonly content: AsyncIterable<Uint8Array>
   /** SHA-256 of the content as sent, from `Content-Digest`. */
-  readonly digest?: Uint8Array
+  readonly digest?: Uint8Array | undefined
   readonly actor?: Actor
 }
 

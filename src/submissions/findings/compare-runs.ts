@@ -1,4 +1,4 @@
-import { type Operation, operation } from '../../api/contract/contract.ts'
+import type { Operation } from '../../api/contract/contract.ts'
 import { describeDocument, NEXT_LINK } from '../../api/contract/describe.ts'
 import { count, flag, oneOf, pageNumbers } from '../../api/contract/fields.ts'
 import { document } from '../../api/contract/results.ts'
@@ -6,14 +6,7 @@ import { type Static, Type } from '../../foundation/schema/type.ts'
 import { TOKEN_PATH } from '../contract.ts'
 import { assertPage, linkNextPage } from '../paging.ts'
 import { type Selection, selectPosted } from './filters.ts'
-import {
-  answerFromCurrent,
-  FINDINGS_PROBLEMS,
-  findingsPath,
-  forFindings,
-  type ResultsOptions,
-  readCompared,
-} from './own.ts'
+import { answerFromCurrent, findingsPath, ofFindings, type ResultsOptions, readCompared } from './own.ts'
 import { FIXED_FIELD, NEW_FIELD } from './postings.ts'
 import { readDetails } from './read-findings.ts'
 import { isPartial, type Run } from './runs.ts'
@@ -61,18 +54,16 @@ const EXAMPLE: Static<typeof ResultsChanges> = {
   totalCount: 12,
 }
 
-export function getChanges({ database, sealer, limits }: ResultsOptions): Operation {
-  return operation({
+export function getChanges(options: ResultsOptions): Operation {
+  const { database, sealer, limits } = options
+  return ofFindings(options)({
     name: 'results-changes',
     id: 'getValidationResultsChanges',
     summary: 'Compare with the run before',
     description:
       'The findings that are new, fixed and still open since the run before the current one, with exact totals.',
-    tag: 'Validation results',
     method: 'GET',
     path: '/submissions/{submissionToken}/validation-results/changes',
-    access: forFindings(database),
-    limit: 'validation-results',
     request: {
       path: TOKEN_PATH,
       query: Type.Object({
@@ -87,7 +78,6 @@ export function getChanges({ database, sealer, limits }: ResultsOptions): Operat
       }),
     },
     problems: {
-      ...FINDINGS_PROBLEMS,
       'no-such-run': 'There is no run before the current one, or the findings are no longer stored.',
     },
   }).handle(async ({ authorized, query }) => {

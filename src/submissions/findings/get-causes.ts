@@ -1,10 +1,10 @@
-import { type Operation, operation } from '../../api/contract/contract.ts'
+import type { Operation } from '../../api/contract/contract.ts'
 import { describePage, NOT_MODIFIED } from '../../api/contract/describe.ts'
 import { count, listOf, text } from '../../api/contract/fields.ts'
 import { Type } from '../../foundation/schema/type.ts'
 import { TOKEN_PATH } from '../contract.ts'
 import { Cause } from './cause.ts'
-import { FINDINGS_PROBLEMS, forFindings, type ResultsOptions } from './own.ts'
+import { ofFindings, type ResultsOptions } from './own.ts'
 import { answerAboutRun, keepAboutRuns } from './run-page.ts'
 import { readRun, readSummary } from './runs.ts'
 
@@ -47,26 +47,23 @@ const EXAMPLE = {
 
 const WITHOUT_CAUSES = 'These findings were published without causes. The summary lists them by code.'
 
-export function getCauses({ database, sealer }: ResultsOptions): Operation {
+export function getCauses(options: ResultsOptions): Operation {
+  const { database, sealer } = options
   const kept = keepAboutRuns()
-  return operation({
+  return ofFindings(options)({
     name: 'results-causes',
     id: 'getValidationResultsCauses',
     summary: 'List the causes of validation results',
     description:
       'What to fix, instead of every finding: each finding of the current run belongs to exactly one cause. A key is the same in other runs.',
-    tag: 'Validation results',
     method: 'GET',
     path: '/submissions/{submissionToken}/validation-results/causes',
-    access: forFindings(database),
-    limit: 'validation-results',
     request: { path: TOKEN_PATH },
     schemas: { Cause, ResultsCauses },
     responses: {
       200: describePage(ResultsCauses, 'The causes.', EXAMPLE),
       304: NOT_MODIFIED,
     },
-    problems: FINDINGS_PROBLEMS,
   }).handle(async ({ authorized, ...input }) => {
     return await answerAboutRun(database, kept, 'causes', authorized, input, async (reader, submission) => {
       const current = await readRun(reader, submission.run)

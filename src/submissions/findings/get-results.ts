@@ -1,6 +1,6 @@
 import type { LRUCache } from 'lru-cache'
 import { actorOf } from '../../api/access/principal.ts'
-import { type Operation, operation } from '../../api/contract/contract.ts'
+import type { Operation } from '../../api/contract/contract.ts'
 import { describePage, NEXT_LINK, NOT_MODIFIED } from '../../api/contract/describe.ts'
 import { Problem, type ProblemOptions, ResultsProblemBody } from '../../api/contract/problems.ts'
 import { notModified, page } from '../../api/contract/results.ts'
@@ -14,14 +14,7 @@ import { linkNextPage, type Paged } from '../paging.ts'
 import { EXAMPLE_BAD_REQUEST, EXAMPLE_PAGE } from './example.ts'
 import { CSV, NDJSON, streamEntries } from './export.ts'
 import { type Filters, ordinalsOf, type Selection, selectEntries } from './filters.ts'
-import {
-  answerCurrent,
-  FINDINGS_PROBLEMS,
-  findingsPath,
-  forFindings,
-  nameRun,
-  type ResultsOptions,
-} from './own.ts'
+import { answerCurrent, findingsPath, nameRun, ofFindings, type ResultsOptions } from './own.ts'
 import { FILTER_NAMES } from './postings.ts'
 import type { Submission } from './queries.ts'
 import { readJoined } from './read-findings.ts'
@@ -50,26 +43,18 @@ function describeResults() {
 }
 
 /** Section 4.2 of the API specification. */
-export function getValidationResults({
-  database,
-  pages,
-  limits,
-  sealer,
-  onDownload,
-}: ResultsOptions): Operation {
+export function getValidationResults(options: ResultsOptions): Operation {
+  const { database, pages, limits, sealer, onDownload } = options
   const selections = cacheUpTo<Selection>(SELECTIONS)
   const reads = new SharedReads<Page>()
-  return operation({
+  return ofFindings(options)({
     name: 'validation-results',
     id: 'getValidationResults',
     summary: 'Get validation results',
     description:
       'A page of the current validation results of a submission, in the order they were published. Pages with ETags that begin alike, up to the hyphen, are of one run. Filters combine with AND. As `text/csv` or `application/x-ndjson`, all entries are streamed, as many as `Total-Count` says, each also with `file`, `line`, `field`, `value`, `findingKey` and `cause` if they are stored; where not all findings of the run are stored, `Found-Count` says how many it has. An error on the way ends the connection.',
-    tag: 'Validation results',
     method: 'GET',
     path: '/submissions/{submissionToken}/validation-results',
-    access: forFindings(database),
-    limit: 'validation-results',
     accepts: ['application/json', CSV, NDJSON],
     request: {
       path: TOKEN_PATH,
@@ -81,7 +66,6 @@ export function getValidationResults({
       304: NOT_MODIFIED,
     },
     problems: {
-      ...FINDINGS_PROBLEMS,
       'invalid-parameters':
         'The pagination parameters are invalid (see errorCode), or the version is not supported.',
     },

@@ -1,4 +1,4 @@
-import { type Operation, operation } from '../../api/contract/contract.ts'
+import type { Operation } from '../../api/contract/contract.ts'
 import { describePage, NOT_MODIFIED } from '../../api/contract/describe.ts'
 import { count, flag, text } from '../../api/contract/fields.ts'
 import type { Reader } from '../../foundation/database/database.ts'
@@ -6,7 +6,7 @@ import type { Sealer } from '../../foundation/database/seal.ts'
 import { type TSchema, Type } from '../../foundation/schema/type.ts'
 import { TOKEN_PATH } from '../contract.ts'
 import { NotRun, renderNotRun } from './not-run.ts'
-import { FINDINGS_PROBLEMS, forFindings, type ResultsOptions } from './own.ts'
+import { ofFindings, type ResultsOptions } from './own.ts'
 import type { Submission } from './queries.ts'
 import { answerAboutRun, keepAboutRuns } from './run-page.ts'
 import { isPartial, readRun, readSummary } from './runs.ts'
@@ -88,25 +88,22 @@ const EXAMPLE = {
   undecided: [{ errorCode: 'CCO-201', file: 'learner', field: 'dateOfBirth', records: 12 }],
 }
 
-export function getSummary({ database, sealer }: ResultsOptions): Operation {
+export function getSummary(options: ResultsOptions): Operation {
+  const { database, sealer } = options
   const kept = keepAboutRuns()
-  return operation({
+  return ofFindings(options)({
     name: 'results-summary',
     id: 'getValidationResultsSummary',
     summary: 'Summarise validation results',
     description: 'What the current run found, by code, with exact totals, and the checks that could not run.',
-    tag: 'Validation results',
     method: 'GET',
     path: '/submissions/{submissionToken}/validation-results/summary',
-    access: forFindings(database),
-    limit: 'validation-results',
     request: { path: TOKEN_PATH },
     schemas: { ValidationEntry, ResultsSummary },
     responses: {
       200: describePage(ResultsSummary, 'The summary.', EXAMPLE),
       304: NOT_MODIFIED,
     },
-    problems: FINDINGS_PROBLEMS,
   }).handle(
     async ({ authorized, ...input }) =>
       await answerAboutRun(database, kept, 'summary', authorized, input, (reader, submission) =>

@@ -1,4 +1,4 @@
-import { type Operation, operation } from '../../api/contract/contract.ts'
+import type { Operation } from '../../api/contract/contract.ts'
 import { describeDocument, NEXT_LINK } from '../../api/contract/describe.ts'
 import { count, listOf, text, withDefault } from '../../api/contract/fields.ts'
 import { Problem } from '../../api/contract/problems.ts'
@@ -9,14 +9,7 @@ import { TOKEN_PATH } from '../contract.ts'
 import { assertPage, linkNextPage } from '../paging.ts'
 import { readColumns } from './columns.ts'
 import { type Filters, ordinalsOf, type Selection, selectEntries, selectPosted } from './filters.ts'
-import {
-  answerFromCurrent,
-  FINDINGS_PROBLEMS,
-  findingsPath,
-  forFindings,
-  type ResultsOptions,
-  readCompared,
-} from './own.ts'
+import { answerFromCurrent, findingsPath, ofFindings, type ResultsOptions, readCompared } from './own.ts'
 import { CAUSE_FIELD, FILTER_NAMES, NEW_FIELD } from './postings.ts'
 import type { Submission } from './queries.ts'
 import { readDetails } from './read-findings.ts'
@@ -68,18 +61,16 @@ const EXAMPLE = {
 }
 
 /** Lists findings with what only exports had: file, line, field, value and cause. The specified pages stay as they are. */
-export function listFindings({ database, sealer, limits }: ResultsOptions): Operation {
-  return operation({
+export function listFindings(options: ResultsOptions): Operation {
+  const { database, sealer, limits } = options
+  return ofFindings(options)({
     name: 'list-findings',
     id: 'listFindings',
     summary: 'List findings with their places',
     description:
       'A page of the stored findings of the current run, each with its file, line, field, value and cause. Filters combine with AND; `Filter.Cause` selects those of one cause, and `onlyNew` those that the run before did not have.',
-    tag: 'Validation results',
     method: 'GET',
     path: '/submissions/{submissionToken}/validation-results/findings',
-    access: forFindings(database),
-    limit: 'validation-results',
     request: {
       path: TOKEN_PATH,
       query: Type.Object({
@@ -96,7 +87,6 @@ export function listFindings({ database, sealer, limits }: ResultsOptions): Oper
       200: describeDocument(FindingsPage, 'The findings.', EXAMPLE, NEXT_LINK),
     },
     problems: {
-      ...FINDINGS_PROBLEMS,
       'no-such-run': 'There is no run before the current one, or the findings are no longer stored.',
       'no-such-cause': 'The current run has no such cause.',
     },

@@ -1,4 +1,4 @@
-import { type Operation, operation } from '../../api/contract/contract.ts'
+import type { Operation } from '../../api/contract/contract.ts'
 import { describeDocument, NEXT_LINK } from '../../api/contract/describe.ts'
 import { count, pageNumbers, text } from '../../api/contract/fields.ts'
 import { document } from '../../api/contract/results.ts'
@@ -7,13 +7,7 @@ import type { Sealer } from '../../foundation/database/seal.ts'
 import { Type } from '../../foundation/schema/type.ts'
 import { TOKEN_PATH } from '../contract.ts'
 import { assertPage, linkNextPage, type Paged } from '../paging.ts'
-import {
-  answerFromCurrent,
-  FINDINGS_PROBLEMS,
-  findingsPath,
-  forFindings,
-  type ResultsOptions,
-} from './own.ts'
+import { answerFromCurrent, findingsPath, ofFindings, type ResultsOptions } from './own.ts'
 import { decodeLearners, LEARNER_FIELD, LEARNERS } from './postings.ts'
 import type { Submission } from './queries.ts'
 import { readDetails } from './read-findings.ts'
@@ -43,18 +37,16 @@ const EXAMPLE = {
   totalCount: 96,
 }
 
-export function listLearners({ database, sealer, limits }: ResultsOptions): Operation {
-  return operation({
+export function listLearners(options: ResultsOptions): Operation {
+  const { database, sealer, limits } = options
+  return ofFindings(options)({
     name: 'list-learners',
     id: 'listLearners',
     summary: 'List the learners with findings',
     description:
       'The students of the current run with their numbers of stored findings, those with most first. `Filter.StudentId` of the findings shows those of one.',
-    tag: 'Validation results',
     method: 'GET',
     path: '/submissions/{submissionToken}/validation-results/learners',
-    access: forFindings(database),
-    limit: 'validation-results',
     request: {
       path: TOKEN_PATH,
       query: Type.Object(pageNumbers('Students', limits)),
@@ -63,7 +55,7 @@ export function listLearners({ database, sealer, limits }: ResultsOptions): Oper
     responses: {
       200: describeDocument(LearnersPage, 'The students.', EXAMPLE, NEXT_LINK),
     },
-    problems: { ...FINDINGS_PROBLEMS, 'no-such-run': 'The run is not kept any more.' },
+    problems: { 'no-such-run': 'The run is not kept any more.' },
   }).handle(
     async ({ authorized, query }) =>
       await answerFromCurrent(database, authorized, async (reader, submission) => {

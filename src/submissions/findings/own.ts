@@ -1,13 +1,13 @@
 import { isDeepStrictEqual } from 'node:util'
 import { explainToken, unauthorized } from '../../api/access/refusals.ts'
-import { type AccessRule, asOrganisation } from '../../api/contract/access-rules.ts'
+import { asOrganisation } from '../../api/contract/access-rules.ts'
+import { operationsOf } from '../../api/contract/contract.ts'
 import { Problem } from '../../api/contract/problems.ts'
 import type { PageCache } from '../../api/serving/page-cache.ts'
 import type { Reader } from '../../foundation/database/database.ts'
 import type { Sealer } from '../../foundation/database/seal.ts'
 import type { Download } from '../activity/activity.ts'
-import { REFUSALS } from '../authorize.ts'
-import { SUBMISSION_PROBLEMS } from '../contract.ts'
+import { REFUSALS } from '../contract.ts'
 import { findSubmissionOf, type Submission } from './queries.ts'
 import { RunMissing } from './run-missing.ts'
 import { type Run, readRun } from './runs.ts'
@@ -23,19 +23,21 @@ export interface ResultsOptions {
   readonly onDownload: (download: Download) => Promise<void>
 }
 
-/** A credential with the scope, of the organisation to which the submission in the path belongs. */
-export function forFindings(database: Reader): AccessRule<Submission> {
-  return asOrganisation('validation-results:read', (eid, { submissionToken = '' }) =>
-    findSubmissionOf(database, eid, submissionToken),
-  )
+/** Declares operations on the findings of the submission in the path. */
+export function ofFindings({ database }: ResultsOptions) {
+  return operationsOf({
+    tag: 'Validation results',
+    limit: 'validation-results',
+    access: asOrganisation('validation-results:read', (eid, { submissionToken = '' }) =>
+      findSubmissionOf(database, eid, submissionToken),
+    ),
+    problems: { gone: REFUSALS.gone },
+  })
 }
-
-/** The problems of every operation that reads findings. */
-export const FINDINGS_PROBLEMS = { ...SUBMISSION_PROBLEMS, gone: REFUSALS.gone } as const
 
 /** @throws {Problem} `gone` if the submission was cancelled */
 function assertThere({ ended }: Submission): void {
-  if (ended === 'Cancelled') throw new Problem('gone', FINDINGS_PROBLEMS.gone)
+  if (ended === 'Cancelled') throw new Problem('gone', REFUSALS.gone)
 }
 
 /**

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 import { withScope } from '../../api/contract/access-rules.ts'
-import { type Operation, operation } from '../../api/contract/contract.ts'
+import { type Operation, operationsOf } from '../../api/contract/contract.ts'
 import { describePage, NOT_MODIFIED } from '../../api/contract/describe.ts'
 import { flag, listOf, strings, text } from '../../api/contract/fields.ts'
 import { Problem } from '../../api/contract/problems.ts'
@@ -8,7 +8,6 @@ import { type BytesResult, notModified, page } from '../../api/contract/results.
 import { makeEtag, Page } from '../../api/serving/page.ts'
 import { type Definition, describeCheck, listChecks, type SqlRule } from '../../engines/checking/index.ts'
 import { Type } from '../../foundation/schema/type.ts'
-import { SUBMISSION_PROBLEMS } from '../contract.ts'
 import type { Definitions } from './definitions.ts'
 
 const DEFINED_FILE = Type.Object(
@@ -111,13 +110,13 @@ const QUERY = Type.Object({
   definition: text('The definition; defaults to the first one of the service.', { maxLength: 64 }),
 })
 
-const PROBLEMS = {
-  ...SUBMISSION_PROBLEMS,
-  unauthorized: 'There is no valid credential, or it lacks the scope validation-results:read.',
-  'no-such-rule': 'The definition or the rule does not exist.',
-} as const
-
 export function ruleOperations(definitions: Definitions): readonly Operation[] {
+  const reading = operationsOf({
+    tag: 'Rules',
+    limit: 'submissions',
+    access: withScope('validation-results:read'),
+    problems: { 'no-such-rule': 'The definition or the rule does not exist.' },
+  })
   const pages = new Map<string, Page>()
   const send = (key: string, isFresh: (etag: string) => boolean, render: () => object): BytesResult => {
     let kept = pages.get(key)
@@ -130,16 +129,13 @@ export function ruleOperations(definitions: Definitions): readonly Operation[] {
     return isFresh(kept.etag) ? notModified(kept.etag) : page(kept)
   }
   return [
-    operation({
+    reading({
       name: 'list-rules',
       id: 'listRules',
       summary: 'List rules',
       description: 'All checks of a definition, with their reasons and remedies. No EID is needed.',
-      tag: 'Rules',
       method: 'GET',
       path: '/rules',
-      access: withScope('validation-results:read'),
-      limit: 'submissions',
       request: { query: QUERY },
       schemas: { Rule, RuleCatalogue },
       responses: {
@@ -150,7 +146,6 @@ export function ruleOperations(definitions: Definitions): readonly Operation[] {
         }),
         304: NOT_MODIFIED,
       },
-      problems: PROBLEMS,
     }).handle(({ query, isFresh }) => {
       const definition = find(definitions, query.definition)
       return send(definition.name, isFresh, () => ({
@@ -159,16 +154,13 @@ export function ruleOperations(definitions: Definitions): readonly Operation[] {
         rules: [...listChecks(definition)].map(({ resource, check }) => describeCheck(resource, check)),
       }))
     }),
-    operation({
+    reading({
       name: 'get-rule',
       id: 'getRule',
       summary: 'Get a rule',
       description: 'One check of a definition. No EID is needed.',
-      tag: 'Rules',
       method: 'GET',
       path: '/rules/{code}',
-      access: withScope('validation-results:read'),
-      limit: 'submissions',
       request: {
         path: Type.Object({ code: Type.String({ description: 'The `errorCode` of its findings.' }) }),
         query: QUERY,
@@ -181,7 +173,6 @@ export function ruleOperations(definitions: Definitions): readonly Operation[] {
         }),
         304: NOT_MODIFIED,
       },
-      problems: PROBLEMS,
     }).handle(({ path: { code }, query, isFresh }) => {
       const definition = find(definitions, query.definition)
       const found = [...listChecks(definition)].find(({ check }) => check.code === code)

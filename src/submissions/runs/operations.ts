@@ -4,8 +4,7 @@ import { describeDocument } from '../../api/contract/describe.ts'
 import { int32From1 } from '../../api/contract/fields.ts'
 import { accepted, document } from '../../api/contract/results.ts'
 import { Type } from '../../foundation/schema/type.ts'
-import { ofSubmission, REFUSALS } from '../authorize.ts'
-import { SUBMISSION_PROBLEMS, TAG, TOKEN_PATH } from '../contract.ts'
+import { ofSubmission, REFUSALS, TOKEN_PATH } from '../contract.ts'
 import { EXAMPLE_RUN } from '../example.ts'
 import { preferHeader, readWait, waitFor } from '../files/wait.ts'
 import { findRun, listRuns } from '../findings/runs.ts'
@@ -24,8 +23,7 @@ const NO_RUN = 'The submission has no such run, or it is no longer stored.'
 
 export function runOperations(options: SubmissionOptions): readonly Operation[] {
   const { database } = options
-  const common = { tag: TAG, limit: 'submissions', schemas: { ValidationRun } } as const
-  const { reading, writing } = ofSubmission(database, common)
+  const { reading, writing } = ofSubmission(database, { ValidationRun })
   return [
     writing({
       name: 'request-run',
@@ -48,7 +46,6 @@ export function runOperations(options: SubmissionOptions): readonly Operation[] 
         ),
       },
       problems: {
-        ...SUBMISSION_PROBLEMS,
         'invalid-body': 'No records were uploaded.',
         ...REFUSALS,
         unavailable: 'Too many runs are queued, or the database does not respond.',
@@ -74,7 +71,7 @@ export function runOperations(options: SubmissionOptions): readonly Operation[] 
           totalCount: 1,
         }),
       },
-      problems: { ...SUBMISSION_PROBLEMS, gone: REFUSALS.gone },
+      problems: { gone: REFUSALS.gone },
     }).handle(async ({ authorized }) => {
       assertKept(authorized)
       const runs = await listRuns(database, authorized.token)
@@ -91,7 +88,7 @@ export function runOperations(options: SubmissionOptions): readonly Operation[] 
       path: `${BASE}/{runId}`,
       request: { path: RUN_PATH, header: preferHeader(0) },
       responses: { 200: describeDocument(ValidationRun, 'The run.', EXAMPLE_RUN) },
-      problems: { ...SUBMISSION_PROBLEMS, 'no-such-run': NO_RUN, gone: REFUSALS.gone },
+      problems: { 'no-such-run': NO_RUN, gone: REFUSALS.gone },
     }).handle(async ({ authorized, path, header, request, refuse }) => {
       assertKept(authorized)
       const wait = readWait(header.Prefer)
@@ -111,7 +108,7 @@ export function runOperations(options: SubmissionOptions): readonly Operation[] 
       responses: {
         200: describeDocument(ValidationRun, 'The run.', { ...EXAMPLE_RUN, status: 'Cancelled' }),
       },
-      problems: { ...SUBMISSION_PROBLEMS, 'no-such-run': NO_RUN, gone: REFUSALS.gone },
+      problems: { 'no-such-run': NO_RUN, gone: REFUSALS.gone },
     }).handle(async ({ authorized: { token, eid }, path, principal }) => {
       const { run, current } = await cancelRun(database, {
         token,

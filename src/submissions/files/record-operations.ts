@@ -1,42 +1,43 @@
 import { actorOf } from '../../api/access/principal.ts'
-import { type Operation, operation } from '../../api/contract/contract.ts'
-import { describeDocument, JSON_BODY_PROBLEMS } from '../../api/contract/describe.ts'
+import type { Operation } from '../../api/contract/contract.ts'
+import { describeDocument } from '../../api/contract/describe.ts'
 import { document } from '../../api/contract/results.ts'
 import { TimedTurns } from '../../foundation/timed-turns.ts'
-import { REFUSALS } from '../authorize.ts'
-import { SUBMISSION_PROBLEMS, TAG } from '../contract.ts'
-import { MAX_BATCH_BYTES, type SubmissionOptions } from '../options.ts'
+import { REFUSALS } from '../contract.ts'
+import type { SubmissionOptions } from '../options.ts'
 import { BatchResult, RecordBatch, RecordDeletion } from '../schema.ts'
 import { applyBatch } from './batch.ts'
-import { assertKnown, FILE_PATH, forFile } from './contract.ts'
+import { assertKnown, FILE_PATH, ofFile } from './contract.ts'
 import type { Operation as RecordOperation } from './current-file.ts'
 
-export function addRecords(options: SubmissionOptions): Operation {
-  return batchOperation(options, {
-    name: 'add-records',
-    id: 'addSubmissionRecords',
-    summary: 'Add or replace records',
-    description:
-      'Adds a batch of records to a file that is built from batches; an uploaded file is replaced as a whole. A record replaces the earlier one with the same `localId`; within a batch, the last one applies.',
-    method: 'POST',
-    schema: RecordBatch,
-    toOperation: ({ localId = '', ...record }, keep): RecordOperation => ({
-      localId,
-      record: keep ? { localId, ...record } : record,
-    }),
-  })
-}
+/** The largest JSON body of a batch, in bytes. */
+const MAX_BATCH_BYTES = 2 * 2 ** 20
 
-export function deleteRecords(options: SubmissionOptions): Operation {
-  return batchOperation(options, {
-    name: 'delete-records',
-    id: 'deleteSubmissionRecords',
-    summary: 'Delete records',
-    description: 'Deletes the records of a file that have the given `localId`s.',
-    method: 'DELETE',
-    schema: RecordDeletion,
-    toOperation: ({ localId = '' }): RecordOperation => ({ localId }),
-  })
+export function recordOperations(options: SubmissionOptions): readonly Operation[] {
+  return [
+    batchOperation(options, {
+      name: 'add-records',
+      id: 'addSubmissionRecords',
+      summary: 'Add or replace records',
+      description:
+        'Adds a batch of records to a file that is built from batches; an uploaded file is replaced as a whole. A record replaces the earlier one with the same `localId`; within a batch, the last one applies.',
+      method: 'POST',
+      schema: RecordBatch,
+      toOperation: ({ localId = '', ...record }, keep): RecordOperation => ({
+        localId,
+        record: keep ? { localId, ...record } : record,
+      }),
+    }),
+    batchOperation(options, {
+      name: 'delete-records',
+      id: 'deleteSubmissionRecords',
+      summary: 'Delete records',
+      description: 'Deletes the records of a file that have the given `localId`s.',
+      method: 'DELETE',
+      schema: RecordDeletion,
+      toOperation: ({ localId = '' }): RecordOperation => ({ localId }),
+    }),
+  ]
 }
 
 interface BatchDeclaration extends Pick<Operation, 'name' | 'id' | 'summary' | 'description'> {
@@ -51,14 +52,11 @@ function batchOperation(
   { schema, toOperation, ...declaration }: BatchDeclaration,
 ): Operation {
   const { database, sealer, definitions } = options
-  return operation({
+  const { writing } = ofFile(database, { BatchResult })
+  return writing({
     ...declaration,
-    tag: TAG,
     path: '/submissions/{submissionToken}/records/{fileType}',
-    access: forFile(database, 'submissions:write'),
-    limit: 'submissions',
     request: { path: FILE_PATH, body: { json: schema, maxBytes: MAX_BATCH_BYTES, personal: true } },
-    schemas: { BatchResult },
     responses: {
       200: describeDocument(BatchResult, 'The result for each record.', {
         submissionToken: 'Jb7cJb0i1s8YJw2Vq2cJcJZ1m6v0gQpA',
@@ -66,10 +64,8 @@ function batchOperation(
       }),
     },
     problems: {
-      ...SUBMISSION_PROBLEMS,
       'invalid-body':
         'The batch has too many records (errorCode `MP1`), a record lacks its `localId`, or the body has another form (`CV1`).',
-      ...JSON_BODY_PROBLEMS,
       'no-such-file': 'The definition has no such file.',
       ...REFUSALS,
     },
