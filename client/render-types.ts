@@ -1,5 +1,6 @@
 interface Schema {
   readonly type?: string
+  readonly format?: string
   readonly description?: string
   readonly enum?: readonly string[]
   readonly items?: Schema
@@ -9,8 +10,11 @@ interface Schema {
   readonly $ref?: string
 }
 
-interface Operation {
+type Content = Readonly<Record<string, { readonly schema: Schema }>>
+
+export interface Operation {
   readonly operationId?: string
+  readonly description?: string
   readonly parameters?: readonly {
     readonly in: string
     readonly name: string
@@ -18,7 +22,8 @@ interface Operation {
     readonly description?: string
     readonly schema: Schema
   }[]
-  readonly requestBody?: { readonly content: Readonly<Record<string, { readonly schema: Schema }>> }
+  readonly requestBody?: { readonly content: Content }
+  readonly responses?: Readonly<Record<string, { readonly content?: Content }>>
 }
 
 /** The part of an OpenAPI document that the types come from. */
@@ -29,6 +34,18 @@ export interface Document {
 
 /** The types of what is sent, by operation: of its body or, without one, of its query. */
 const INPUTS: Readonly<Record<string, { name: string; description: string }>> = {
+  listOccupations: {
+    name: 'OccupationsQuery',
+    description: 'Which occupations to list. Filters combine with AND.',
+  },
+  searchOccupations: { name: 'SearchQuery', description: 'What to search for.' },
+  suggestOccupations: { name: 'SuggestionsQuery', description: 'What to complete.' },
+  listOccupationChanges: { name: 'ChangesQuery', description: 'Which changes to list.' },
+  listConfirmedCodings: { name: 'ConfirmedCodingsQuery', description: 'Which reviewed titles to list.' },
+  getValidationResults: {
+    name: 'ResultsQuery',
+    description: 'Which page of the validation results to get. Filters combine with AND.',
+  },
   createSubmission: { name: 'NewSubmission', description: 'What to create a submission for.' },
   listFindings: { name: 'FindingsQuery', description: 'Which findings to list.' },
   getValidationResultsChanges: {
@@ -42,6 +59,7 @@ const INPUTS: Readonly<Record<string, { name: string; description: string }>> = 
     description:
       'A return to collect. Dates are local times of the service, such as `2026-01-31 17:00`, or have an offset.',
   },
+  suspendOrganisation: { name: 'Suspension', description: 'Why an organisation is suspended.' },
   codeTitles: { name: 'CodingsQuery', description: 'Job titles to code.' },
   confirmCodings: { name: 'CodingDecisions', description: 'What a reviewer has decided about job titles.' },
 }
@@ -80,7 +98,6 @@ export function renderTypes({ components: { schemas }, paths = {} }: Document): 
   /** The type of a value; an object without a name gets the one of the field that holds it. */
   function typeOf(schema: Schema, field: string): string {
     if (schema.$ref !== undefined) return nameOf(schema.$ref)
-    if (schema.enum !== undefined) return schema.enum.map((value) => `'${value}'`).join(' | ')
     if (schema.items !== undefined) return listOf(typeOf(schema.items, field))
     if (schema.properties !== undefined) {
       const name = NAMES[field] ?? field.replace(/\.(.)/, (_, letter: string) => letter.toUpperCase())
@@ -90,10 +107,7 @@ export function renderTypes({ components: { schemas }, paths = {} }: Document): 
     }
     if (schema.additionalProperties !== undefined)
       return `Record<string, ${typeOf(schema.additionalProperties, field)}>`
-    if (schema.type === 'integer') return 'number'
-    if (['string', 'number', 'boolean'].includes(schema.type ?? '')) return String(schema.type)
-    if (schema.type === undefined) return 'unknown'
-    throw new Error(`${field}: a schema of the type ${schema.type} has no type in the client`)
+    return plainTypeOf(schema, field)
   }
 
   function renderField(name: string, field: string, schema: Schema, optional: boolean): string {
@@ -102,7 +116,8 @@ export function renderTypes({ components: { schemas }, paths = {} }: Document): 
     const key = /^\w+$/.test(field) ? field : `'${field}'`
     const type = typeOf(schema, `${name}.${field}`)
     const given = `${type.endsWith('[]') ? 'readonly ' : ''}${type}${optional ? ' | undefined' : ''}`
-    const value = inputs.has(name) ? given : type
+    const time = schema.format === 'date-time' ? `Date | ${given}` : given
+    const value = inputs.has(name) ? time : type
     return `${comment(description, '  ')}  ${key}${optional ? '?' : ''}: ${value}\n`
   }
 
@@ -129,13 +144,45 @@ function listInputs(paths: NonNullable<Document['paths']>): [string, Schema][] {
         if (body !== undefined) return [[name, { ...body, description }]]
         const query = parameters.filter((each) => each.in === 'query')
         const properties = Object.fromEntries(
-          query.map((each) => [each.name, { ...each.schema, description: each.description ?? '' }]),
+          query.map((each) => [
+            toCamelCase(each.name),
+            { ...each.schema, description: each.description ?? '' },
+          ]),
         )
-        const required = query.filter((each) => each.required).map((each) => each.name)
+        const required = query.filter((each) => each.required).map((each) => toCamelCase(each.name))
         return [[name, { description, properties, required }]]
       },
     ),
   )
+}
+
+/** The name of a parameter in the client: `Filter.ErrorType` is `errorType`. */
+export function toCamelCase(parameter: string): string {
+  const name = parameter.replace(/^Filter\./, '')
+  return name.charAt(0).toLowerCase() + name.slice(1)
+}
+
+/** The type of what an operation reads in its body or its query, if it reads any. */
+export function typeOfInput(
+  operation: Operation,
+  from: 'body' | 'query',
+): { name: string; isOptional: boolean } | undefined {
+  const { operationId = '', parameters = [], requestBody } = operation
+  const name = INPUTS[operationId]?.name
+  if (from === 'body') {
+    const body = requestBody?.content['application/json']?.schema
+    if (body === undefined) return undefined
+    if (name === undefined) throw new Error(`${operationId}: the type of its body has no name`)
+    return { name, isOptional: (body.required ?? []).length === 0 }
+  }
+  const query = parameters.filter((each) => each.in === 'query')
+  if (query.length === 0) return undefined
+  const fields = query.map(({ name, schema }) => `${toCamelCase(name)}?: ${plainTypeOf(schema)} | undefined`)
+  const isNamed = name !== undefined && requestBody === undefined
+  return {
+    name: isNamed ? name : `{ ${fields.join('; ')} }`,
+    isOptional: !query.some((each) => each.required),
+  }
 }
 
 /** The members of every kind of problem. */
@@ -145,11 +192,20 @@ function mergeProblems(schemas: Document['components']['schemas']): Schema {
   return { description: 'An error (RFC 9457) with the members of every kind of problem.', properties }
 }
 
-const nameOf = (reference: string) => reference.split('/').at(-1) ?? ''
+/** The type of a text, a number or a truth value. */
+function plainTypeOf(schema: Schema, field = ''): string {
+  if (schema.enum !== undefined) return schema.enum.map((value) => `'${value}'`).join(' | ')
+  if (schema.type === 'integer') return 'number'
+  if (['string', 'number', 'boolean'].includes(schema.type ?? '')) return String(schema.type)
+  if (schema.type === undefined) return 'unknown'
+  throw new Error(`${field}: a schema of the type ${schema.type} has no type in the client`)
+}
+
+export const nameOf = (reference: string) => reference.split('/').at(-1) ?? ''
 const listOf = (type: string) => (type.includes(' ') ? `(${type})[]` : `${type}[]`)
 
 /** A doc comment of lines of at most 120 characters. */
-function comment(text: string | undefined, indent: string): string {
+export function comment(text: string | undefined, indent: string): string {
   if (text === undefined) return ''
   if (text.length <= 113 - indent.length) return `${indent}/** ${text} */\n`
   const width = 117 - indent.length

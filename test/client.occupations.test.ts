@@ -221,7 +221,7 @@ test('a search sends every parameter by its name in the API', async () => {
     page: 2,
   })
   expect(urls).toEqual([
-    'http://service.example/v1/occupations/search?q=a&Lang=mi&Filter.MajorGroupCode=1&Filter.MinorGroupCode=11&Filter.GroupRelation=Primary&Limit=5&Page=2',
+    'http://service.example/v1/occupations/search?q=a&Lang=mi&Filter.MajorGroupCode=1&Filter.MinorGroupCode=11&Filter.GroupRelation=Primary&Limit=5&page=2',
   ])
 })
 
@@ -241,7 +241,7 @@ test('a name that does not exist is refused by the service, not left out', async
   await expect(client.occupations.list(misspelt)).rejects.toThrow(/Filter\.MajorGroupCode/)
   const near = { limt: 5 } as OccupationsQuery
   await expect(client.occupations.list(near)).rejects.toThrow(
-    'Limt is not a parameter of this endpoint (did you mean "Limit"?)',
+    'limt is not a parameter of this endpoint (did you mean "Limit"?)',
   )
   const failure: unknown = await client.occupations.list({ limit: 1000 }).catch((error: unknown) => error)
   expect(failure).toBeInstanceOf(MahiError)

@@ -23,13 +23,20 @@ export async function* readLines(
 ): AsyncGenerator<string, void, undefined> {
   const reader = body?.getReader()
   const decoder = new TextDecoder('utf-8', { fatal: true })
+  const decode = (bytes: Uint8Array) => {
+    try {
+      return decoder.decode(bytes, { stream: true })
+    } catch (cause) {
+      throw new MahiError('unreadable', { title: `The ${what} is not valid UTF-8` }, cause)
+    }
+  }
   let rest = ''
   let count = 0
   try {
     for (;;) {
       const { value, done } = (await reader?.read()) ?? { value: undefined, done: true }
       if (done || value === undefined) break
-      const lines = (rest + decoder.decode(value, { stream: true })).split('\n')
+      const lines = (rest + decode(value)).split('\n')
       rest = lines.pop() ?? ''
       if (rest.length > LONGEST_LINE)
         throw new MahiError('unreadable', { title: `The last line of the ${what} is incomplete` })

@@ -1,24 +1,9 @@
 import { MahiError } from './errors.ts'
 import { readCount, readLines, readObjects } from './lines.ts'
-import { assertChanges, compareCodePoints } from './page.ts'
-import type { CallOptions, SendRequest, StreamRequest } from './request.ts'
-import type {
-  OccupationChanges,
-  OccupationDifferences,
-  OccupationRecord,
-  OccupationRevisions,
-} from './types.ts'
-
-/** Which changes to list. */
-export interface ChangesQuery {
-  /**
-   * `Since`: the `delta` of an earlier page or of a snapshot, or the `next` of the page before. `latest` gives only the
-   * token of the current state. Without it, every record comes as created.
-   */
-  since?: string | undefined
-  /** `Limit`: number of changes per page; by default as many as the installation allows. */
-  limit?: number | undefined
-}
+import { nameParameters } from './operations.ts'
+import { assertChanges } from './page.ts'
+import type { CallOptions, Requests } from './request.ts'
+import type { ChangesQuery, OccupationChanges, OccupationRecord } from './types.ts'
 
 /** The whole catalogue of one revision. */
 export interface OccupationSnapshot {
@@ -44,24 +29,16 @@ export interface SnapshotOptions extends CallOptions {
 }
 
 /** A copy of the catalogue in memory, compared with the service's digest. */
-export interface OccupationCopy {
-  /** Number of the revision. */
-  readonly revision: number
-  /** The token with which the changes continue from here. */
-  readonly delta: string
+export interface OccupationCopy extends Pick<OccupationSnapshot, 'revision' | 'delta' | 'etag'> {
   /** The records by code, ordered by code. */
   readonly records: ReadonlyMap<string, OccupationRecord>
-  /** Why everything was fetched again, if it was. */
-  readonly notice?: string
 }
 
 /** Follow the catalogue. Every function here rejects with a `MahiError`, or with the signal's reason. */
-export type OccupationChangeFeed = ReturnType<typeof createOccupationChanges>
-
-export function createOccupationChanges(send: SendRequest, stream: StreamRequest) {
-  async function changes({ since, limit }: ChangesQuery = {}, options?: CallOptions) {
-    const query = { Since: since, Limit: limit }
-    const { body, etag } = await send<OccupationChanges>(['occupations', 'changes'], query, options)
+export function createOccupationChanges({ send, stream }: Requests) {
+  async function changes(query: ChangesQuery = {}, options?: CallOptions) {
+    const sent = { ...options, query: nameParameters(query) }
+    const { body, etag } = await send<OccupationChanges>(['occupations', 'changes'], sent)
     assertChanges(body, etag)
     return body
   }
@@ -92,11 +69,13 @@ export function createOccupationChanges(send: SendRequest, stream: StreamRequest
     return token
   }
 
-  async function snapshot(options?: SnapshotOptions): Promise<OccupationSnapshot> {
-    const etagOfEarlier = options?.ifNoneMatch
-    const { headers, body } = await stream(['occupations', 'snapshot'], {}, options, {
-      accept: 'application/x-ndjson',
-      ...(etagOfEarlier !== undefined && { 'if-none-match': etagOfEarlier }),
+  async function snapshot({ ifNoneMatch, ...options }: SnapshotOptions = {}): Promise<OccupationSnapshot> {
+    const { headers, body } = await stream(['occupations', 'snapshot'], {
+      ...options,
+      headers: {
+        accept: 'application/x-ndjson',
+        ...(ifNoneMatch !== undefined && { 'if-none-match': ifNoneMatch }),
+      },
     })
     const type = headers.get('content-type')?.split(';', 1)[0]
     const totalCount = readCount(headers.get('total-count'))
@@ -121,58 +100,32 @@ export function createOccupationChanges(send: SendRequest, stream: StreamRequest
       delta,
       etag,
       digest,
-      lines: () => readLines(body, totalCount, 'snapshot', options?.signal),
-      records: () => readObjects<OccupationRecord>(body, totalCount, 'snapshot', options?.signal),
+      lines: () => readLines(body, totalCount, 'snapshot', options.signal),
+      records: () => readObjects<OccupationRecord>(body, totalCount, 'snapshot', options.signal),
     }
-  }
-
-  async function copyAll(options: CallOptions | undefined, notice?: string): Promise<OccupationCopy> {
-    const { revision, delta, digest, records: read } = await snapshot(options)
-    const records = new Map<string, OccupationRecord>()
-    for await (const record of read()) records.set(record.occupationCode ?? '', record)
-    if ((await digestRecords(records)) !== digest) {
-      throw new MahiError('unreadable', { title: 'The snapshot does not match its digest' })
-    }
-    return { revision, delta, records, ...(notice !== undefined && { notice }) }
   }
 
   async function copy(earlier?: OccupationCopy, options?: CallOptions): Promise<OccupationCopy> {
-    if (earlier === undefined) return await copyAll(options)
-    const changed = new Map(earlier.records)
-    let last: OccupationChanges = {}
     try {
-      for await (const page of changePages({ since: earlier.delta }, options)) {
-        for (const { occupationCode = '', record } of page.changes ?? []) {
-          if (record === undefined) changed.delete(occupationCode)
-          else changed.set(occupationCode, record)
-        }
-        last = page
-      }
+      const {
+        revision,
+        delta,
+        etag,
+        digest,
+        records: read,
+      } = await snapshot({
+        ...options,
+        ifNoneMatch: earlier?.etag,
+      })
+      const records = new Map<string, OccupationRecord>()
+      for await (const record of read()) records.set(record.occupationCode ?? '', record)
+      if ((await digestRecords(records)) !== digest)
+        throw new MahiError('unreadable', { title: 'The snapshot does not match its digest' })
+      return { revision, delta, etag, records }
     } catch (error) {
-      if (!(error instanceof MahiError) || error.status !== 410) throw error
-      return await copyAll(options, 'The changes since the earlier copy are no longer available.')
+      if (earlier !== undefined && error instanceof MahiError && error.status === 304) return earlier
+      throw error
     }
-    const records = new Map([...changed].sort(([one], [other]) => compareCodePoints(one, other)))
-    const { revision = 0, delta = '', digest } = last
-    if (digest !== undefined && (await digestRecords(records)) === digest) return { revision, delta, records }
-    const reason =
-      digest === undefined
-        ? 'The service has not sent the digest of its catalogue.'
-        : 'The changes do not lead to the catalogue of the service.'
-    return await copyAll(options, reason)
-  }
-
-  async function revisions({ limit }: { limit?: number } = {}, options?: CallOptions) {
-    return (await send<OccupationRevisions>(['occupation-revisions'], { Limit: limit }, options)).body
-  }
-
-  async function revision(
-    number: number,
-    { since, after }: { since?: number; after?: string } = {},
-    options?: CallOptions,
-  ) {
-    const path = ['occupation-revisions', number]
-    return (await send<OccupationDifferences>(path, { Since: since, After: after }, options)).body
   }
 
   return {
@@ -187,16 +140,8 @@ export function createOccupationChanges(send: SendRequest, stream: StreamRequest
     allChanges,
     /** The whole catalogue; `options.deadline` is for its beginning, `options.signal` for all of it. */
     snapshot,
-    /**
-     * A copy of the catalogue in memory: the earlier one with the changes since, or everything where there is none, its
-     * token is no longer valid, or the changes do not lead to the service's digest; `notice` then says so. A copy that
-     * does not match its digest is an error.
-     */
+    /** A copy of the catalogue in memory: the earlier one, if nothing has changed since, or else a new one. */
     copy,
-    /** The latest revisions of the catalogue, newest first. */
-    revisions,
-    /** How a revision differs from the one before it, or from another one; `next` is the `after` of the next call. */
-    revision,
   }
 }
 

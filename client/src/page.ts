@@ -6,10 +6,15 @@ import { MahiError } from './errors.ts'
  *
  * @throws {MahiError} `unreadable`
  */
-export function assertPage(body: unknown, etag: string | null): void {
-  const fault = findPageFault(body, etag)
+export const assertPage = (body: unknown, etag: string | null) => refuse('page', findPageFault(body, etag))
+
+/** As `assertPage`, for a page of the change feed. */
+export const assertChanges = (body: unknown, etag: string | null) =>
+  refuse('page of changes', findChangesFault(body, etag))
+
+function refuse(what: string, fault: string | undefined): void {
   if (fault !== undefined)
-    throw new MahiError('unreadable', { title: `The response is not a page: ${fault}` })
+    throw new MahiError('unreadable', { title: `The response is not a ${what}: ${fault}` })
 }
 
 function findPageFault(body: unknown, etag: string | null): string | undefined {
@@ -22,13 +27,6 @@ function findPageFault(body: unknown, etag: string | null): string | undefined {
   if (nextCursor === undefined) return undefined
   if (typeof nextCursor !== 'string' || nextCursor === '') return 'its nextCursor is no text'
   return data.length === 0 ? 'it has a nextCursor but no records' : undefined
-}
-
-/** As `assertPage`, for a page of the change feed. */
-export function assertChanges(body: unknown, etag: string | null): void {
-  const fault = findChangesFault(body, etag)
-  if (fault !== undefined)
-    throw new MahiError('unreadable', { title: `The response is not a page of changes: ${fault}` })
 }
 
 function findChangesFault(body: unknown, etag: string | null): string | undefined {

@@ -10,9 +10,15 @@ interface FetchInit {
   redirect: 'manual'
   signal: AbortSignal
   method?: string
-  body?: string | Uint8Array<ArrayBuffer> | Blob | ReadableStream<Uint8Array>
+  body?: FileContent
   duplex?: 'half'
 }
+
+/** The content of a file. A stream can be sent once: such an upload is not tried again after a failure. */
+export type FileContent = string | Uint8Array<ArrayBuffer> | Blob | ReadableStream<Uint8Array>
+
+/** Fields of a header, by their names. */
+export type HeaderFields = Readonly<Record<string, string>>
 
 /** What a single call may ask for. */
 export interface CallOptions {
@@ -74,46 +80,28 @@ interface Answer<Body> {
 /** The segments of a path below `/v1`, not encoded. */
 export type Path = readonly (string | number)[]
 
-/** Asks for a path; query parameters without a value are left out. */
-export type SendRequest = <Body>(
-  path: Path,
-  query: Readonly<Record<string, unknown>>,
-  options: CallOptions | undefined,
-  headers?: Record<string, string>,
-) => Promise<Answer<Body>>
+type Method = 'POST' | 'PUT' | 'DELETE'
 
-/** The head of a response whose body is still to be read. */
-interface StreamedAnswer {
-  readonly headers: Headers
-  /** The body, decompressed; `null` if there is none. */
-  readonly body: ReadableStream<Uint8Array> | null
+/** What a request sends besides its path, and what the call may ask for. */
+export interface Sent extends CallOptions {
+  /** Parameters without a value are left out. */
+  query?: Readonly<Record<string, unknown>>
+  headers?: HeaderFields
+  /** An object is sent as JSON. */
+  body?: object | FileContent
 }
-
-/** As `SendRequest`, for bodies that are read piece by piece: only the head is subject to the deadline and retries. */
-export type StreamRequest = (
-  path: Path,
-  query: Readonly<Record<string, unknown>>,
-  options: CallOptions | undefined,
-  headers?: Record<string, string>,
-) => Promise<StreamedAnswer>
-
-/** What a call that changes something sends. */
-interface Change {
-  readonly method: 'POST' | 'PUT' | 'DELETE'
-  /** An object is sent as JSON. A stream can be sent once: such a call is not tried again. */
-  readonly body?: object | string | Uint8Array<ArrayBuffer> | Blob | ReadableStream<Uint8Array>
-  readonly headers?: Readonly<Record<string, string>>
-}
-
-/** Sends what changes something. Every such operation of the service may be sent again after a failure. */
-export type SendChange = <Body>(path: Path, change: Change, options: CallOptions | undefined) => Promise<Body>
 
 /** The ways to ask. */
 export interface Requests {
-  readonly change: SendChange
-  readonly send: SendRequest
-  readonly stream: StreamRequest
+  /** Reads a page. */
+  send<Body>(path: Path, sent?: Sent): Promise<Answer<Body>>
+  /** As `send`, for a body that is read piece by piece: only its head is subject to the deadline and retries. */
+  stream(path: Path, sent?: Sent): Promise<Response>
+  /** Sends one request, and returns its body. Every operation of the service may be sent again after a failure. */
+  call<Body>(method: Method | 'GET', path: Path, sent?: Sent): Promise<Body>
 }
+
+export type Call = Requests['call']
 
 /** The longest time that timers take, in milliseconds: with a longer one they go off at once. */
 const LONGEST_TIMER = 2 ** 31 - 1
@@ -132,7 +120,12 @@ export function createRequests(options: ClientOptions): Requests {
   const base = (address.split(/[?#]/, 1)[0] ?? '').replace(/(?<!\/)\/+$/, '')
   const pages = new Map<string, { text: string; etag: string }>()
 
-  async function describeRequest(given: Readonly<Record<string, string>>): Promise<Record<string, string>> {
+  async function open(
+    url: string,
+    given: HeaderFields | undefined,
+    init: Omit<FetchInit, 'redirect' | 'headers'>,
+    alsoRight?: number,
+  ): Promise<Response> {
     const headers: Record<string, string> = { ...keyHeader, ...given }
     const bearer = typeof token === 'function' ? await token() : token
     if (bearer !== undefined) {
@@ -141,30 +134,32 @@ export function createRequests(options: ClientOptions): Requests {
     }
     // As above, for what is known only now.
     new Headers(headers)
-    return headers
-  }
-
-  async function open(url: string, init: Omit<FetchInit, 'redirect'>): Promise<Response> {
+    let response: Response
     try {
-      return await (options.fetch ?? fetch)(url, { ...init, redirect: 'manual' })
+      response = await (options.fetch ?? fetch)(url, { ...init, headers, redirect: 'manual' })
     } catch (cause) {
       throw explainNetwork(cause)
     }
+    if (response.ok || response.status === alsoRight) return response
+    throw explainStatus(response, await readWhole(response))
   }
 
-  async function attempt(url: string, given: Record<string, string>, signal: AbortSignal) {
-    const headers = await describeRequest(given)
+  async function readPage(
+    url: string,
+    given: HeaderFields | undefined,
+    signal: AbortSignal,
+  ): Promise<Answer<object>> {
     const known = pages.get(url)
-    if (known !== undefined) headers['if-none-match'] = known.etag
-
-    const response = await open(url, { headers, signal })
-    let text = await readWhole(response)
-    const { status, ok } = response
-    const unchanged = known !== undefined && status === 304
-    if (unchanged) text = known.text
-    if (!ok && !unchanged) throw explainStatus(response, text)
-    const body = readBody(text, status)
-    const etag = unchanged ? known.etag : response.headers.get('etag')
+    const response =
+      known === undefined
+        ? await open(url, given, { signal })
+        : await open(url, { ...given, 'if-none-match': known.etag }, { signal }, 304)
+    const arrived = await readWhole(response)
+    const { text, etag } =
+      known !== undefined && response.status === 304
+        ? known
+        : { text: arrived, etag: response.headers.get('etag') }
+    const body = readBody(text, response.status)
     pages.delete(url)
     if (etag !== null && cachedPages > 0) {
       // A Map keeps the order of insertion: its first page is the one that has gone unused for longest.
@@ -173,34 +168,6 @@ export function createRequests(options: ClientOptions): Requests {
       pages.set(url, { text, etag })
     }
     return { body, etag }
-  }
-
-  async function attemptChange(url: string, change: Change, signal: AbortSignal): Promise<unknown> {
-    const { method, body } = change
-    const isJson = isPlainObject(body)
-    const headers = await describeRequest({ ...(isJson && JSON_TYPE), ...change.headers })
-    const content = isJson ? JSON.stringify(body) : (body as Exclude<typeof body, object> | undefined)
-    const response = await open(url, {
-      method,
-      headers,
-      signal,
-      ...(content !== undefined && { body: content as string }),
-      ...(body instanceof ReadableStream && { duplex: 'half' as const }),
-    })
-    const text = await readWhole(response)
-    if (!response.ok) throw explainStatus(response, text)
-    const answer = text === '' ? {} : readBody(text, response.status)
-    return answer
-  }
-
-  async function attemptStream(
-    url: string,
-    given: Record<string, string>,
-    signal: AbortSignal,
-  ): Promise<StreamedAnswer> {
-    const response = await open(url, { headers: await describeRequest(given), signal })
-    if (!response.ok) throw explainStatus(response, await readWhole(response))
-    return { headers: response.headers, body: response.body }
   }
 
   /** Tries until it succeeds, fails for good or the deadline has passed. */
@@ -215,6 +182,7 @@ export function createRequests(options: ClientOptions): Requests {
     const controller = new AbortController()
     const ended = controller.signal
     let failure: MahiError | undefined
+    let pausing: ReturnType<typeof setTimeout> | undefined
 
     const attempts = async () => {
       for (let count = 0; ; count++) {
@@ -229,73 +197,78 @@ export function createRequests(options: ClientOptions): Requests {
           if (performance.now() - begun + pause >= most) throw error
           failure = error
           options.onRetry?.(error, pause)
-          await wait(pause, ended)
+          await new Promise((resolve) => {
+            pausing = setTimeout(resolve, pause)
+          })
         }
       }
     }
+    const title = `There was no response within ${deadline} ms`
+    const timer = setTimeout(() => controller.abort(new MahiError('deadline', { title }, failure)), allowed)
     const forget = signal && onAbort(signal, () => controller.abort(signal.reason))
-    const timer = setTimeout(
-      () =>
-        controller.abort(
-          new MahiError('deadline', { title: `There was no response within ${deadline} ms` }, failure),
-        ),
-      allowed,
-    )
+    const end = new Promise<never>((_, reject) => {
+      ended.addEventListener('abort', () => reject(ended.reason))
+    })
     try {
-      return await Promise.race([
-        new Promise<never>((_, reject) => {
-          ended.addEventListener('abort', () => reject(ended.reason))
-        }),
-        attempts(),
-      ])
+      return await Promise.race([end, attempts()])
     } finally {
       clearTimeout(timer)
+      clearTimeout(pausing)
       forget?.()
     }
   }
 
+  async function change(
+    method: Method,
+    path: Path,
+    { body, headers, ...callOptions }: Sent,
+  ): Promise<object> {
+    const url = base + writePath(path)
+    const isJson = isPlainObject(body)
+    const content = isJson ? JSON.stringify(body) : body
+    const once = body instanceof ReadableStream
+    const init = {
+      method,
+      ...(content !== undefined && { body: content }),
+      ...(once && { duplex: 'half' as const }),
+    }
+    const attempt = async (signal: AbortSignal) => {
+      const response = await open(url, { ...(isJson && JSON_TYPE), ...headers }, { ...init, signal })
+      const text = await readWhole(response)
+      return text === '' ? {} : readBody(text, response.status)
+    }
+    // An upload may take long; a failed one that cannot be repeated is reported at once.
+    const deadline = callOptions.deadline ?? (body !== undefined && !isJson ? LONGEST_TIMER : undefined)
+    return await retry({ ...callOptions, deadline }, attempt, once)
+  }
+
+  async function send<Body>(path: Path, { query, headers, ...callOptions }: Sent = {}) {
+    const url = base + writePath(path) + writeQuery(query)
+    return (await retry(callOptions, (ended) => readPage(url, headers, ended))) as Answer<Body>
+  }
+
   return {
-    change: async <Body>(path: Path, change: Change, callOptions: CallOptions = {}) => {
-      const url = base + writePath(path)
-      const once = change.body instanceof ReadableStream
-      // An upload may take long; a failed one that cannot be repeated is reported at once.
-      const deadline = callOptions.deadline ?? (isPlainObject(change.body) ? undefined : LONGEST_TIMER)
-      const attempt = (ended: AbortSignal) => attemptChange(url, change, ended)
-      return (await retry(
-        { ...callOptions, ...((once || change.method === 'PUT') && { deadline }) },
-        attempt,
-        once,
-      )) as Body
-    },
-    send: async <Body>(
-      path: Path,
-      query: Readonly<Record<string, unknown>>,
-      callOptions: CallOptions = {},
-      headers: Record<string, string> = {},
-    ) => {
-      const url = base + writePath(path) + writeQuery(query)
-      return (await retry(callOptions, (ended) => attempt(url, headers, ended))) as Answer<Body>
-    },
-    stream: async (path, query, callOptions = {}, headers = {}) => {
+    send,
+    stream: async (path, { query, headers, ...callOptions } = {}) => {
       const url = base + writePath(path) + writeQuery(query)
       // The signal of the caller ends the body too, which the deadline does not.
-      const { signal } = callOptions
       const body = new AbortController()
       return await retry(callOptions, (ended) => {
         ended.addEventListener('abort', () => body.abort(ended.reason))
-        return attemptStream(
-          url,
-          headers,
-          signal === undefined ? body.signal : AbortSignal.any([body.signal, signal]),
-        )
+        const { signal } = callOptions
+        return open(url, headers, {
+          signal: signal === undefined ? body.signal : AbortSignal.any([body.signal, signal]),
+        })
       })
     },
+    call: async <Body>(method: Method | 'GET', path: Path, sent: Sent = {}) =>
+      method === 'GET' ? (await send<Body>(path, sent)).body : ((await change(method, path, sent)) as Body),
   }
 }
 
 const JSON_TYPE = { 'content-type': 'application/json' }
 
-function isPlainObject(body: Change['body']): body is object {
+function isPlainObject(body: Sent['body']): body is object {
   return (
     typeof body === 'object' &&
     !(body instanceof ReadableStream || body instanceof Blob || body instanceof Uint8Array)
@@ -397,7 +370,7 @@ function writePath(path: Path): string {
   return `/v1/${segments.map(encodeURIComponent).join('/')}`
 }
 
-function writeQuery(query: Readonly<Record<string, unknown>>): string {
+function writeQuery(query: Sent['query'] = {}): string {
   const parameters = new URLSearchParams()
   for (const [name, value] of Object.entries(query)) {
     if (value != null) parameters.set(name, value instanceof Date ? value.toISOString() : String(value))
@@ -438,15 +411,3 @@ function isPassing(
 
 /** Codes of what speaks no HTTP or TLS, and of certificates that are not accepted: it will be so again. */
 const NO_SERVICE = /^(?:HTTPParserError$|HPE_|ERR_SSL_|ERR_TLS_|CERT_|SELF_SIGNED_|DEPTH_ZERO_|UNABLE_TO_)/
-
-/** Ends early, and leaves no timer behind, when the signal aborts. */
-async function wait(milliseconds: number, signal: AbortSignal): Promise<void> {
-  await new Promise<void>((resolve) => {
-    const timer = setTimeout(resolve, milliseconds)
-    signal.addEventListener('abort', () => {
-      clearTimeout(timer)
-      resolve()
-    })
-  })
-  signal.throwIfAborted()
-}

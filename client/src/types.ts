@@ -1507,6 +1507,81 @@ export interface AnyProblem {
   similarCodes?: string[]
 }
 
+/** Which occupations to list. Filters combine with AND. */
+export interface OccupationsQuery {
+  /** Number of records per page, from 1 to 100. A larger number is refused, never clamped. */
+  limit?: number | undefined
+  /**
+   * Where the page starts: the first occupation code at or after this one. Usually the `nextCursor` of the page before.
+   */
+  cursor?: string | undefined
+  /** Only records of this major group: those with a minor group, Primary or Secondary, that belongs to it. */
+  majorGroupCode?: string | undefined
+  /** Only records of this minor group, Primary or Secondary. */
+  minorGroupCode?: string | undefined
+  /**
+   * How the records belong to the groups of the group filters: `Any`, or only `Primary`: the Primary minor group, and
+   * its Primary major group.
+   */
+  groupRelation?: 'Primary' | 'Any' | undefined
+  /**
+   * Only the records with these codes: up to 100, comma-separated. Without `Limit`, the page has all of them.
+   * `missingCodes` lists those that the catalogue does not have.
+   */
+  codes?: readonly string[] | undefined
+  /** The fields that each record shows, comma-separated; all of them where it is absent. */
+  fields?: readonly ('occupationCode' | 'titleEnglish' | 'titleMaori' | 'titlePluralEnglish' | 'titlePluralMaori' | 'altJobTitlesEnglish' | 'altJobTitlesMaori' | 'descriptionEnglish' | 'descriptionMaori' | 'kaupapaDescriptionEnglish' | 'kaupapaDescriptionMaori' | 'detailedWorkActivitiesEnglish' | 'detailedWorkActivitiesMaori' | 'trainingDuration' | 'lifeOnTheJobEnglish' | 'lifeOnTheJobMaori' | 'entryRequirements' | 'minorGroups' | 'renumeration' | 'registrationAuthority' | 'lastUpdatedDate')[] | undefined
+  /** Only records last updated after this time, exclusive. RFC 3339; UTC where no offset is given. */
+  lastUpdatedAfter?: Date | string | undefined
+  /** Only records last updated before this time, exclusive. RFC 3339; UTC where no offset is given. */
+  lastUpdatedBefore?: Date | string | undefined
+}
+
+/** Which changes to list. */
+export interface ChangesQuery {
+  /**
+   * The `delta` of an earlier response or the Delta-Token of a snapshot; or the `next` of the page before. `latest`
+   * returns only the token of the current state. Without it, every record is returned as created.
+   */
+  since?: string | undefined
+  /** Number of changes per page, from 1 to 100. A larger number is refused, never clamped. */
+  limit?: number | undefined
+}
+
+/** What to search for. */
+export interface SearchQuery {
+  /**
+   * The words to search for. Macrons, umlauts, upper case and spelling mistakes do not matter. Without words, nothing
+   * is found.
+   */
+  q?: string | undefined
+  /** Only names in this language: `en` or `mi`. Both where absent. */
+  lang?: 'en' | 'mi' | undefined
+  /** Only occupations of this major group. */
+  majorGroupCode?: string | undefined
+  /** Only occupations of this minor group. */
+  minorGroupCode?: string | undefined
+  /** Whether the groups of the filters may be Secondary groups of an occupation. */
+  groupRelation?: 'Any' | 'Primary' | undefined
+  /** Number of results per page. */
+  limit?: number | undefined
+  /** Number of the page. */
+  page?: number | undefined
+}
+
+/** What to complete. */
+export interface SuggestionsQuery {
+  /**
+   * The words to search for. Macrons, umlauts, upper case and spelling mistakes do not matter. Without words, nothing
+   * is found.
+   */
+  q?: string | undefined
+  /** Only names in this language: `en` or `mi`. Both where absent. */
+  lang?: 'en' | 'mi' | undefined
+  /** Number of suggestions. */
+  limit?: number | undefined
+}
+
 /** Job titles to code. */
 export interface CodingsQuery {
   /** The job titles to code. */
@@ -1517,6 +1592,34 @@ export interface CodingsQuery {
 export interface CodingDecisions {
   /** The decisions. */
   items: readonly TitleDecision[]
+}
+
+/** Which reviewed titles to list. */
+export interface ConfirmedCodingsQuery {
+  /** Number of titles per page, from 1 to 300. */
+  limit?: number | undefined
+  /** The `nextCursor` of the page before. */
+  cursor?: string | undefined
+  /** Only titles in this state. */
+  state?: 'confirmed' | 'disputed' | 'unknown' | undefined
+}
+
+/** Which page of the validation results to get. Filters combine with AND. */
+export interface ResultsQuery {
+  /** Page number, from 1. A page past the last one is refused; page 1 always exists. */
+  page?: number | undefined
+  /** Entries per page, from 1 to 1000. A larger number is refused, never clamped. */
+  pageSize?: number | undefined
+  /** Only entries of this type. */
+  errorType?: 'Error' | 'Warning' | undefined
+  /** Only entries of this file. */
+  fileType?: 'Course' | 'Enrolment' | 'CourseCompletion' | 'QualificationCompletion' | 'Learner' | 'Unknown' | undefined
+  /** Only entries with this code. */
+  errorCode?: string | undefined
+  /** Only entries about this student. */
+  studentId?: string | undefined
+  /** Only entries about this course. */
+  courseCode?: string | undefined
 }
 
 /** Which findings of a comparison to get. */
@@ -1536,17 +1639,17 @@ export interface FindingsQuery {
   /** Entries per page, from 1 to 1000. A larger number is refused, never clamped. */
   pageSize?: number | undefined
   /** Only entries of this type. */
-  'Filter.ErrorType'?: 'Error' | 'Warning' | undefined
+  errorType?: 'Error' | 'Warning' | undefined
   /** Only entries of this file. */
-  'Filter.FileType'?: 'Course' | 'Enrolment' | 'CourseCompletion' | 'QualificationCompletion' | 'Learner' | 'Unknown' | undefined
+  fileType?: 'Course' | 'Enrolment' | 'CourseCompletion' | 'QualificationCompletion' | 'Learner' | 'Unknown' | undefined
   /** Only entries with this code. */
-  'Filter.ErrorCode'?: string | undefined
+  errorCode?: string | undefined
   /** Only entries about this student. */
-  'Filter.StudentId'?: string | undefined
+  studentId?: string | undefined
   /** Only entries about this course. */
-  'Filter.CourseCode'?: string | undefined
+  courseCode?: string | undefined
   /** Only findings of the cause with this key. */
-  'Filter.Cause'?: string | undefined
+  cause?: string | undefined
   /** Only findings that the run before did not have. */
   onlyNew?: boolean | undefined
 }
@@ -1612,6 +1715,12 @@ export interface NewReturn {
   organisations?: readonly string[] | undefined
   /** Notes for those who submit it. */
   notes?: string | undefined
+}
+
+/** Why an organisation is suspended. */
+export interface Suspension {
+  /** A note for operators, without personal data. */
+  reason?: string | undefined
 }
 
 /** The code of a major group of a minor group, and how they are related. */

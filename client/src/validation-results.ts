@@ -1,32 +1,8 @@
 import { MahiError } from './errors.ts'
 import { readCount, readObjects } from './lines.ts'
-import type { CallOptions, Path, SendRequest, StreamRequest } from './request.ts'
-import type { Finding, ValidationResultsPage } from './types.ts'
-
-/** Which page of the validation results to get. */
-export interface ResultsQuery {
-  /** Page number, from 1, which is the default. A page past the last one is refused; page 1 always exists. */
-  page?: number | undefined
-  /** Entries per page. Above the installation's maximum is refused, never clamped. */
-  pageSize?: number | undefined
-  /** `Filter.ErrorType`: only `Error` or `Warning` entries. */
-  errorType?: 'Error' | 'Warning' | undefined
-  /** `Filter.FileType`: only entries of this file. */
-  fileType?:
-    | 'Course'
-    | 'Enrolment'
-    | 'CourseCompletion'
-    | 'QualificationCompletion'
-    | 'Learner'
-    | 'Unknown'
-    | undefined
-  /** `Filter.ErrorCode`: only entries with this code. */
-  errorCode?: string | undefined
-  /** `Filter.StudentId`: only entries about this student. */
-  studentId?: string | undefined
-  /** `Filter.CourseCode`: only entries about this course. */
-  courseCode?: string | undefined
-}
+import { nameParameters } from './operations.ts'
+import type { CallOptions, HeaderFields, Path, Requests } from './request.ts'
+import type { Finding, ResultsQuery, ValidationResultsPage } from './types.ts'
 
 /** How to read every entry. */
 export interface ReadAllOptions extends CallOptions {
@@ -40,28 +16,9 @@ export interface ReadAllOptions extends CallOptions {
 }
 
 /** Get validation results. Every function here rejects with a `MahiError`, or with the signal's reason. */
-export type ValidationResults = ReturnType<typeof createValidationResults>
-
-export function createValidationResults(send: SendRequest, stream: StreamRequest, eid: string | undefined) {
-  const own: Record<string, string> = eid === undefined ? {} : { eid }
-
-  async function get(token: string, query: ResultsQuery, options: CallOptions | undefined) {
-    const { page, pageSize, errorType, fileType, errorCode, studentId, courseCode } = query
-    return await send<ValidationResultsPage>(
-      pathOf(token),
-      {
-        page,
-        pageSize,
-        'Filter.ErrorType': errorType,
-        'Filter.FileType': fileType,
-        'Filter.ErrorCode': errorCode,
-        'Filter.StudentId': studentId,
-        'Filter.CourseCode': courseCode,
-      },
-      options,
-      own,
-    )
-  }
+export function createValidationResults({ send, stream }: Requests, own: HeaderFields) {
+  const get = (token: string, query: ResultsQuery, options: CallOptions | undefined) =>
+    send<ValidationResultsPage>(pathOf(token), { ...options, query: nameParameters(query), headers: own })
 
   async function page(token: string, query: ResultsQuery = {}, options?: CallOptions) {
     return (await get(token, query, options)).body
@@ -115,8 +72,8 @@ export function createValidationResults(send: SendRequest, stream: StreamRequest
   }
 
   async function exportAll(token: string, options?: CallOptions) {
-    const accept = `${NDJSON}, */*;q=0.1`
-    const { headers, body } = await stream(pathOf(token), {}, options, { ...own, accept })
+    const sent = { ...own, accept: `${NDJSON}, */*;q=0.1` }
+    const { headers, body } = await stream(pathOf(token), { ...options, headers: sent })
     const totalCount = readCount(headers.get('total-count'))
     if (headers.get('content-type')?.split(';', 1)[0] === NDJSON && totalCount !== undefined)
       return readObjects<Finding>(body, totalCount, 'export', options?.signal)

@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { renderOperations } from '../../client/render-operations.ts'
 import { renderTypes } from '../../client/render-types.ts'
 import { generateModule } from '../../clients/python/generate.ts'
 import { createMemoryLimiter, rateLimitsOf } from '../../src/api/access/limits.ts'
@@ -41,5 +42,7 @@ if (import.meta.main) {
   const document = await generateOpenApi()
   writeFileSync(new URL('openapi.json', PACKAGE_ROOT), document)
   writeFileSync(new URL('client/src/types.ts', PACKAGE_ROOT), renderTypes(JSON.parse(document)))
+  const operations = new URL('client/src/operations.ts', PACKAGE_ROOT)
+  writeFileSync(operations, renderOperations(JSON.parse(document)))
   writeFileSync(new URL('clients/python/mahi.py', PACKAGE_ROOT), generateModule())
 }
