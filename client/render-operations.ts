@@ -23,6 +23,8 @@ const FUNCTIONS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     receipt: 'getSubmissionReceipt',
     reopen: 'reopenSubmission',
     activity: 'listSubmissionActivity',
+    putRecords: 'addSubmissionRecords',
+    deleteRecords: 'deleteSubmissionRecords',
     undoRepairs: 'undoRepairs',
     work: 'getFileWork',
     runs: 'listValidationRuns',
@@ -66,8 +68,6 @@ export const WRITTEN_BY_HAND = [
   'getCorrectedFiles',
   'getRepairs',
   'repairFiles',
-  'addSubmissionRecords',
-  'deleteSubmissionRecords',
   'requestValidationRun',
 ] as const
 

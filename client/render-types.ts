@@ -5,7 +5,7 @@ interface Schema {
   readonly enum?: readonly string[]
   readonly items?: Schema
   readonly properties?: Readonly<Record<string, Schema>>
-  readonly additionalProperties?: Schema
+  readonly additionalProperties?: boolean | Schema
   readonly required?: readonly string[]
   readonly $ref?: string
 }
@@ -60,6 +60,8 @@ const INPUTS: Readonly<Record<string, { name: string; description: string }>> = 
       'A return to collect. Dates are local times of the service, such as `2026-01-31 17:00`, or have an offset.',
   },
   suspendOrganisation: { name: 'Suspension', description: 'Why an organisation is suspended.' },
+  addSubmissionRecords: { name: 'NewRecords', description: 'Records to add, or to replace.' },
+  deleteSubmissionRecords: { name: 'RecordDeletion', description: 'Records to delete.' },
   codeTitles: { name: 'CodingsQuery', description: 'Job titles to code.' },
   confirmCodings: { name: 'CodingDecisions', description: 'What a reviewer has decided about job titles.' },
 }
@@ -82,8 +84,13 @@ const NAMES: Readonly<Record<string, string>> = {
   'RuleExample.files': 'ExampleFile',
   'CodingsQuery.items': 'TitleToCode',
   'CodingDecisions.items': 'TitleDecision',
+  'NewRecords.content': 'SubmittedRecord',
+  'RecordDeletion.content': 'DeletedRecord',
   'Caller.limits': 'CallerLimit',
 }
+
+/** Of a record whose fields a definition names. */
+const ANY_FIELD = '  [field: string]: unknown\n'
 
 const HEADER = `// Written by \`npm run openapi\` from openapi.json.
 // Every field of a response is optional: one without a value is absent.
@@ -105,7 +112,7 @@ export function renderTypes({ components: { schemas }, paths = {} }: Document): 
       if (inputs.has(field.split('.', 1)[0] ?? '')) inputs.set(name, schema)
       return name
     }
-    if (schema.additionalProperties !== undefined)
+    if (typeof schema.additionalProperties === 'object')
       return `Record<string, ${typeOf(schema.additionalProperties, field)}>`
     return plainTypeOf(schema, field)
   }
@@ -125,7 +132,7 @@ export function renderTypes({ components: { schemas }, paths = {} }: Document): 
     const fields = Object.entries(schema.properties ?? {})
       .map(([field, part]) => renderField(name, field, part, schema.required?.includes(field) !== true))
       .join('')
-    const source = `${comment(schema.description, '')}export interface ${name} {\n${fields}}\n`
+    const source = `${comment(schema.description, '')}export interface ${name} {\n${fields}${schema.additionalProperties === true ? ANY_FIELD : ''}}\n`
     if ((rendered.get(name) ?? source) !== source) throw new Error(`${name} would be two different types`)
     rendered.set(name, source)
   }

@@ -20,9 +20,7 @@ export type {
   FileContent,
 } from './request.ts'
 export type {
-  Deletion,
   PutFileOptions,
-  SubmittedRecord,
   WaitOptions,
 } from './submissions.ts'
 export type * from './types.ts'

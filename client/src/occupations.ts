@@ -1,6 +1,6 @@
 import { MahiError } from './errors.ts'
 import { createOccupationOperations, nameParameters } from './operations.ts'
-import { assertPage, compareCodePoints } from './page.ts'
+import { assertPage } from './page.ts'
 import type { CallOptions, Requests } from './request.ts'
 import type { OccupationPage, OccupationsQuery } from './types.ts'
 
@@ -14,16 +14,15 @@ export function createOccupations({ send, call }: Requests) {
   }
 
   async function* pages(query?: OccupationsQuery, options?: CallOptions) {
-    let cursor = query?.cursor
-    do {
+    const seen = new Set<string>()
+    for (let cursor = query?.cursor; ; ) {
       const page = await list({ ...query, cursor }, options)
       yield page
-      const { nextCursor } = page
-      if (nextCursor !== undefined && cursor !== undefined && compareCodePoints(nextCursor, cursor) <= 0) {
-        throw new MahiError('unreadable', { title: 'The pages form a loop' })
-      }
       cursor = page.nextCursor
-    } while (cursor !== undefined)
+      if (cursor === undefined) return
+      if (seen.has(cursor)) throw new MahiError('unreadable', { title: 'The pages form a loop' })
+      seen.add(cursor)
+    }
   }
 
   async function* all(query?: OccupationsQuery, options?: CallOptions) {

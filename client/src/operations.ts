@@ -2,6 +2,7 @@
 import type { Call, CallOptions } from './request.ts'
 import type {
   ActivityPage,
+  BatchResult,
   Caller,
   ChangesBetweenRuns,
   CodingDecisions,
@@ -15,6 +16,7 @@ import type {
   FindingsQuery,
   LearnersPage,
   NewExplanation,
+  NewRecords,
   NewReopening,
   NewReturn,
   OccupationDifferences,
@@ -27,6 +29,7 @@ import type {
   OrganisationPage,
   Overview,
   Receipt,
+  RecordDeletion,
   ResultsCauses,
   ResultsChanges,
   ResultsSummary,
@@ -138,6 +141,15 @@ export function createSubmissionOperations(call: Call) {
      */
     activity: (submissionToken: string, query: { page?: number | undefined; pageSize?: number | undefined } = {}, options?: CallOptions) =>
       call<ActivityPage>('GET', ['submissions', submissionToken, 'activity'], { ...options, query: nameParameters(query) }),
+    /**
+     * Adds a batch of records to a file that is built from batches; an uploaded file is replaced as a whole. A record
+     * replaces the earlier one with the same `localId`; within a batch, the last one applies.
+     */
+    putRecords: (submissionToken: string, fileType: string, body: NewRecords, options?: CallOptions) =>
+      call<BatchResult>('POST', ['submissions', submissionToken, 'records', fileType], { ...options, body }),
+    /** Deletes the records of a file that have the given `localId`s. */
+    deleteRecords: (submissionToken: string, fileType: string, body: RecordDeletion, options?: CallOptions) =>
+      call<BatchResult>('DELETE', ['submissions', submissionToken, 'records', fileType], { ...options, body }),
     /**
      * Restores the files as they were before the last repair. That is possible until a file changes or the submission
      * is submitted.

@@ -61,13 +61,3 @@ const isCount = (value: unknown) => Number.isSafeInteger(value) && Number(value)
 function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
-
-/** The order of occupation codes. `<` compares UTF-16 code units, which differs beyond U+FFFF. */
-export function compareCodePoints(one: string, other: string): number {
-  const [left, right] = [Array.from(one), Array.from(other)]
-  for (let index = 0; index < left.length && index < right.length; index++) {
-    const difference = (left[index]?.codePointAt(0) ?? 0) - (right[index]?.codePointAt(0) ?? 0)
-    if (difference !== 0) return difference
-  }
-  return left.length - right.length
-}

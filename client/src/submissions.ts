@@ -2,7 +2,6 @@ import { MahiError } from './errors.ts'
 import { createSubmissionOperations } from './operations.ts'
 import type { Call, CallOptions, FileContent, HeaderFields, Path, Requests, Sent } from './request.ts'
 import type {
-  BatchResult,
   FileWork,
   NewSubmission,
   Repairs,
@@ -22,20 +21,6 @@ export interface PutFileOptions extends CallOptions {
   sha256?: string | undefined
   /** The ETag of the file that is replaced; another one is left, and the call fails with status 412. */
   ifMatch?: string | undefined
-}
-
-/** A record of a batch: its `localId` and its fields. */
-export interface SubmittedRecord {
-  /** An identifier of the record, chosen by the caller. */
-  localId: string
-  /** Any field of the definition. */
-  [field: string]: unknown
-}
-
-/** A record that is deleted. */
-export interface Deletion {
-  /** Identifier of the record. */
-  localId: string
 }
 
 /** How to wait for a run. */
@@ -166,12 +151,6 @@ export function createSubmissions(requests: Requests, own: HeaderFields) {
       const { changes, files } = await finish(token, done.jobId, options.signal)
       return { submissionToken: token, ...(changes !== undefined && { changes }), ...(files && { files }) }
     },
-    /** Adds records to a file, or replaces those with the same `localId`. */
-    putRecords: (token: string, file: string, content: readonly SubmittedRecord[], options?: CallOptions) =>
-      call<BatchResult>('POST', at(token, 'records', file), { ...options, body: { content } }),
-    /** Deletes records of a file. */
-    deleteRecords: (token: string, file: string, content: readonly Deletion[], options?: CallOptions) =>
-      call<BatchResult>('DELETE', at(token, 'records', file), { ...options, body: { content } }),
     /** Requests a validation run, or returns the one in progress. */
     validate: async (token: string, options?: CallOptions) =>
       withField(await call<ValidationRun>('POST', at(token, 'validation-runs'), options), 'runId'),

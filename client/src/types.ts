@@ -1717,6 +1717,18 @@ export interface NewReturn {
   notes?: string | undefined
 }
 
+/** Records to add, or to replace. */
+export interface NewRecords {
+  /** Records, each with its `localId` and its fields. */
+  content: readonly SubmittedRecord[]
+}
+
+/** Records to delete. */
+export interface RecordDeletion {
+  /** The records to delete. */
+  content: readonly DeletedRecord[]
+}
+
 /** Why an organisation is suspended. */
 export interface Suspension {
   /** A note for operators, without personal data. */
@@ -2074,6 +2086,17 @@ export interface TitleDecision {
   occupationCode?: string | undefined
   /** The language of the title: `en`, if absent, or `mi`. */
   language?: 'en' | 'mi' | undefined
+}
+
+export interface SubmittedRecord {
+  /** An identifier of the record, chosen by the caller. */
+  localId: string
+  [field: string]: unknown
+}
+
+export interface DeletedRecord {
+  /** An identifier of the record, chosen by the caller. */
+  localId: string
 }
 
 export interface RunProgressFiles {

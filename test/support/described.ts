@@ -76,8 +76,6 @@ const CALLS: Readonly<Record<(typeof WRITTEN_BY_HAND)[number], (client: Client) 
   getCorrectedFiles: ({ submissions }) => submissions.correctedFiles('a'),
   getRepairs: ({ submissions }) => submissions.repairs('a'),
   repairFiles: ({ submissions }) => submissions.repair('a'),
-  addSubmissionRecords: ({ submissions }) => submissions.putRecords('a', 'a', []),
-  deleteSubmissionRecords: ({ submissions }) => submissions.deleteRecords('a', 'a', []),
   requestValidationRun: ({ submissions }) => submissions.validate('a'),
 }
 
