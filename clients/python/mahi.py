@@ -13,6 +13,7 @@ failure is a `MahiError`.
 
 from __future__ import annotations
 
+import contextlib
 import email.utils
 import http.client
 import json
@@ -1033,12 +1034,12 @@ class Client(_Operations):
             given.update(self._credential)
             given["Accept-Encoding"] = "gzip"
             try:
-                with _Body(content) as data:
+                with _opened(content) as (data, length):
                     # Waiting for a worker takes longer than other responses.
                     timeout = self._deadline + (WAIT if "Prefer" in headers else 0)
-                    request = urllib.request.Request(self._base + path, data.value, given, method=method)
-                    if data.length is not None:
-                        request.add_unredirected_header("Content-Length", str(data.length))
+                    request = urllib.request.Request(self._base + path, data, given, method=method)
+                    if length is not None:
+                        request.add_unredirected_header("Content-Length", str(length))
                     response = self._opener.open(request, timeout=timeout)
                 result = read(response)
                 self._last_run = _read_run(response.headers.get("ETag") or "")
@@ -1084,28 +1085,14 @@ class _NoRedirect(urllib.request.HTTPRedirectHandler):
         return None
 
 
-class _Body:
-    """What a request sends, opened for one attempt."""
-
-    def __init__(self, content: Optional[Content]) -> None:
-        self._content = content
-        self._opened: Optional[BinaryIO] = None
-        self.value: Any = None
-        #: Bytes, where urllib cannot know them.
-        self.length: Optional[int] = None
-
-    def __enter__(self) -> _Body:
-        content = self._content
-        if isinstance(content, (str, os.PathLike)):
-            self.value = self._opened = open(content, "rb")
-            self.length = os.fstat(self._opened.fileno()).st_size
-        else:
-            self.value = content
-        return self
-
-    def __exit__(self, *_: Any) -> None:
-        if self._opened is not None:
-            self._opened.close()
+@contextlib.contextmanager
+def _opened(content: Optional[Content]) -> Iterator[Any]:
+    """What a request sends, opened for one attempt, and its length in bytes where urllib cannot know it."""
+    if isinstance(content, (str, os.PathLike)):
+        with open(content, "rb") as file:
+            yield file, os.fstat(file.fileno()).st_size
+    else:
+        yield content, None
 
 
 def _repeats(content: Optional[Content]) -> bool:
