@@ -4,7 +4,7 @@
 import { execFileSync } from 'node:child_process'
 import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { basename, join, resolve } from 'node:path'
+import { basename, dirname, join, resolve } from 'node:path'
 import { assertKnown, isUnused } from './unused.js'
 
 const readJson = (path) => JSON.parse(readFileSync(path, 'utf8'))
@@ -31,7 +31,9 @@ const destination = resolve(process.argv[2] ?? '.')
 const stage = mkdtempSync(join(tmpdir(), 'mahi-package-'))
 try {
   npm(['run', '--silent', 'build'], '.')
-  for (const { path } of pack(['--dry-run'], '.').files) cpSync(path, join(stage, path))
+  const { files } = pack(['--dry-run'], '.')
+  for (const { path } of files) cpSync(path, join(stage, path))
+  for (const { path } of files) if (path.endsWith('.md')) unlinkMissing(path)
   assertKnown('.')
   for (const [path, { version, optional }] of production) copyPackage(path, version, optional)
   writeFileSync(join(stage, 'package.json'), `${JSON.stringify(describe(), null, 2)}\n`)
@@ -41,6 +43,14 @@ try {
   )
 } finally {
   rmSync(stage, { recursive: true, force: true })
+}
+
+/** Keeps the words of a link to a file that only the repository has. */
+function unlinkMissing(path) {
+  const file = join(stage, path)
+  const unlink = (link, words, target) =>
+    /^(?:[a-z]+:|#)/.test(target) || existsSync(join(dirname(file), target.split('#', 1)[0])) ? link : words
+  writeFileSync(file, readFileSync(file, 'utf8').replaceAll(/\[([^\]]+)\]\(([^)\s]+)\)/g, unlink))
 }
 
 /** Copies one package, but for the packages within it, which the lock file lists separately. */
