@@ -121,7 +121,7 @@ test('the image holds what the package holds, but for what is only read by peopl
   )
   // The package has the files of deploy, without the secrets beside them.
   expect(PACKAGE.files).toEqual(expect.arrayContaining(['deploy', '!deploy/.env']))
-  const needed = PACKAGE.files.filter((path) => !/^docs$|^!?deploy\b|\.md$/.test(path))
+  const needed = PACKAGE.files.filter((path) => !/^!?docs\b|^!?deploy\b|\.md$/.test(path))
   expect(copied).toEqual(expect.arrayContaining([...needed, 'package.json', 'node_modules']))
   for (const { words } of targets) expect(words.at(-1)).toMatch(/^\/(?:app\/|data$)/)
 })
