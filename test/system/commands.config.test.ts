@@ -13,24 +13,11 @@ describe('config', () => {
     const lines = stdout.trimEnd().split('\n')
     expect(lines.map((line) => line.split(' ')[0])).toEqual(Object.keys(SETTINGS))
     expect(stdout).toMatch(/^LOG_LEVEL +warn +environment +\S.*$/m)
-    expect(stdout).toMatch(/^HOST +127\.0\.0\.1 +default +IP address or host name to listen on$/m)
     expect(stdout).toMatch(/^DATABASE_URL +postgres:\/\/mahi:\*\*\*@db\/mahi +environment/m)
-    expect(stdout).not.toContain('secret')
-  })
-
-  test('with --json is one object', async () => {
-    const { settings } = (await new Installation().runJson(['config'])) as {
-      settings: { name: string }[]
-    }
+    const { settings } = (await new Installation().runJson(['config'])) as { settings: { name: string }[] }
     expect(settings.map(({ name }) => name)).toEqual(Object.keys(SETTINGS))
-    for (const setting of settings) {
-      expect(setting).toEqual({
-        name: expect.any(String),
-        value: expect.any(String),
-        source: expect.stringMatching(/^(?:default|environment)$/),
-        meaning: expect.any(String),
-      })
-    }
+    const host = { name: 'HOST', value: '127.0.0.1', source: 'default', meaning: expect.any(String) }
+    expect(settings).toContainEqual(host)
   })
 
   const environment = { PORT: 'eighty', LOG_LEVEL: 'loud', OCCUPATIONS_LIMIT_MAX: '0' }
@@ -52,68 +39,41 @@ describe('config', () => {
   })
 
   test.each(['serve', 'demo', 'keys list'])('%s names every fault, and does nothing', async (line) => {
-    const { code, stdout, stderr } = await new Installation({ inProcesses: true }).run(line.split(' '), {
-      environment,
-    })
+    const { code, stdout, stderr } = await new Installation().run(line.split(' '), { environment })
     expect([code, stdout]).toEqual([1, ''])
     expect(stderr.trimEnd().split('\n')).toEqual(faults)
   })
 })
 
-describe('the command line', () => {
-  const LISTS = '(mahi --help lists the commands)'
-  const describes = (command: string) => `(mahi ${command} --help describes its arguments and options)`
+const LISTS = 'lists the commands)'
+const DESCRIBES = 'describes its arguments and options)'
+test.each([
+  ['occupation', "unknown command 'occupation'\n(Did you mean occupations?)", `(mahi --help ${LISTS}`],
+  ['help occupation', "unknown command 'occupation'\n(Did you mean occupations?)", `(mahi --help ${LISTS}`],
+  ['occupation --help', "unknown command 'occupation'\n(Did you mean occupations?)", `(mahi --help ${LISTS}`],
+  ['keys help nope', "unknown command 'nope'", `(mahi keys --help ${LISTS}`],
+  ['help keys nope', "unknown command 'nope'", `(mahi keys --help ${LISTS}`],
+  ['keys nope --help', "unknown command 'nope'", `(mahi keys --help ${LISTS}`],
+  ['keys lst', "unknown command 'lst'\n(Did you mean list?)", `(mahi keys --help ${LISTS}`],
+  [
+    'occupations import --replce a.csv',
+    "unknown option '--replce'\n(Did you mean --replace?)",
+    `(mahi occupations import --help ${DESCRIBES}`,
+  ],
+  ['occupations import', "missing required argument 'file'", `(mahi occupations import --help ${DESCRIBES}`],
+  ['results publish -', "required option '--eid <eid>' not", `(mahi results publish --help ${DESCRIBES}`],
+  ['migrate now', "too many arguments for 'migrate'", `(mahi migrate --help ${DESCRIBES}`],
+])('mahi %s is refused with what would be right', async (line, message, help) => {
+  const { code, stdout, stderr } = await new Installation().run(line.split(' '))
+  expect([code, stdout]).toEqual([1, ''])
+  expect(stderr).toContain(`error: ${message}`)
+  expect(stderr).toContain(help)
+})
 
-  test.each([
-    [['occupation'], "error: unknown command 'occupation'\n(Did you mean occupations?)", LISTS],
-    [['help', 'occupation'], "error: unknown command 'occupation'\n(Did you mean occupations?)", LISTS],
-    [['occupation', '--help'], "error: unknown command 'occupation'\n(Did you mean occupations?)", LISTS],
-    [
-      ['occupations', 'imprt', 'a.csv'],
-      "error: unknown command 'imprt'\n(Did you mean import?)",
-      '(mahi occupations --help lists the commands)',
-    ],
-    [
-      ['occupations', 'import', '--replce', 'a.csv'],
-      "error: unknown option '--replce'\n(Did you mean --replace?)",
-      describes('occupations import'),
-    ],
-    [['occupations', 'import'], "error: missing required argument 'file'", describes('occupations import')],
-    [
-      ['results', 'publish', '-'],
-      "error: required option '--eid <eid>' not specified",
-      describes('results publish'),
-    ],
-    [['migrate', 'now'], "error: too many arguments for 'migrate'", describes('migrate')],
-  ])('%j is refused with what would be right', async (parameters, message, help) => {
-    const { code, stdout, stderr } = await new Installation().run(parameters)
-    expect([code, stdout]).toEqual([1, ''])
-    expect(stderr).toContain(message)
-    expect(stderr).toContain(help)
-  })
-
-  test.each([
-    ...['occupations', 'results', 'submissions', 'returns', 'keys', 'organisations', 'definitions'].map(
-      (group) => [group, 'help', 'nope'],
-    ),
-    ['help', 'keys', 'nope'],
-    ['keys', 'nope', '--help'],
-  ])('%s %s %s is refused like the command that it asks about', async (...parameters) => {
-    const { code, stdout, stderr } = await new Installation().run(parameters)
-    const [group] = parameters.filter((each) => each !== 'help')
-    const help = `(mahi ${group} --help lists the commands)`
-    expect([code, stdout]).toEqual([1, ''])
-    expect(stderr).toMatch(/^error: unknown command 'nope'\n/)
-    expect(stderr).toContain(help)
-  })
-
-  test('--version is that of the package', async () => {
-    const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'))
-    expect(await new Installation({ inProcesses: true }).run(['--version'])).toMatchObject({
-      code: 0,
-      stdout: `${version}\n`,
-    })
-  })
+test('--version is that of the package', async () => {
+  const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'))
+  const { code, stdout } = await new Installation({ inProcesses: true }).run(['--version'])
+  expect([code, stdout]).toEqual([0, `${version}\n`])
 })
 
 const OLD_NODE = findOldNode()

@@ -2,6 +2,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { gzipSync } from 'node:zlib'
 import { describe, expect, test } from 'vitest'
 import { Installation, MAHI, toLines } from '../support/command.ts'
+import { parseLines } from '../support/lines.ts'
 import { testWhere } from '../support/test-where.ts'
 
 const SAMPLE = readFileSync(new URL('../../samples/occupations.ndjson', import.meta.url), 'utf8')
@@ -55,46 +56,22 @@ describe.each(['ndjson', 'csv'])('%s', (format) => {
   })
 })
 
-test('NDJSON is one record a line, in the order of the codes', async () => {
+test('NDJSON is one record a line in the order of the codes, and CSV names its columns by the fields', async () => {
   const mahi = await new Installation().fill(AWKWARD)
   const { stdout } = await mahi.run(['occupations', 'export'])
-  expect(stdout.endsWith('}\n')).toBe(true)
-  const records = stdout
-    .trimEnd()
-    .split('\n')
-    .map((line) => JSON.parse(line))
+  const records = parseLines<{ occupationCode: string }>(stdout)
   expect(records.map(({ occupationCode }) => occupationCode)).toEqual([
-    '0',
-    '=1+1',
-    'a,b',
-    'Ā',
-    '\uffee',
-    '\u{10000}',
+    ...['0', '=1+1', 'a,b', 'Ā', '\uffee', '\u{10000}'],
   ])
-  for (const record of records) {
-    const given = AWKWARD.find(({ occupationCode }) => occupationCode === record.occupationCode)
-    expect(record).toEqual({ ...given, ...withoutBlanks(given), lastUpdatedDate: expect.any(String) })
-  }
-})
-
-/** The one text that an import tidies: an alternative title that is a line end alone. */
-function withoutBlanks(record: (typeof AWKWARD)[number] | undefined): object {
-  return record?.altJobTitlesMaori === undefined ? {} : { altJobTitlesMaori: ['a,b', '"'] }
-}
-
-test('CSV names its columns by the fields of the interface', async () => {
-  const { stdout } = await (await new Installation().migrate()).run([
-    'occupations',
-    'export',
-    '--format',
-    'csv',
-  ])
-  const columns = stdout.trimEnd().split(',')
+  // An alternative title that is a line end alone is the one text that an import tidies.
+  const tidied = { ...AWKWARD[2], altJobTitlesMaori: ['a,b', '"'] }
+  for (const given of [AWKWARD[0], AWKWARD[1], tidied])
+    expect(records).toContainEqual({ ...given, lastUpdatedDate: expect.any(String) })
+  const csv = await mahi.run(['occupations', 'export', '--format', 'csv'])
+  const columns = csv.stdout.split('\n', 1)[0]?.split(',') ?? []
   expect(columns.slice(0, 3)).toEqual(['occupationCode', 'titleEnglish', 'titleMaori'])
-  expect(columns).toContain('renumeration.payMidLowerBound')
   expect(columns).toContain('entryRequirements.entryYouMayNeedMaori')
   expect(columns.at(-1)).toBe('lastUpdatedDate')
-  expect(new Set(columns).size).toBe(columns.length)
 })
 
 testWhere(existsSync('/dev/full'), 'a full disk can be tried where there is /dev/full')(
@@ -109,18 +86,10 @@ testWhere(existsSync('/dev/full'), 'a full disk can be tried where there is /dev
 )
 
 test.each([
-  ['a folder', 'out', 'out is not a regular file. Name a file that can be replaced'],
-  [
-    'in no folder',
-    'none/out',
-    'none/out cannot be written: its folder does not exist. Create it, or name another one',
-  ],
-  [
-    'below a file',
-    'out/file/out',
-    'out/file/out cannot be written: a part of its path is a file, not a folder',
-  ],
-])('a file that is %s is refused', async (_, path, message) => {
+  ['out', 'out is not a regular file. Name a file that can be replaced'],
+  ['none/out', 'none/out cannot be written: its folder does not exist. Create it, or name another one'],
+  ['out/file/out', 'out/file/out cannot be written: a part of its path is a file, not a folder'],
+])('an export to %s is refused', async (path, message) => {
   const mahi = await new Installation().fill(AWKWARD)
   mahi.write('out/file', '')
   const { code, stdout, stderr } = await mahi.run(['occupations', 'export', '--output', path])

@@ -4,7 +4,7 @@ import { createServer } from 'node:net'
 import { dirname } from 'node:path'
 import Sqlite from 'better-sqlite3'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { ask, Installation, MAHI, toLines } from '../support/command.ts'
+import { ask, Installation, MAHI } from '../support/command.ts'
 import { listenOn } from '../support/connection.ts'
 import { engine } from '../support/temporary.ts'
 import { testOnSqlite, testWhere } from '../support/test-where.ts'
@@ -21,36 +21,22 @@ const nobody = ((): { user?: number } | undefined => {
 /** A port that somebody else listens on. */
 const takePort = () => listenOn(createServer())
 
-describe('an unavailable port is reported in one line', () => {
-  test('in use, for requests', async () => {
-    const port = await takePort()
-    const { code, stdout, stderr } = await new Installation({ inProcesses: true }).run([
-      'serve',
-      '--port',
-      `${port}`,
-    ])
-    expect([code, stdout]).toEqual([1, ''])
-    expect(stderr).toBe(`port ${port} is in use by another process: choose another with PORT\n`)
-  })
-
-  test('for metrics, on an address that the machine does not have', async () => {
-    const environment = { METRICS_PORT: '192.0.2.1:9464' }
-    const { code, stderr } = await new Installation({ inProcesses: true }).run(['serve'], { environment })
-    expect(code).toBe(1)
-    expect(stderr).toBe(
-      'this machine does not have the address 192.0.2.1: choose another with METRICS_PORT\n',
-    )
-  })
-
-  test('on an address that the machine does not have', async () => {
-    // RFC 5737: an address for documents, which no machine has.
-    const { code, stderr } = await new Installation({ inProcesses: true }).run([
-      'serve',
-      '--host',
-      '192.0.2.1',
-    ])
-    expect(code).toBe(1)
-    expect(stderr).toBe('this machine does not have the address 192.0.2.1: choose another with HOST\n')
+// RFC 5737: an address for documents, which no machine has.
+test.each([
+  [['--host', '192.0.2.1'], {}, 'this machine does not have the address 192.0.2.1: choose another with HOST'],
+  [
+    [],
+    { METRICS_PORT: '192.0.2.1:9464' },
+    'this machine does not have the address 192.0.2.1: choose another with METRICS_PORT',
+  ],
+  [['--port', 'TAKEN'], {}, 'port TAKEN is in use by another process: choose another with PORT'],
+])('an unavailable port is reported in one line: %j, %j', async (parameters, environment, message) => {
+  const port = String(await takePort())
+  const given = ['serve', ...parameters].map((word) => word.replace('TAKEN', port))
+  expect(await new Installation({ inProcesses: true }).run(given, { environment })).toMatchObject({
+    code: 1,
+    stdout: '',
+    stderr: `${message.replace('TAKEN', port)}\n`,
   })
 })
 
@@ -137,38 +123,13 @@ describe('a file that is not a database is refused in one line, and not changed'
   })
 })
 
-describe('a server that is told to stop', () => {
-  test.each(['SIGTERM', 'SIGINT'] as const)('by %s ends with 0, idle connections or not', async (signal) => {
-    const mahi = new Installation({ inProcesses: true })
-    const { command, url } = await mahi.serve()
-    // fetch keeps its connection.
-    expect((await fetch(`${url}/livez`)).status).toBe(200)
-    command.kill(signal)
-    expect(await command.ended).toMatchObject({ code: 0, signal: null, stderr: '' })
-  })
-})
-
-test('two servers on one database both serve what is imported', async () => {
-  const mahi = new Installation({ inProcesses: true })
-  const servers = await Promise.all([1, 2].map(() => mahi.serve({ OCCUPATIONS_ACCESS: 'public' })))
-  await mahi.runJson(['occupations', 'import', '-'], { input: toLines([{ occupationCode: 'A1' }]) })
-  for (const { url } of servers) {
-    const count = async () => {
-      const page = (await (await ask(`${url}/v1/occupations`)).json()) as { totalCount: number }
-      return page.totalCount
-    }
-    await expect.poll(count).toBe(1)
-  }
-  for (const { command } of servers) {
-    command.kill('SIGTERM')
-    expect(await command.ended).toMatchObject({ code: 0, stderr: '' })
-  }
-})
-
-test('the log is one JSON object per line on standard output', async () => {
+test('a server logs one JSON object per line, and ends with 0 when it is told to stop', async () => {
   const { command, url } = await new Installation({ inProcesses: true }).serve()
+  // fetch keeps its connection.
   await fetch(`${url}/v1/occupations?key=unsaid`)
   await command.output(/"operation":"occupations"/)
+  command.kill('SIGINT')
+  expect(await command.ended).toMatchObject({ code: 0, signal: null, stderr: '' })
   for (const line of command.stdout.trimEnd().split('\n')) {
     expect(JSON.parse(line)).toMatchObject({
       level: expect.stringMatching(/^(?:info|warn|error)$/),
