@@ -17,6 +17,7 @@ function auditOf({ log }: Service): Record<string, unknown>[] {
 describe('a refusal is logged with its reason, which a caller without a valid credential does not see', () => {
   test('for every way in which a credential can be wrong', async () => {
     const issuer = await Issuer.start()
+    const jwt = await issuer.sign(await issuer.addKey(), { aud: 'somebody else' })
     const service = await Service.start(issuer.settings)
     const expired = await service.createKey({ client: 'late', expires: Date.now() - 1 })
     const narrow = await service.createKey({
@@ -27,7 +28,6 @@ describe('a refusal is logged with its reason, which a caller without a valid cr
     const foreign = await service.createKey({ client: 'foreign', eids: ['2002'] })
     await service.publish([], { token: 'submission-0001' })
     const own = service.key.slice(0, 'mahi_0123456789ab'.length)
-    const jwt = await issuer.sign(await issuer.addKey(), { aud: 'somebody else' })
     const keyed = ({ id, client }: { id: string; client: string }) => ({ key: id, client })
     const tests = keyed({ id: own, client: 'tests' })
     const cases: [reason: string, Record<string, string>, Record<string, string>, string?][] = [

@@ -198,6 +198,7 @@ describe('an address has a limit of failed credentials', () => {
 
   test('beyond which no credential causes any work', async () => {
     const issuer = await Issuer.start()
+    const authorization = `Bearer ${await issuer.sign(await issuer.addKey(), { aud: 'somebody else' })}`
     const service = await Service.start({ ...issuer.settings, RATE_LIMIT_FAILED_CREDENTIALS: '1/60' })
     const reads = vi.spyOn(service.database, 'get')
     const refreshes = vi.spyOn(service.revisions, 'refresh').mockResolvedValue(undefined)
@@ -206,7 +207,6 @@ describe('an address has a limit of failed credentials', () => {
     expect(refreshes).toHaveBeenCalledTimes(1)
     expect(reads.mock.calls.filter(([sql]) => sql.includes('api_key'))).toEqual([])
 
-    const authorization = `Bearer ${await issuer.sign(await issuer.addKey(), { aud: 'somebody else' })}`
     const forged = () =>
       service.request({ url: '/v1/occupations', remoteAddress: '10.0.0.2', headers: { authorization } })
     expect(await statuses(100, forged)).toEqual([401, ...Array(99).fill(429)])
@@ -215,8 +215,8 @@ describe('an address has a limit of failed credentials', () => {
 
   test('which valid credentials do not use up, also those that are seen for the first time', async () => {
     const issuer = await Issuer.start()
-    const service = await Service.start({ ...issuer.settings, RATE_LIMIT_FAILED_CREDENTIALS: '1/60' })
     const signer = await issuer.addKey()
+    const service = await Service.start({ ...issuer.settings, RATE_LIMIT_FAILED_CREDENTIALS: '1/60' })
     const ask = async (headers: Record<string, string>) =>
       (await service.request({ url: '/v1/occupations', headers })).statusCode
     for (let index = 0; index < 3; index++) {

@@ -216,6 +216,34 @@ test('the search says when it only guesses, helps when it finds nothing, and res
   expect(none).not.toContain('found.')
 })
 
+test('the pages of the catalogue lead from group to group, to what differs and to what replaces a code', async () => {
+  const { service, cookie } = await start()
+  const majorGroups = [{ majorGroupRelationType: 'Primary', majorGroup: { code: 'G1', nameEnglish: 'Care' } }]
+  const minorGroup = { code: 'M1', nameEnglish: 'Teaching', majorGroups }
+  const record = (occupationCode: string, payLowerBound: number, more = {}) => ({
+    ...{ occupationCode, titleEnglish: `Title of ${occupationCode}`, renumeration: { payLowerBound } },
+    ...{ minorGroups: [{ minorGroupRelationType: 'Primary', minorGroup }], ...more },
+  })
+  const open = async (path: string) =>
+    (await service.app.inject({ url: `/console${path}`, headers: { cookie, host: 'localhost' } })).body
+  const rowsOf = (page: string) => page.split('<tbody')[1]?.split('<tr').slice(1) ?? []
+  await service.import([record('A1', 1), record('A2', 1, { titleMaori: 'Kaiako' }), record('A3', 1)])
+  expect(await open('/occupations?group=G1')).toMatch(
+    />Minor groups of Care<\/h2>.*href="[^"]*\?group=G1&amp;minor=M1"[^>]*>Teaching</s,
+  )
+  expect(await open('/occupations?group=G1&minor=M1')).toMatch(/<h2[^>]*>Teaching <span[^>]*>\(3\)/)
+
+  // Rows of a comparison that differ come first, and pay is no exception.
+  const alike = rowsOf(await open('/compare?code=A1,A2'))
+  expect([alike[0], alike.find((row) => row.includes('Pay'))]).toEqual([
+    expect.stringContaining('Title'),
+    expect.not.stringContaining('differs'),
+  ])
+  await service.import([record('A1', 2), { occupationCode: 'A3', replacedBy: ['A1', 'A2'] }])
+  expect(rowsOf(await open('/compare?code=A1,A2')).find((row) => row.includes('Pay'))).toContain('differs')
+  expect((await open('/changes/2')).replaceAll(/<[^>]*>/g, '')).toContain('A3, replaced by A1, A2')
+})
+
 test('similar occupations are those of the major group whose records say most alike, whatever their minor group', async () => {
   const { console, service, cookie } = await start()
   const record = (

@@ -43,6 +43,14 @@ export function describeForm(fields: Record<string, string>, cookie?: string): I
 /** The token of the forms of a session. */
 export const tokenOf = (cookie: string): string => deriveToken(cookie.slice(cookie.indexOf('=') + 1))
 
+/** A page of a new context, for one test, which waits as long as the slowest machine takes. */
+export async function openPage(browser: Browser, options: BrowserContextOptions = {}): Promise<Page> {
+  const context = await browser.newContext(options)
+  onTestFinished(() => context.close())
+  context.setDefaultTimeout(DEADLINE)
+  return await context.newPage()
+}
+
 /** A service with the console on, that listens and knows one person who may do everything. */
 export class ConsoleService {
   readonly service: Service
@@ -95,10 +103,7 @@ export class ConsoleService {
     { javaScriptEnabled = true, ...options }: BrowserContextOptions = {},
     { signedIn = true, keyId = this.keyId } = {},
   ): Promise<ConsolePage> {
-    const context = await browser.newContext({ ...this.#screen, ...options })
-    onTestFinished(() => context.close())
-    context.setDefaultTimeout(DEADLINE)
-    const page = await context.newPage()
+    const page = await openPage(browser, { ...this.#screen, ...options })
     const troubles: string[] = []
     page.on('console', (message) => {
       const isIcon = message.location().url.endsWith('/favicon.ico')
@@ -110,7 +115,7 @@ export class ConsoleService {
       if (!request.url().startsWith(this.url)) troubles.push(`asked ${request.url()}`)
     })
     // The browser's own reports, which it makes without scripts too.
-    const devTools = await context.newCDPSession(page)
+    const devTools = await page.context().newCDPSession(page)
     devTools.on('Audits.issueAdded', ({ issue }) => {
       if (issue.code === 'ContentSecurityPolicyIssue') troubles.push(JSON.stringify(issue.details))
     })

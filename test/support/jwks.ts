@@ -50,7 +50,7 @@ export class Issuer {
     return `http://127.0.0.1:${this.#port}/keys`
   }
 
-  /** Makes a key and shows it. */
+  /** Makes a key and shows it. A service that starts before fetches it only after some seconds. */
   async addKey(algorithm = 'EdDSA'): Promise<IssuerKey> {
     const { publicKey, privateKey } = await generateKeyPair(algorithm, { extractable: true })
     const jwk = { ...(await exportJWK(publicKey)), kid: crypto.randomUUID(), use: 'sig', alg: algorithm }

@@ -5,6 +5,7 @@ import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { chromiumPath, startBrowser } from '../support/browser.ts'
 import { check } from '../support/checking.ts'
+import { openPage } from '../support/console.ts'
 import { renderReport } from '../support/reports.ts'
 import { temporaryFolder } from '../support/temporary.ts'
 
@@ -30,7 +31,7 @@ describe.skipIf(chromiumPath === undefined)('the HTML report in a browser', () =
   }
 
   test('records are found by search and by code, and shown in pages', async () => {
-    const page = await browser.newPage({ viewport: { width: 1280, height: 800 } })
+    const page = await openPage(browser, { viewport: { width: 1280, height: 800 } })
     const errors: Error[] = []
     page.on('pageerror', (error) => errors.push(error))
     await page.goto(await writeReport())
@@ -66,13 +67,11 @@ describe.skipIf(chromiumPath === undefined)('the HTML report in a browser', () =
     expect(await shown.textContent()).toBe('1 finding')
     expect(await articles.textContent()).toContain('M110,x,01')
     expect(errors).toEqual([])
-    await page.close()
   })
 
   test('a narrow screen needs no scrolling sideways', async () => {
-    const page = await browser.newPage({ viewport: { width: 360, height: 800 } })
+    const page = await openPage(browser, { viewport: { width: 360, height: 800 } })
     await page.goto(await writeReport())
     expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(360)
-    await page.close()
   })
 })

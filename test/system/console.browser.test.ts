@@ -4,19 +4,6 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { chromiumPath, startBrowser } from '../support/browser.ts'
 import { ConsoleService } from '../support/console.ts'
 
-const GROUP = {
-  code: 'M1',
-  nameEnglish: 'Teaching',
-  majorGroups: [{ majorGroupRelationType: 'Primary', majorGroup: { code: 'G1', nameEnglish: 'Education' } }],
-}
-const minorGroups = [{ minorGroupRelationType: 'Primary', minorGroup: GROUP }]
-const pay = (low: number) => ({
-  payLowerBound: low,
-  payMidLowerBound: low + 10_000,
-  payMidUpperBound: low + 30_000,
-  payUpperBound: low + 50_000,
-})
-
 const RECORDS = [
   {
     occupationCode: 'A1',
@@ -24,18 +11,13 @@ const RECORDS = [
     titleMaori: 'Kaiako',
     altJobTitlesEnglish: ['Schoolteacher'],
     descriptionEnglish: 'Teaches pupils.',
-    detailedWorkActivitiesEnglish: ['Plan lessons', 'Mark work'],
-    renumeration: pay(50_000),
-    minorGroups,
   },
   {
     occupationCode: 'A2',
     titleEnglish: 'Tutor',
     descriptionEnglish: 'Teaches one pupil at a time.',
-    renumeration: pay(40_000),
-    minorGroups,
   },
-  { occupationCode: 'A3', titleEnglish: 'Gardener', descriptionEnglish: 'Grows plants.', minorGroups },
+  { occupationCode: 'A3', titleEnglish: 'Gardener', descriptionEnglish: 'Grows plants.' },
 ]
 
 // The narrowest screen, where the most is hidden.
@@ -54,22 +36,6 @@ describe.skipIf(chromiumPath === undefined)('the console in a browser', () => {
     await console.whenSearchable()
     return console
   }
-
-  test('finding, coding and signing out work without JavaScript', async () => {
-    const console = await start()
-    const { page, troubles } = await console.open(browser, { javaScriptEnabled: false })
-    await page.getByRole('searchbox').fill('kaiako')
-    await page.getByRole('button', { name: 'Search' }).click()
-    await page.getByRole('link', { name: 'Teacher' }).click()
-    expect(await page.getByRole('heading', { level: 1 }).textContent()).toContain('Kaiako')
-    await page.getByRole('link', { name: 'Code my list' }).click()
-    await page.getByLabel('Job titles').fill('Teacher\nGardener')
-    await page.getByRole('button', { name: 'Find the codes' }).click()
-    expect(await page.getByRole('radio').count()).toBeGreaterThan(3)
-    await page.getByRole('button', { name: 'Sign out' }).click()
-    await page.getByRole('status').filter({ hasText: 'You have signed out.' }).waitFor()
-    expect(troubles).toEqual([])
-  })
 
   test('signing out leaves nothing in the browser, and Back shows no data', async () => {
     const console = await start()
@@ -96,8 +62,11 @@ describe.skipIf(chromiumPath === undefined)('the console in a browser', () => {
     const { page, url } = await console.open(browser)
     await page.keyboard.press('/')
     await page.keyboard.type('teac')
-    await page.getByRole('option', { name: 'Teacher' }).first().waitFor()
-    expect(await page.locator('[role="option"] mark').first().textContent()).toBe('Teac')
+    // On a machine that is slow to type, the suggestions for fewer letters come before.
+    await page
+      .locator('[role="option"] mark', { hasText: /^Teac$/ })
+      .first()
+      .waitFor()
     await page.locator('input[name="q"]').fill('kaiako')
     const maori = page.getByRole('option', { name: 'Kaiako' }).first()
     await maori.waitFor()
@@ -107,26 +76,6 @@ describe.skipIf(chromiumPath === undefined)('the console in a browser', () => {
     expect(active).toBeTruthy()
     await page.keyboard.press('Enter')
     await page.waitForURL(`${url}/console/occupations/A1`)
-  })
-
-  test('a list of titles is coded with the keys 1, 2 and 3, and downloaded', async () => {
-    const console = await start()
-    const { page } = await console.open(browser)
-    await page.goto(`${console.url}/console/code`)
-    await page.getByLabel('Job titles').fill('Teacher\nTutor of pupils')
-    await page.getByRole('button', { name: 'Find the codes' }).click()
-    await page.getByRole('radio').first().focus()
-    await page.keyboard.press('2')
-    const first = page.locator('tbody tr').first().getByRole('radio')
-    // Each choice is kept at once, so that Back loses nothing.
-    await page.getByRole('link', { name: 'Occupations' }).click()
-    await page.goBack()
-    expect(await first.nth(1).isChecked()).toBe(true)
-    const [download] = await Promise.all([
-      page.waitForEvent('download'),
-      page.getByRole('button', { name: 'Download as CSV' }).first().click(),
-    ])
-    expect(download.suggestedFilename()).toBe('coded-titles.csv')
   })
 
   test('a list is reviewed with one key for each title, and a disagreement of two reviewers is shown', async () => {
@@ -146,6 +95,10 @@ describe.skipIf(chromiumPath === undefined)('the console in a browser', () => {
     const rowOf = (title: string) => page.locator('tbody tr', { hasText: title })
     await rowOf('Schoolteacher').getByRole('radio').first().focus()
     await page.keyboard.press('1')
+    // Each choice is kept at once, so that Back loses nothing.
+    await page.getByRole('link', { name: 'Occupations' }).click()
+    await page.goBack()
+    expect(await rowOf('Schoolteacher').getByRole('radio').first().isChecked()).toBe(true)
     await rowOf('Tutor of pupils').getByRole('radio').first().focus()
     await page.keyboard.press('c')
     await page.keyboard.type('Z9')
@@ -171,62 +124,6 @@ describe.skipIf(chromiumPath === undefined)('the console in a browser', () => {
     await page.getByLabel('State').selectOption('disputed')
     await page.getByRole('button', { name: 'Withdraw my decision about Tutor of pupils' }).click()
     expect(await page.getByRole('status').first().textContent()).toBe('Your decision is withdrawn.')
-  })
-
-  test('a major group leads to its minor groups, and a minor group to its occupations', async () => {
-    const console = await start()
-    const { page, url } = await console.open(browser)
-    await page.goto(`${url}/console/occupations`)
-    await page.getByRole('link', { name: 'Education' }).click()
-    await page
-      .getByRole('list', { name: 'Minor groups of Education' })
-      .getByRole('link', { name: 'Teaching' })
-      .click()
-    expect(await page.getByRole('heading', { level: 2 }).first().textContent()).toBe('Teaching (3)')
-    expect(new URL(page.url()).search).toBe('?group=G1&minor=M1')
-  })
-
-  test('the URL is the state: back and forward lead to what was there', async () => {
-    const console = await start()
-    const { page, url } = await console.open(browser)
-    await page.goto(`${url}/console/occupations?q=teacher`)
-    await page.getByRole('link', { name: 'Teacher', exact: true }).click()
-    await page.goBack()
-    expect(await page.locator('input[name="q"]').inputValue()).toBe('teacher')
-    await page.goForward()
-    expect(await page.getByRole('heading', { level: 1 }).textContent()).toContain('Teacher')
-  })
-
-  test('rows of a comparison that differ come first, and pay is no exception', async () => {
-    const console = await start()
-    const shown = await console.open(browser)
-    await console.service.import(RECORDS.map((record) => ({ ...record, renumeration: pay(50_000) })))
-    const rows = shown.page.locator('table.comparison tbody tr')
-    await shown.goto('/console/compare?code=A1,A2')
-    expect(await rows.first().locator('th').textContent()).toBe('Title in te reo Māori')
-    const pays = rows.filter({ hasText: 'Pay' })
-    expect(await pays.getAttribute('class')).toBe(null)
-    await console.service.import(RECORDS)
-    await shown.goto('/console/compare?code=A1,A2')
-    expect(await rows.first().locator('th').textContent()).toBe('Pay')
-    expect(await pays.getAttribute('class')).toBe('differs')
-  })
-
-  test('a removed occupation leads to its successors, as its revision does', async () => {
-    const console = await start()
-    await console.service.import([...RECORDS.slice(0, 2), { occupationCode: 'A3', replacedBy: ['A1', 'A2'] }])
-    const shown = await console.open(browser)
-    const { page, url } = shown
-    expect(await shown.goto('/console/occupations/A3')).toBe(410)
-    expect(await page.getByRole('heading', { level: 1 }).textContent()).toBe('This occupation was removed')
-    await page.getByRole('link', { name: 'A2' }).click()
-    await page.waitForURL(`${url}/console/occupations/A2`)
-    await shown.goto('/console/changes')
-    await page.locator('tbody').getByRole('link').first().click()
-    const removed = page.locator('p', { hasText: 'replaced by' })
-    expect(await removed.textContent()).toBe('Gardener A3, replaced by A1, A2')
-    await removed.getByRole('link', { name: 'A1' }).click()
-    await page.waitForURL(`${url}/console/occupations/A1`)
   })
 
   test('rules are filtered while the user types, and the URL follows', async () => {
