@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { build } from 'esbuild'
-import type { Browser, Page } from 'playwright-core'
+import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { PROBLEMS } from '../../src/api/contract/problems.ts'
 import { chromiumPath, startBrowser } from '../support/browser.ts'
@@ -33,14 +33,14 @@ describe.skipIf(chromiumPath === undefined)('in a browser', () => {
   afterAll(() => browser.close())
 
   /** A service that listens, with a record and a submission, and a page that notes what goes wrong in it. */
-  async function open(path: string) {
+  async function open(path: string, options: BrowserContextOptions = {}) {
     const demo = { key: '', eid: EID, token: 'a-submission' }
     const service = await Service.start({}, undefined, path === DEMO ? { demo } : {})
     demo.key = service.key
     await service.import([{ occupationCode: 'A1', titleEnglish: 'Teacher', titleMaori: 'Kaiako' }])
     await service.publish([{ localId: 'L1', errorCode: 'E1', errorType: 'Error' }], { token: 'a-submission' })
     const url = await service.app.listen({ host: '127.0.0.1', port: 0 })
-    const page = await openPage(browser)
+    const page = await openPage(browser, options)
     const troubles: string[] = []
     page.on('console', (message) => {
       // A browser asks for an icon wherever it goes.
@@ -131,29 +131,25 @@ describe.skipIf(chromiumPath === undefined)('in a browser', () => {
     expect(troubles).toEqual([])
   })
 
-  test('axe finds nothing in the reference and an operation, light or dark, wide or narrow', async () => {
-    const { service, page, troubles } = await open('/docs')
-    await page.locator('.opblock').first().waitFor()
-    const findAll = async () => {
-      const found: string[] = []
-      for (const [colorScheme, width] of [
-        ['light', 1280],
-        ['dark', 320],
-      ] as const) {
-        await page.emulateMedia({ colorScheme })
-        await page.setViewportSize({ width, height: 800 })
-        found.push(...(await findViolations(page)))
-        expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(width)
-      }
-      return found
-    }
-    expect(await findAll()).toEqual([])
-    await page.setViewportSize({ width: 1280, height: 800 })
-    await authorize(page, service.key)
-    expect((await tryOperation(page, 'listOccupations', {})).status).toContain('200')
-    expect(await findAll()).toEqual([])
-    expect(troubles).toEqual([])
-  })
+  test.for([
+    { colorScheme: 'light', width: 1280 },
+    { colorScheme: 'dark', width: 320 },
+  ] as const)(
+    'axe finds nothing in the reference and an operation: $colorScheme, $width pixels wide',
+    async ({ colorScheme, width }) => {
+      const { service, page, troubles } = await open('/docs', {
+        colorScheme,
+        viewport: { width, height: 800 },
+      })
+      await page.locator('.opblock').first().waitFor()
+      expect(await findViolations(page)).toEqual([])
+      await authorize(page, service.key)
+      expect((await tryOperation(page, 'listOccupations', {})).status).toContain('200')
+      expect(await findViolations(page)).toEqual([])
+      expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(width)
+      expect(troubles).toEqual([])
+    },
+  )
 
   test('axe finds nothing in the pages of problems', async () => {
     const { url, page } = await open('/livez')
