@@ -1,5 +1,4 @@
 import {
-  createReadStream,
   createWriteStream,
   existsSync,
   mkdirSync,
@@ -16,7 +15,7 @@ import { pipeline } from 'node:stream/promises'
 import { crc32 } from 'node:zlib'
 import { explainReadError } from '../../foundation/faults/read-error.ts'
 import { type Fault, fail, UserError } from '../../foundation/faults/user-error.ts'
-import { isKnownMethod, readEntries, renderRecord, type TextSheet } from '../records/index.ts'
+import { isKnownMethod, openEntry, readEntries, renderRecord, type TextSheet } from '../records/index.ts'
 import type { Definition } from './definition/definition.ts'
 import { MARK_PREFIX } from './engine/columns.ts'
 import { isFile, isJunk } from './is-file.ts'
@@ -73,58 +72,40 @@ export class Containers {
   }
 
   async #openArchive(path: string): Promise<string> {
-    // Imported on demand: few inputs are archives.
-    const { unzip } = await import('@cj-tech-master/excelts/archive')
     const { unpackedBytes, files } = this.#limits
     const folder = this.#nextFolder()
-    const source = createReadStream(path)
     let room = unpackedBytes
     let count = 0
-    let progress = 0
-    let arrived = 0
-    const unpackAll = async () => {
+    try {
       const entries = readEntries(path)
-      // The reader would wait for the rest.
-      if (entries === undefined) throw new Error('the archive is cut off')
+      if (entries === undefined) throw new Error('the directory of the archive is missing or damaged')
       if (entries.length > files)
         fail({
           file: path,
           message: `has more than ${files} files and folders: unpack it, and check the folder`,
         })
-      for await (const entry of unzip(source).entries()) {
-        const listed = entries[progress++]
-        if (listed === undefined) throw new Error('the directory of the archive lacks a file')
-        if (entry.path.split(/[\\/]/).length > DEEPEST)
+      for (const entry of entries) {
+        if (entry.name.split(/[\\/]/).length > DEEPEST)
           fail({ file: path, message: `has folders in more than ${DEEPEST - 1} folders: unpack it` })
-        if (entry.type !== 'file' || isJunk(entry.path)) {
-          entry.discard()
-          continue
-        }
+        if (/[\\/]$/.test(entry.name) || isJunk(entry.name)) continue
         count++
-        const file = `${path}/${entry.path}`
-        const target = resolve(folder, entry.path.replaceAll('\\', '/'))
+        const file = `${path}/${entry.name}`
+        const target = resolve(folder, entry.name.replaceAll('\\', '/'))
         if (!target.startsWith(folder + sep)) fail({ file, message: 'is outside of the archive' })
         if (entry.isEncrypted) fail({ file, message: 'is encrypted: unpack it first' })
-        if (!isKnownMethod(listed))
+        if (!isKnownMethod(entry))
           fail({ file, message: 'is compressed in a way that few programs know: pack it again as Deflate' })
         if (existsSync(target)) fail({ file, message: 'is twice in the archive' })
         mkdirSync(dirname(target), { recursive: true })
         const limit = new Limit(room, { file: path, message: `unpacks to more than ${unpackedBytes} bytes` })
-        limit.on('data', () => arrived++)
-        await pipeline(entry.stream(), limit, createWriteStream(target, { mode: 0o600 }))
+        await pipeline([...openEntry(path, entry), limit, createWriteStream(target, { mode: 0o600 })])
         room -= limit.passed
-        if (limit.crc32 !== listed.crc32) fail({ file, message: 'is damaged: its checksum is wrong' })
+        if (limit.crc32 !== entry.crc32) fail({ file, message: 'is damaged: its checksum is wrong' })
       }
-    }
-    const stall = new Stall(source, () => progress + arrived)
-    try {
-      await Promise.race([unpackAll(), stall.found])
     } catch (error) {
       const explained = explainReadError(error, path)
       if (explained instanceof UserError || isDiskFull(error)) throw explained
       fail({ file: path, message: 'is not a ZIP archive, or is damaged: pack it again' })
-    } finally {
-      stall.end()
     }
     if (count === 0) fail({ file: path, message: 'is an empty ZIP archive' })
     const root = findRoot(folder)
@@ -272,34 +253,6 @@ export class Containers {
   /** Deletes what was unpacked. */
   async remove(): Promise<void> {
     if (this.#folder !== undefined) await rm(this.#folder, { recursive: true, force: true })
-  }
-}
-
-/**
- * How long the rest of a file that was read completely may take without any progress, in milliseconds. A slow machine
- * may pause a whole archive for seconds; few that are damaged come here, because most end without a directory.
- */
-const PATIENCE = 60_000
-
-/** Notices that nothing more comes of an archive: its reader waits for ever for the rest of one that was cut off. */
-class Stall {
-  readonly found: Promise<never>
-  #timer: NodeJS.Timeout | undefined
-
-  constructor(source: Readable, progress: () => number) {
-    const { promise, reject } = Promise.withResolvers<never>()
-    this.found = promise
-    source.once('close', () => {
-      let before = progress()
-      this.#timer = setInterval(() => {
-        if (progress() === before) reject(new Error('the archive ends too early'))
-        before = progress()
-      }, PATIENCE)
-    })
-  }
-
-  end(): void {
-    clearInterval(this.#timer)
   }
 }
 

@@ -1,5 +1,7 @@
-import { closeSync, fstatSync, openSync, readSync } from 'node:fs'
-import { crc32, inflateRawSync } from 'node:zlib'
+import { isUtf8 } from 'node:buffer'
+import { closeSync, createReadStream, fstatSync, openSync, readSync } from 'node:fs'
+import { Readable, type Transform } from 'node:stream'
+import { crc32, createInflateRaw, inflateRawSync } from 'node:zlib'
 
 const DIRECTORY_END = Buffer.from('PK\u0005\u0006', 'latin1')
 const ENTRY = 0x02014b50
@@ -20,6 +22,7 @@ export interface ZipEntry {
   readonly name: string
   /** How it is compressed (APPNOTE.TXT, section 4.4.5). */
   readonly method: number
+  readonly isEncrypted: boolean
   readonly crc32: number
   readonly packedBytes: number
   /** The offset of its own header. */
@@ -49,6 +52,21 @@ export function listEntries(bytes: Buffer): ZipEntry[] {
   return readDirectory(bytes.length, (from, length) => bytes.subarray(from, from + length)) ?? []
 }
 
+/** Streams that read and unpack a file of an archive; they fail if it is damaged, but for its checksum. */
+export function openEntry(path: string, { at, packedBytes, method }: ZipEntry): [Readable, ...Transform[]] {
+  const start = withFile(path, (_, read) => findContent(at, read))
+  // The end is included.
+  const packed =
+    packedBytes === 0 ? Readable.from([]) : createReadStream(path, { start, end: start + packedBytes - 1 })
+  return method === DEFLATED ? [packed, createInflateRaw()] : [packed]
+}
+
+/** The offset of the content of a file: the lengths of its name and extra field can differ from those in the directory. */
+function findContent(at: number, read: ReadAt): number {
+  const header = read(at, 30)
+  return at + 30 + header.readUInt16LE(26) + header.readUInt16LE(28)
+}
+
 /**
  * Unpacks a file of an archive in memory.
  *
@@ -58,8 +76,7 @@ export function listEntries(bytes: Buffer): ZipEntry[] {
 export function unpackEntry(bytes: Buffer, entry: ZipEntry, most: number): Buffer {
   const { at, packedBytes, method } = entry
   if (!isKnownMethod(entry)) throw new Error(`the compression method ${method} is unknown`)
-  // The lengths of the name and the extra field can differ from those in the directory.
-  const start = at + 30 + bytes.readUInt16LE(at + 26) + bytes.readUInt16LE(at + 28)
+  const start = findContent(at, (from, length) => bytes.subarray(from, from + length))
   const packed = bytes.subarray(start, start + packedBytes)
   const unpacked =
     method === DEFLATED ? inflateRawSync(packed, { maxOutputLength: Math.max(most, 1) }) : packed
@@ -89,7 +106,8 @@ function findEnd(size: number, read: ReadAt): Buffer | undefined {
 function readDirectory(size: number, read: ReadAt): ZipEntry[] | undefined {
   const end = findEnd(size, read)
   if (end === undefined) return undefined
-  const directory = read(end.readUInt32LE(16), Math.min(end.readUInt32LE(12), MOST_DIRECTORY))
+  if (end.readUInt32LE(12) > MOST_DIRECTORY) return undefined
+  const directory = read(end.readUInt32LE(16), end.readUInt32LE(12))
   const entries: ZipEntry[] = []
   for (let at = 0; at + 46 <= directory.length && directory.readUInt32LE(at) === ENTRY; ) {
     const afterName = at + 46 + directory.readUInt16LE(at + 28)
@@ -97,15 +115,26 @@ function readDirectory(size: number, read: ReadAt): ZipEntry[] | undefined {
     const stated = [24, 20, 42].map((offset) => directory.readUInt32LE(at + offset))
     const [, packedBytes = 0, own = 0] = readSizes(stated, directory.subarray(afterName, afterExtra))
     entries.push({
-      name: directory.toString('utf8', at + 46, afterName),
+      name: readName(directory.subarray(at + 46, afterName)),
       method: directory.readUInt16LE(at + 10),
+      isEncrypted: (directory.readUInt16LE(at + 8) & 1) === 1,
       crc32: directory.readUInt32LE(at + 16),
       packedBytes,
       at: own,
     })
     at = afterExtra + directory.readUInt16LE(at + 32)
   }
-  return entries
+  // The number is that of the last 16 bits.
+  return entries.length % 65_536 === end.readUInt16LE(10) ? entries : undefined
+}
+
+/** The upper half of the code page 437, in which old programs write names. */
+const UPPER_437 =
+  'ÇüéâäàåçêëèïîìÄÅÉæÆôöòûùÿÖÜ¢£¥₧ƒáíóúñÑªº¿⌐¬½¼¡«»░▒▓│┤╡╢╖╕╣║╗╝╜╛┐└┴┬├─┼╞╟╚╔╩╦╠═╬╧╨╤╥╙╘╒╓╫╪┘┌█▄▌▐▀αßΓπΣσµτΦΘΩδ∞φε∩≡±≥≤⌠⌡÷≈°∙·√ⁿ²■\u00a0'
+
+function readName(bytes: Buffer): string {
+  if (isUtf8(bytes)) return bytes.toString()
+  return Array.from(bytes, (byte) => UPPER_437[byte - 128] ?? String.fromCharCode(byte)).join('')
 }
 
 /** The unpacked size, the packed size and the offset of a file, of which ZIP64 has those that are stated as elsewhere. */
