@@ -315,7 +315,7 @@ test('all copies of packed and converted files share the disk that is allowed', 
   const loans = gzipSync(`loanId,memberId,lent,returned,fee\n${',,,,\n'.repeat(10_000)}`)
   const { findings, summary } = await check(
     { 'members.csv': members, 'book-loans.csv': loans },
-    { diskBytes: 120_000, cap: 1 },
+    { diskBytes: 120_000, findingsOfCode: 1 },
   )
   expect(summary.files.map(({ file, state }) => [file, state])).toEqual([
     ['members.csv', 'checked'],
@@ -328,7 +328,7 @@ test('all copies of packed and converted files share the disk that is allowed', 
   const large = gzipSync(`${HEADER}\n${',,\n'.repeat(60_000)}`)
   const others = await check(
     { 'members.csv': large, 'book-loans.csv': loans },
-    { diskBytes: 120_000, cap: 1 },
+    { diskBytes: 120_000, findingsOfCode: 1 },
   )
   expect(others.summary.files.map(({ state }) => state)).toEqual(['unreadable', 'checked'])
 })

@@ -173,7 +173,7 @@ test('counts are exact beyond the cap, and the summary shows what is kept', asyn
   const lines = Array.from({ length: 500 }, (_, index) => `M${index},x,9`)
   const { summary, findings } = await check(
     { 'members.csv': `memberId,born,kind\n${lines.join('\n')}\n` },
-    { cap: 100 },
+    { findingsOfCode: 100 },
   )
   expect(summary.errors).toBe(1000)
   expect(summary.codes.map(({ code, count, stored, students }) => [code, count, stored, students])).toEqual([

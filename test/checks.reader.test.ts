@@ -1,4 +1,4 @@
-import { closeSync, openSync, readFileSync, writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parse } from 'csv-parse/sync'
 import fc from 'fast-check'
@@ -95,8 +95,7 @@ test('the reader agrees with csv-parse on every file, wherever its chunks end', 
       expect(records.every(({ fault }) => fault === undefined)).toBe(true)
 
       let line = 1
-      const opened = openSync(path, 'r')
-      const texts = new RecordTexts(opened)
+      const texts = new RecordTexts(path)
       for (const [index, record] of records.entries()) {
         const exact = lines[index] ?? ''
         expect(record.line).toBe(line)
@@ -105,7 +104,7 @@ test('the reader agrees with csv-parse on every file, wherever its chunks end', 
         expect(splitRecord(shown, separator)).toEqual(record.cells)
         line += exact.split('\n').length + (emptyLines ? 1 : 0)
       }
-      closeSync(opened)
+      texts.close()
     }),
     cases(200),
   )

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { FirstRecords, Interner, TupleTable } from '../src/engines/checking/engine/interner.ts'
+import { FirstRecords, Interner, PairTable } from '../src/engines/checking/engine/interner.ts'
 import { hashPair, hashText } from '../src/foundation/text/seeded-hash.ts'
 import { collide, fnv } from './support/colliding.ts'
 import { cases } from './support/properties.ts'
@@ -38,12 +38,16 @@ test.each([
   const list = fc.array(fc.integer({ min: 0, max }), { minLength: width, maxLength: width })
   fc.assert(
     fc.property(fc.array(list, { maxLength: 8000, size: 'max' }), (lists) => {
-      const [table, known] = [new TupleTable(width), new Map<string, number>()]
+      const [table, known] = [new PairTable(), new Map<string, number>()]
+      const numberOf = ([first = 0, ...others]: readonly number[]) =>
+        others.reduce((start, last) => table.intern(start, last), first)
       const wrong = lists.filter((each) => {
-        if (!known.has(each.join())) known.set(each.join(), known.size)
-        return table.intern(Int32Array.from(each)) !== known.get(each.join())
+        const number = numberOf(each)
+        if (!known.has(each.join())) known.set(each.join(), number)
+        return number !== known.get(each.join())
       })
       expect(wrong).toEqual([])
+      expect(new Set(known.values()).size).toBe(known.size)
     }),
     cases(3),
   )

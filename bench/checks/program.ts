@@ -42,7 +42,7 @@ async function runMahi(only: readonly string[]): Promise<Outcome> {
         files: files.map(({ resource, ...file }) => ({ ...file, resource: resource.name })),
         complete: true,
         only,
-        cap: 100_000,
+        findingsOfCode: 100_000,
         findingsBytes: 1e9,
         diskBytes: 64 * 1024 ** 3,
         skip: {},

@@ -10,8 +10,8 @@ import {
 } from '../../src/engines/checking/check-files.ts'
 import type { Definition } from '../../src/engines/checking/definition/definition.ts'
 import { findDefinition, loadDefinition } from '../../src/engines/checking/definition/load.ts'
-import type { InputFile } from '../../src/engines/checking/engine/file-state.ts'
 import { type EngineInput, runEngine } from '../../src/engines/checking/engine/run.ts'
+import type { InputFile } from '../../src/engines/checking/request.ts'
 import { writeDefinition } from './definition.ts'
 import { parseLines } from './lines.ts'
 import { temporaryFolder, writeFiles } from './temporary.ts'
@@ -32,10 +32,17 @@ function toInputs(files: Readonly<Record<string, string | Uint8Array>>): InputFi
   }))
 }
 
+/** What a test says about a check; the definition may be a folder. */
+type Options = Partial<Omit<EngineInput, 'definition'>> & { readonly definition?: Definition | string }
+
+function readDefinition(definition: Definition | string = writeDefinition()): Definition {
+  return typeof definition === 'string' ? loadDefinition(definition) : definition
+}
+
 /** Checks files, by their names, in this process; by default against the small definition of a library. */
 export async function check(
   files: Readonly<Record<string, string | Uint8Array>>,
-  options: Partial<EngineInput> = {},
+  options: Options = {},
 ): Promise<Checked> {
   return await checkInputs(toInputs(files), options)
 }
@@ -44,11 +51,7 @@ export async function check(
 const definitions = new Map<string, Definition>()
 
 /** Checks the files of a folder that have the names of a built-in definition, in this process. */
-export async function checkFolder(
-  folder: string,
-  name: string,
-  options: Partial<EngineInput> = {},
-): Promise<Checked> {
+export async function checkFolder(folder: string, name: string, options: Options = {}): Promise<Checked> {
   const definition = definitions.get(name) ?? loadDefinition(findDefinition(name), { examples: false })
   definitions.set(name, definition)
   const files = definition.resources
@@ -58,25 +61,22 @@ export async function checkFolder(
 }
 
 /** Checks files in this process. */
-export async function checkInputs(
-  files: readonly InputFile[],
-  options: Partial<EngineInput> = {},
-): Promise<Checked> {
+export async function checkInputs(files: readonly InputFile[], options: Options = {}): Promise<Checked> {
   const folder = temporaryFolder()
   const output = join(folder, 'findings.ndjson')
   const summary = await runEngine(
     {
-      definition: options.definition ?? writeDefinition(),
       files,
       complete: false,
       only: [],
-      cap: 100_000,
+      findingsOfCode: 100_000,
       findingsBytes: 1e9,
       diskBytes: 1e9,
       skip: {},
       folder: join(folder, 'work'),
       output,
       ...options,
+      definition: readDefinition(options.definition),
     },
     () => undefined,
   )
@@ -87,11 +87,11 @@ export async function checkInputs(
 /** Checks files in a child process. */
 export async function checkApart(
   files: Readonly<Record<string, string | Uint8Array>>,
-  request: Partial<CheckRequest> = {},
+  request: Partial<Omit<CheckRequest, 'definition'>> & { readonly definition?: Definition | string } = {},
   options: CheckOptions = {},
 ): Promise<Checked> {
-  const definition = request.definition ?? writeDefinition()
-  const result = await checkFiles({ definition, files: toInputs(files), ...request }, options)
+  const definition = readDefinition(request.definition)
+  const result = await checkFiles({ files: toInputs(files), ...request, definition }, options)
   onTestFinished(() => result.dispose())
   const findings = await Array.fromAsync(result.findings())
   return { summary: result.summary, findings, text: readFileSync(result.path, 'utf8') }

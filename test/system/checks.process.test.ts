@@ -3,6 +3,7 @@ import { chmodSync, existsSync, readdirSync, readFileSync, symlinkSync } from 'n
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { CheckFailed, checkFiles } from '../../src/engines/checking/check-files.ts'
+import { loadDefinition } from '../../src/engines/checking/definition/load.ts'
 import { checkApart, places } from '../support/checking.ts'
 import { Installation, MAHI, until } from '../support/command.ts'
 import { LIBRARY, LONG_LOAN, writeDefinition } from '../support/definition.ts'
@@ -35,7 +36,7 @@ test('a check in a process of its own finds the same as one in this process, and
   const temporary = temporaryFolder()
   const result = await checkFiles(
     {
-      definition: writeDefinition(),
+      definition: loadDefinition(writeDefinition()),
       files: [
         { resource: 'members', name: 'members.csv', open: () => toChunks(MEMBERS) },
         {

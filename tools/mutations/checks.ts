@@ -133,14 +133,14 @@ export default [
   {
     fault: 'unknown: records for which a check did not run are not counted',
     file: `${engine}/references.ts`,
-    text: 'else if (!unknown.isWhole) this.#outcome.undecided.add(check, resource.name, field)',
+    text: 'else if (!unknown.isWhole) this.#plan.undecided.add(check, resource.name, field)',
     replacement: '',
     test: 'test/checks.unknown.test.ts',
   },
   {
     fault: 'unknown: a check across fields that lacks a column is not listed as not run',
-    file: `${engine}/run.ts`,
-    text: 'if (reason !== undefined) this.#skip(each.check, reason)',
+    file: `${engine}/plan.ts`,
+    text: '    this.skip(check, reason)\n',
     replacement: '',
     test: 'test/checks.bad-input.test.ts',
   },

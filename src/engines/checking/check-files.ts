@@ -4,46 +4,31 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
+import { entryOf } from '../../foundation/jobs/child.ts'
 import { makeFolder } from '../../foundation/make-folder.ts'
-import type { Definition } from './definition/definition.ts'
-import type { FileFault } from './engine/file-fault.ts'
-import type { InputFile } from './engine/file-state.ts'
+import { LineReader, readInTurns } from '../records/index.ts'
 import type { EngineInput, EngineProgress } from './engine/run.ts'
-import type { CheckSummary, Finding, SpareFile } from './engine/summary.ts'
+import type { CheckSummary, Finding } from './engine/summary.ts'
 import { DEFAULT_LIMITS, DiskFull, isDiskFull, type Limits } from './process/limits.ts'
-import { RuleTooSlow, runChild } from './process/run-child.ts'
+import { runOrder } from './process/run-order.ts'
+import type { CheckedInput, CheckRequest, InputFile } from './request.ts'
 
 export type { EngineProgress } from './engine/run.ts'
 export type { CheckSummary, Finding } from './engine/summary.ts'
 export { CheckFailed } from './process/limits.ts'
+export type { CheckedInput, CheckRequest } from './request.ts'
 
-/** A file to check: on disk, or a stream that is copied to a temporary file first. */
-export type CheckedInput = {
-  /** Name of the resource in the definition, such as `enrolments`. */
-  readonly resource: string
-  /** The name in findings. Its extension determines the format: `.csv` or `.ndjson`, with or without `.gz`. */
-  readonly name: string
-  /** What is known to be wrong with it before it is read. */
-  readonly faults?: readonly FileFault[]
-} & ({ readonly path: string } | { readonly open: () => AsyncIterable<Uint8Array> })
+/** A rule exceeded its time limit. */
+class RuleTooSlow extends Error {
+  readonly code: string
 
-export interface CheckRequest {
-  /** The definition or its folder; `findDefinition` gives that of one that comes with Mahi. */
-  readonly definition: Definition | string
-  readonly files: readonly CheckedInput[]
-  /** Whether a missing file is a finding. Otherwise, only the rules that need the file are skipped. */
-  readonly complete?: boolean
-  /** Files that were there, but are not in the definition. */
-  readonly unread?: readonly string[]
-  /** Files that were recognised, but another one is surer to be meant. */
-  readonly spare?: readonly SpareFile[]
-  /** ID of the return, such as 202512; by default that of the definition. */
-  readonly returnId?: string | undefined
-  /** Date on which codes and rules apply; by default the end of the return's month. */
-  readonly asOf?: string | undefined
-  /** The codes to check; all if empty. */
-  readonly only?: readonly string[]
+  constructor(code: string) {
+    super(`the rule ${code} took too long`)
+    this.code = code
+  }
 }
+
+const ENTRY = entryOf('process/child', import.meta)
 
 export interface CheckOptions {
   readonly limits?: Partial<Limits>
@@ -75,7 +60,7 @@ export interface CheckResult {
  * A rule that exceeds its time limit is reported as not run, and the check is repeated without it.
  *
  * ```ts
- * const result = await checkFiles({ definition: findDefinition('sdr'), files, returnId: '202512' }, { signal })
+ * const result = await checkFiles({ definition: loadDefinition(findDefinition('sdr')), files, returnId: '202512' }, { signal })
  * try {
  *   await publish(result.findings(), result.summary)
  * } finally {
@@ -101,38 +86,31 @@ export async function checkFiles(
     const work = join(folder, 'work')
     let input: Promise<EngineInput> | undefined
     const prepare = async (): Promise<EngineInput> => {
-      const { definition, complete, unread, spare, returnId, asOf, only, ...rest } =
-        typeof request === 'function' ? await request() : request
+      const given = typeof request === 'function' ? await request() : request
       const files = await Promise.all(
-        rest.files.map((file) => toInputFile(file, folder, options.signal)),
+        given.files.map((file) => toInputFile(file, folder, options.signal)),
       ).catch(refuseFullDisk)
-      return {
-        definition,
-        files,
-        complete: complete ?? false,
-        unread: unread ?? [],
-        spare: spare ?? [],
-        returnId,
-        asOf,
-        only: only ?? [],
-        cap: limits.findingsOfCode,
-        findingsBytes: limits.findingsBytes,
-        diskBytes: limits.diskBytes,
-        skip,
-        folder: work,
-        output: path,
-        ...(options.chunk === undefined ? {} : { chunk: options.chunk }),
-      }
+      return { ...given, ...limits, files, skip, folder: work, output: path, chunk: options.chunk }
     }
     for (;;) {
+      let rule: { code: string; since: number } | undefined
       try {
-        const summary = await runChild(
-          () => {
-            input ??= prepare()
-            return input
+        const summary = await runOrder<CheckSummary, EngineProgress>(ENTRY, () => (input ??= prepare()), {
+          folder: work,
+          limits,
+          deadline,
+          signal: options.signal,
+          // SQLite sorts in this folder, which the engine creates.
+          environment: { SQLITE_TMPDIR: work, TMPDIR: tmpdir() },
+          onProgress(progress) {
+            rule = progress.phase === 'rule' ? { code: progress.code, since: performance.now() } : undefined
+            options.onProgress?.(progress)
           },
-          { folder: work, limits, deadline, signal: options.signal, onProgress: options.onProgress },
-        )
+          watch() {
+            if (rule !== undefined && performance.now() - rule.since > limits.ruleSeconds * 1000)
+              throw new RuleTooSlow(rule.code)
+          },
+        })
         await rm(work, { recursive: true, force: true })
         return { summary, path, findings: () => readFindings(path), dispose }
       } catch (error) {
@@ -161,11 +139,10 @@ async function toInputFile(
   folder: string,
   signal: AbortSignal | undefined,
 ): Promise<InputFile> {
-  const { resource, name, faults = [] } = file
-  const known = { resource, name, faults }
-  if ('path' in file) return { ...known, path: file.path }
-  const path = join(folder, `${resource}.input`)
-  await pipeline(Readable.from(file.open()), createWriteStream(path, { mode: 0o600 }), { signal })
+  if ('path' in file) return file
+  const { open, ...known } = file
+  const path = join(folder, `${known.resource}.input`)
+  await pipeline(Readable.from(open()), createWriteStream(path, { mode: 0o600 }), { signal })
   return { ...known, path }
 }
 
@@ -176,15 +153,10 @@ export async function* readFindings(path: string): AsyncGenerator<Finding> {
 
 /** Yields the lines of a file, split only at LF, because JSON text may contain other line separators of Unicode. */
 export async function* readLines(path: string): AsyncGenerator<string> {
-  let rest = Buffer.alloc(0)
-  for await (const chunk of createReadStream(path, { highWaterMark: 1 << 20 }) as AsyncIterable<Buffer>) {
-    const text = rest.length === 0 ? chunk : Buffer.concat([rest, chunk])
-    let at = 0
-    for (let end = text.indexOf(10); end !== -1; end = text.indexOf(10, at)) {
-      yield text.toString('utf8', at, end)
-      at = end + 1
-    }
-    rest = Buffer.from(text.subarray(at))
-  }
-  if (rest.length > 0) yield rest.toString('utf8')
+  const chunks = createReadStream(path, { highWaterMark: 1 << 18 }) as AsyncIterable<Buffer>
+  for await (const lines of readInTurns(chunks, (source) => new LineReader(source, LINES)))
+    while (lines.next()) yield `${lines.bytes ?? lines.start}`
 }
+
+/** The most bytes of a finding, whose texts all have a longest form. */
+const LINES = { longest: 2 ** 20 }

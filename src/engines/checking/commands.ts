@@ -120,11 +120,7 @@ async function runCheck(paths: readonly string[], flags: CheckFlags): Promise<nu
     await containers.remove()
   }
   const prepare = async (): Promise<CheckRequest> => {
-    let request: CheckRequest & { readonly definition: Definition } = await readRequest(
-      paths,
-      flags,
-      containers,
-    )
+    let request = await readRequest(paths, flags, containers)
     const read = request.files.flatMap((file) => ('path' in file ? [file.path] : []))
     assertOutput(flags.output, [...paths, ...read], 'the files to check')
     if (flags.mark !== undefined || flags.fix !== undefined) {
@@ -175,7 +171,7 @@ async function readRequest(
   given: readonly string[],
   flags: CheckFlags,
   containers: Containers,
-): Promise<CheckRequest & { readonly definition: Definition }> {
+): Promise<CheckRequest> {
   const paths = await containers.openArchives(given.map((path) => folderOf(path) ?? path))
   const definition = await readDefinition(flags, paths)
   const { findCode } = await import('./explain-check.ts')

@@ -3,14 +3,14 @@ import { increment } from '../../../foundation/increment.ts'
 import { lookUp } from '../../../foundation/look-up.ts'
 import { count, formatNumber } from '../../../foundation/text/format-number.ts'
 import { kindOf, type RecordFault } from '../../records/index.ts'
-import type { Check, Field, Resource } from '../definition/definition.ts'
+import type { Check, Definition, Field, Resource } from '../definition/definition.ts'
 import { describeCheck, summariseMessage } from '../explain.ts'
 import { AlikeColumns, SILENT_KINDS } from './alike-columns.ts'
-import type { CauseContext } from './cause-context.ts'
 import { type Building, CauseList, type CheckShare, sortChecks, toExample } from './cause-list.ts'
-import { fieldsOf } from './check-uses.ts'
+import { type CheckUses, fieldsOf } from './check-uses.ts'
 import { DisplacedRecords, describeDisplaced } from './displaced-records.ts'
 import type { FileFault } from './file-fault.ts'
+import type { FileOf } from './file-state.ts'
 import { KeyEvidence, type Misspelling, readKey } from './key-evidence.ts'
 import { FieldNatures } from './natures.ts'
 import { findOtherYear } from './other-year.ts'
@@ -58,8 +58,11 @@ interface FieldCount {
  * What is kept is bounded: counts of the most frequent values, not findings.
  */
 export class Causes {
-  readonly #context: CauseContext
-  readonly #sampleOf: CauseContext['sampleOf']
+  readonly #definition: Definition
+  readonly #uses: CheckUses
+  /** That of the return, if it has one. */
+  readonly #returnYear: number | null
+  readonly #fileOf: FileOf
   readonly #fields = new Map<Check, FieldCount>()
   readonly #natures = new Map<Field, FieldNatures>()
   readonly #shared: SharedValues
@@ -71,16 +74,15 @@ export class Causes {
   readonly #suspected = new Map<Check, Suspect | undefined>()
   readonly #list: CauseList
 
-  constructor(context: CauseContext) {
-    this.#context = context
-    const samples = new Map<Resource, ReturnType<CauseContext['sampleOf']>>()
-    this.#sampleOf = (resource) => getOrMake(samples, resource, () => context.sampleOf(resource))
-    this.#shared = new SharedValues(this.#sampleOf)
-    this.#keys = new KeyEvidence(context.definition, context.uses, context.recordsOf)
+  constructor(definition: Definition, uses: CheckUses, returnYear: number | null, fileOf: FileOf) {
+    this.#definition = definition
+    this.#uses = uses
+    this.#returnYear = returnYear
+    this.#fileOf = fileOf
+    this.#shared = new SharedValues(fileOf)
+    this.#keys = new KeyEvidence(definition, uses, fileOf)
     this.#alike = new AlikeColumns((field) => this.#naturesOf(field))
-    this.#displaced = new DisplacedRecords(context.recordsOf, (resource, field) =>
-      context.valuesOf(resource, resource.fields.indexOf(field)),
-    )
+    this.#displaced = new DisplacedRecords(fileOf)
     this.#list = new CauseList((finding) => this.#describe(finding).fix)
   }
 
@@ -88,7 +90,7 @@ export class Causes {
   count(finding: SeenFinding): void {
     const { resource, check, cell } = finding
     this.#keys.add(finding)
-    for (const use of this.#context.uses.get(check) ?? []) this.#related.add(use.resource)
+    for (const use of this.#uses.get(check) ?? []) this.#related.add(use.resource)
     const field = fieldOf(resource, check)
     if (field === undefined || findLoneValue(finding) !== undefined) return
     if (SILENT_KINDS.has(check.kind)) this.#alike.add(finding, field, check.kind)
@@ -119,18 +121,17 @@ export class Causes {
       failing.add(resource)
       if (this.#naturesOf(field).mayBeTurned) this.#judgeDates(resource, field)
     }
-    const { resources } = this.#context.definition
+    const { resources } = this.#definition
     for (const resource of resources) this.#alike.choose(resource)
     this.#suspect(resources.filter((resource) => failing.has(resource)))
-    this.#keys.search(this.#context.findKeys)
+    this.#keys.search()
   }
 
   /** Finds what is wrong with a file as a whole, and with its columns: nearly all of the checks that read them fail. */
   #suspect(failing: readonly Resource[]): void {
-    const context = { ...this.#context, sampleOf: this.#sampleOf }
     const natures = (field: Field) => this.#naturesOf(field)
-    const swapped = failing.flatMap((resource) => findSwapped(resource, this.#sampleOf(resource), natures))
-    const keys = findSwappedKeys(this.#keys.listFailing(), context, natures)
+    const swapped = failing.flatMap((resource) => findSwapped(this.#fileOf(resource.name), natures))
+    const keys = findSwappedKeys(this.#keys.listFailing(), this.#fileOf, natures)
     for (const { resource, fields } of [...swapped, ...keys]) {
       const [one, other] = fields.map((field) => resource.fields[field]?.name ?? '')
       this.#suspects.push({
@@ -143,15 +144,15 @@ export class Causes {
         fix: 'Swap the two names in the header.',
       })
     }
-    for (const resource of context.definition.resources) {
+    for (const resource of this.#definition.resources) {
       if (!this.#related.has(resource)) continue
-      const found = findOtherYear(resource, context)
+      const found = findOtherYear(this.#fileOf(resource.name), this.#returnYear)
       if (found === undefined) continue
       const { year, fields, count: number, dates } = found
       const [name = ''] = fields.map((field) => resource.fields[field]?.name ?? '')
       const those =
         number === dates ? `all ${formatNumber(dates)}` : `${formatNumber(number)} of ${formatNumber(dates)}`
-      const file = context.nameOf(resource)
+      const file = this.#fileOf(resource.name).name
       this.#suspects.push({
         resource,
         key: `file:${resource.name}:year`,
@@ -161,8 +162,8 @@ export class Causes {
           const own = fieldsOf(uses, resource)
           return own.some((field) => fields.includes(field)) || (own.length > 0 && uses.length > 1)
         },
-        sentence: `${file} is of ${year}: ${those} values of ${name} are in that year, and the return is of ${context.returnYear}.`,
-        fix: `Export the file again for ${context.returnYear}, or check it with the return of ${year}.`,
+        sentence: `${file} is of ${year}: ${those} values of ${name} are in that year, and the return is of ${this.#returnYear}.`,
+        fix: `Export the file again for ${this.#returnYear}, or check it with the return of ${year}.`,
       })
     }
   }
@@ -170,7 +171,7 @@ export class Causes {
   /** What is wrong with a file that a check reads. */
   #suspectOf(check: Check): Suspect | undefined {
     return getOrMake(this.#suspected, check, () => {
-      const uses = this.#context.uses.get(check) ?? []
+      const uses = this.#uses.get(check) ?? []
       return this.#suspects.find(({ concerns }) => concerns(uses))
     })
   }
@@ -179,7 +180,7 @@ export class Causes {
   #judgeDates(resource: Resource, field: Field): void {
     const at = resource.fields.indexOf(field)
     let [early, late] = [0, 0]
-    this.#context.scan(resource, (cell) => {
+    this.#fileOf(resource.name).scan((cell) => {
       const [, day] = /^\d{4}-\d{2}-(\d{2})$/.exec(cell(at).trim()) ?? []
       if (Number(day) > 12) late++
       else if (day !== undefined) early++
@@ -191,7 +192,7 @@ export class Causes {
   #failsAsColumn({ kind }: Check, { resource, field, findings, last }: FieldCount): boolean {
     const at = resource.fields.indexOf(field)
     const natures = this.#naturesOf(field)
-    const sample = this.#sampleOf(resource)
+    const { sample } = this.#fileOf(resource.name)
     const values = sample
       .map((row) => (row[at] ?? '').trim())
       .filter((value) => value !== '' && !field.missingValues.includes(value))
@@ -234,9 +235,11 @@ export class Causes {
     if (check === resource.headerCheck) {
       const { group } = (finding.fault ?? {}) as FileFault
       const key = `column:${resource.name}${group === undefined ? `.${named ?? message}` : `:${group}`}:header`
-      const concerned = this.#context.recordsOf(resource.name)
+      const concerned = this.#fileOf(resource.name).count
       const describe = (findings: number) =>
-        findings === 1 ? message : (this.#context.describeGroup(resource, group ?? '') ?? message)
+        findings === 1
+          ? message
+          : (this.#fileOf(resource.name).open?.columns.groups.get(group ?? '') ?? message)
       return this.#list.make('column', key, finding, describe, { ...adviceOf(finding), concerned })
     }
     if (check === resource.recordCheck) {
@@ -341,11 +344,10 @@ export class Causes {
     if (link === undefined) throw new Error(`${check.code} is not a reference`)
     const { from, key } = link
     const names = key.fields.map((field) => from.fields[field]?.name ?? '').join(', ')
-    const target = this.#context.definition.resources.find(({ name }) => name === key.resource)
+    const target = this.#definition.resources.find(({ name }) => name === key.resource)
     const file = target?.path ?? key.resource
     const fix = describeCheck(from, check).fix
-    if (target !== undefined && this.#context.recordsOf(target.name) === 0)
-      return this.#makeEmpty(finding, target)
+    if (target !== undefined && this.#fileOf(target.name).count === 0) return this.#makeEmpty(finding, target)
     const alike = this.#keys.findAlike(check, value)
     if (alike !== undefined && target !== undefined)
       return this.#makeAlike(finding, { from, like: target, names, value, alike })
@@ -377,7 +379,7 @@ export class Causes {
 
   /** A finding as one of the file in which its cause is, not of the one that misses its records. */
   #showFile(finding: SeenFinding, resource: Resource): SeenFinding {
-    return { ...finding, name: this.#context.nameOf(resource), line: 1, field: undefined }
+    return { ...finding, name: this.#fileOf(resource.name).name, line: 1, field: undefined }
   }
 
   #makeEmpty(finding: SeenFinding, resource: Resource): Building {
@@ -440,8 +442,8 @@ export class Causes {
     const noun = field === undefined ? 'record' : 'value'
     const all =
       field === undefined
-        ? this.#context.recordsOf(resource.name)
-        : this.#context.valuesOf(resource, resource.fields.indexOf(field))
+        ? this.#fileOf(resource.name).count
+        : this.#fileOf(resource.name).countValues(resource.fields.indexOf(field))
     const nouns = `${noun}${all === 1 ? '' : 's'}`
     if (findings === all) return all === 1 ? `the only ${noun}` : `all ${formatNumber(all)} ${nouns}`
     return `${formatNumber(findings)} of ${formatNumber(all)} ${nouns}`

@@ -1,6 +1,7 @@
 import { increment } from '../../../foundation/increment.ts'
 import { formatNumber } from '../../../foundation/text/format-number.ts'
 import type { Field, Resource } from '../definition/definition.ts'
+import type { FileOf } from './file-state.ts'
 import { NumberSet } from './interner.ts'
 import type { SeenFinding } from './seen-finding.ts'
 
@@ -23,24 +24,15 @@ interface Displaced {
  * copied from another file. Without this, each of their columns would be a cause.
  */
 export class DisplacedRecords {
-  readonly #recordsOf: (resource: string) => number
-  readonly #valuesOf: (resource: Resource, field: Field) => number
+  readonly #fileOf: FileOf
   readonly #files = new Map<string, Displaced>()
   readonly #counts = new Map<Field, number>()
   #name = ''
   #record = -1
   #wrong = new Set<Field>()
 
-  /**
-   * @param recordsOf the number of records of a file
-   * @param valuesOf the number of values of a field
-   */
-  constructor(
-    recordsOf: (resource: string) => number,
-    valuesOf: (resource: Resource, field: Field) => number,
-  ) {
-    this.#recordsOf = recordsOf
-    this.#valuesOf = valuesOf
+  constructor(fileOf: FileOf) {
+    this.#fileOf = fileOf
   }
 
   /** Adds a value that fails a check, and to which nothing typical happened. Findings come in the order of the records. */
@@ -63,14 +55,17 @@ export class DisplacedRecords {
   has({ resource, name, record }: SeenFinding): boolean {
     const file = this.#files.get(name)
     if (file?.records.has(record) !== true) return false
-    if (file.count > this.#recordsOf(resource.name) * MOST_OF_FILE) return false
+    if (file.count > this.#fileOf(resource.name).count * MOST_OF_FILE) return false
     // Where the other records have no right values either, the columns are wrong.
     const columns = [...(file.columns.get(record) ?? [])]
     return columns.length === 0 || columns.some((field) => this.#hasRight(resource, field))
   }
 
   #hasRight(resource: Resource, field: Field): boolean {
-    return (this.#counts.get(field) ?? 0) * 2 <= this.#valuesOf(resource, field)
+    return (
+      (this.#counts.get(field) ?? 0) * 2 <=
+      this.#fileOf(resource.name).countValues(resource.fields.indexOf(field))
+    )
   }
 }
 

@@ -1,21 +1,17 @@
 import type { Check, Resource } from '../definition/definition.ts'
-import type { RecordIndex } from './check-resource.ts'
+import type { InputFile } from '../request.ts'
 import type { FileFault } from './file-fault.ts'
 import { Found } from './found.ts'
 import type { PreparedFile } from './prepare-file.ts'
-import type { OpenFile } from './read-file.ts'
+import { type OpenFile, openFile } from './read-file.ts'
+import { type ReadRecords, RecordView } from './record-view.ts'
 import { EMPTY_NOTE, type FileSummary } from './summary.ts'
 
-/** A file to check. */
-export interface InputFile {
-  /** Name of its resource. */
-  readonly resource: string
-  readonly path: string
-  /** File name in findings, such as `enrolments.csv`; its extension determines the format. */
-  readonly name: string
-  /** What is known to be wrong with it before it is read. */
-  readonly faults?: readonly FileFault[]
-}
+/** Records whose values say how frequent a value is in a file. */
+const SAMPLED = 200
+
+/** Finds the file of a resource by its name. */
+export type FileOf = (resource: string) => FileState
 
 /** All that is known of one file of a check: its form, its records, and what was found in it. */
 export class FileState {
@@ -27,15 +23,23 @@ export class FileState {
   /** The file once its header is read, while it can be read. */
   open: OpenFile | undefined
   /** Its records once they are read. */
-  records: { readonly path: string; readonly file: OpenFile; readonly index: RecordIndex } | undefined
+  records: ReadRecords | undefined
   /** Why it has no records. */
   absence: string | undefined
   /** The findings of the whole file, in order, by check. */
   readonly fileFaults = new Map<Check, FileFault[]>()
 
-  constructor(resource: Resource, cap: number) {
+  readonly #chunk: number | undefined
+  #sample: readonly (readonly string[])[] | undefined
+
+  /**
+   * @param cap the most findings of a check that are kept
+   * @param chunk the number of bytes to read at once
+   */
+  constructor(resource: Resource, cap: number, chunk?: number) {
     this.resource = resource
     this.found = new Found(resource.checks.length, cap)
+    this.#chunk = chunk
   }
 
   /** Its name in findings. */
@@ -54,9 +58,40 @@ export class FileState {
     return this.count - broken - (empty[field] ?? 0)
   }
 
-  /** The number of all findings of a check. */
-  countFound(check: Check): number {
-    return this.found.counts[this.resource.checks.indexOf(check)] ?? 0
+  /** Reads records again, in ascending order. */
+  read(work: (view: RecordView) => void): void {
+    const view = new RecordView(this.resource, this.records)
+    try {
+      work(view)
+    } finally {
+      view.close()
+    }
+  }
+
+  /** Values of some records, spread over all of the file. */
+  get sample(): readonly (readonly string[])[] {
+    if (this.#sample !== undefined) return this.#sample
+    const sample: string[][] = []
+    const records = this.records?.index.count ?? 0
+    const step = Math.max(1, Math.floor(records / SAMPLED))
+    this.read((view) => {
+      for (let record = 1; record <= records; record += step) {
+        view.move(record)
+        sample.push(this.resource.fields.map((_, field) => view.cell(field)))
+      }
+    })
+    this.#sample = sample
+    return sample
+  }
+
+  /** Reads all records again. What cannot be read says nothing. */
+  scan(visit: (cell: (field: number) => string) => void): void {
+    if (this.prepared === undefined || this.records === undefined) return
+    const file = openFile(this.prepared, this.name, this.resource, this.#chunk)
+    const { reader, columns } = file
+    const cell = (field: number) => reader.cells[columns.positions[field] ?? -1] ?? ''
+    while (reader.next()) if (reader.fault === undefined && reader.count === columns.width) visit(cell)
+    file.close()
   }
 
   /** @param position of the check, or -1 if it does not run */

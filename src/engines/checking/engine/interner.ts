@@ -95,7 +95,7 @@ export class Interner {
   }
 }
 
-/** Numbers distinct pairs of numbers from 0. */
+/** Numbers distinct pairs of numbers from 0. A longer list is a pair of the number of its start and its last number. */
 export class PairTable {
   size = 0
   #slots = new Int32Array(1 << 12).fill(-1)
@@ -142,89 +142,6 @@ export class PairTable {
     }
   }
 }
-
-/** Numbers distinct lists of three or more numbers from 0. */
-export class TupleTable {
-  size = 0
-  readonly #width: number
-  #slots = new Int32Array(1 << 12).fill(-1)
-  /** The numbers of all lists, one list after the other. */
-  #numbers: Int32Array<ArrayBuffer>
-
-  constructor(width: number) {
-    this.#width = width
-    this.#numbers = new Int32Array(width << 11)
-  }
-
-  intern(tuple: Int32Array): number {
-    let slot = this.#find(tuple, 0)
-    const known = this.#slots[slot] as number
-    if (known !== -1) return known
-    if ((this.size + 1) * 2 > this.#slots.length) {
-      this.#grow()
-      slot = this.#find(tuple, 0)
-    }
-    const id = this.size++
-    const at = id * this.#width
-    if (at === this.#numbers.length) this.#numbers = new Int32Array(enlarge(this.#numbers, at * 2))
-    for (let index = 0; index < this.#width; index++) this.#numbers[at + index] = tuple[index] as number
-    this.#slots[slot] = id
-    return id
-  }
-
-  /** The slot of the list that starts at `start`, or a free slot. */
-  #find(numbers: Int32Array, start: number): number {
-    let hash = numbers[start] as number
-    for (let index = 1; index < this.#width; index++) hash = hashPair(hash, numbers[start + index] as number)
-    const mask = this.#slots.length - 1
-    let slot = hash & mask
-    for (;;) {
-      const id = this.#slots[slot] as number
-      if (id === -1 || this.#equals(id * this.#width, numbers, start)) return slot
-      slot = (slot + 1) & mask
-    }
-  }
-
-  #equals(at: number, numbers: Int32Array, start: number): boolean {
-    for (let index = 0; index < this.#width; index++)
-      if (this.#numbers[at + index] !== numbers[start + index]) return false
-    return true
-  }
-
-  #grow(): void {
-    this.#slots = new Int32Array(this.#slots.length * 2).fill(-1)
-    for (let id = 0; id < this.size; id++) this.#slots[this.#find(this.#numbers, id * this.#width)] = id
-  }
-}
-
-/** Links each small number with other numbers, nearly always exactly one. */
-export class NumberLinks {
-  /** The first link of each number; -2 if there is none. */
-  #first = new Int32Array(1 << 12).fill(NONE)
-  #more: PairTable | undefined
-
-  add(number: number, other: number): void {
-    if (number >= this.#first.length) {
-      const { length } = this.#first
-      this.#first = new Int32Array(enlarge(this.#first, Math.max(number + 1, length * GROWTH))).fill(
-        NONE,
-        length,
-      )
-    }
-    const first = this.#first[number] as number
-    if (first === NONE) this.#first[number] = other
-    else if (first !== other) {
-      this.#more ??= new PairTable()
-      this.#more.intern(number, other)
-    }
-  }
-
-  has(number: number, other: number): boolean {
-    return this.#first[number] === other || this.#more?.has(number, other) === true
-  }
-}
-
-const NONE = -2
 
 /** A set of small numbers. */
 export class NumberSet {

@@ -1,11 +1,12 @@
 import { increment } from '../../../foundation/increment.ts'
 import type { Check, Definition, ForeignKey, Resource } from '../definition/definition.ts'
 import { type CheckUses, fieldsOf } from './check-uses.ts'
+import type { FileOf } from './file-state.ts'
 import { toForm } from './keys.ts'
 import type { SeenFinding } from './seen-finding.ts'
 
 /** A search for the keys of a file that differ only in form from those that others have. */
-export interface KeySearch {
+interface KeySearch {
   readonly fields: readonly number[]
   readonly forms: Set<string>
   /** The parts of each found key, by form. */
@@ -66,7 +67,7 @@ export interface Misspelling {
  */
 export class KeyEvidence {
   readonly #definition: Definition
-  readonly #recordsOf: (resource: string) => number
+  readonly #fileOf: FileOf
   readonly #references = new Map<Check, ReferenceCount>()
   /** References to each file by value. */
   readonly #targets = new Map<string, Map<string, number>>()
@@ -77,10 +78,9 @@ export class KeyEvidence {
   #dangling: { check: Check; fields: readonly number[]; value: string }[] = []
   #at = ''
 
-  /** @param recordsOf the number of records of a file */
-  constructor(definition: Definition, uses: CheckUses, recordsOf: (resource: string) => number) {
+  constructor(definition: Definition, uses: CheckUses, fileOf: FileOf) {
     this.#definition = definition
-    this.#recordsOf = recordsOf
+    this.#fileOf = fileOf
     for (const resource of definition.resources) {
       for (const key of resource.foreignKeys)
         this.#references.set(key.check, {
@@ -143,7 +143,7 @@ export class KeyEvidence {
   }
 
   /** Between the passes: looks for the keys in the files that should have them. */
-  search(findKeys: (resource: Resource, searches: readonly KeySearch[]) => void): void {
+  search(): void {
     for (const [target, counts] of this.#targets)
       this.#frequentTargets.set(target, chooseFrequent(counts, LEAST_OF_REFERENCE, MOST_REFERENCES))
     for (const resource of this.#definition.resources) {
@@ -153,7 +153,14 @@ export class KeyEvidence {
       ].map((each) => each.search)
       for (const { forms } of searches) forms.delete('')
       const wanted = searches.filter(({ forms }) => forms.size > 0)
-      if (wanted.length > 0) findKeys(resource, wanted)
+      if (wanted.length === 0) continue
+      this.#fileOf(resource.name).scan((cell) => {
+        for (const { fields, forms, found } of wanted) {
+          const key = readParts(cell, fields)
+          const form = toForm(key)
+          if (forms.has(form)) found.set(form, key)
+        }
+      })
     }
   }
 
@@ -183,7 +190,7 @@ export class KeyEvidence {
   /** The fields that references and rules compare where nearly no record of a file finds another one. */
   listFailing(): KeyPair[] {
     const isMost = (findings: number, resource: Resource) =>
-      findings > 0 && findings >= this.#recordsOf(resource.name) * SHARE_OF_RECORDS
+      findings > 0 && findings >= this.#fileOf(resource.name).count * SHARE_OF_RECORDS
     const references = [...this.#references].flatMap(([, { link, findings }]) => {
       const to = this.#definition.resources.find(({ name }) => name === link.key.resource)
       if (to === undefined || !isMost(findings, link.from)) return []
@@ -202,7 +209,7 @@ export class KeyEvidence {
   failsAsColumn(check: Check): boolean {
     const reference = this.#references.get(check)
     if (reference === undefined || reference.values.size <= MOST_LISTED) return false
-    return reference.findings >= this.#recordsOf(reference.link.from.name) * SHARE_OF_RECORDS
+    return reference.findings >= this.#fileOf(reference.link.from.name).count * SHARE_OF_RECORDS
   }
 
   /** Whether many references to a file have this value. */
@@ -243,11 +250,11 @@ export class KeyEvidence {
   /** The empty file in which a rule misses a key: if all other files have the key, or it misses half of its own. */
   findEmpty({ resource, check, cell }: SeenFinding): Resource | undefined {
     const relations = this.#relations.get(check) ?? []
-    const isEmpty = ({ from }: Relation) => this.#recordsOf(from.name) === 0
+    const isEmpty = ({ from }: Relation) => this.#fileOf(from.name).count === 0
     const empty = relations.find(isEmpty)
     if (empty === undefined) return undefined
     const isCertain =
-      empty.findings * 2 >= this.#recordsOf(resource.name) ||
+      empty.findings * 2 >= this.#fileOf(resource.name).count ||
       relations.every((each) => isEmpty(each) || each.search.found.has(toForm(readParts(cell, each.own))))
     return isCertain ? empty.from : undefined
   }

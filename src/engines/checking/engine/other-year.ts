@@ -1,6 +1,6 @@
 import { increment } from '../../../foundation/increment.ts'
-import type { Field, Resource } from '../definition/definition.ts'
-import type { CauseContext } from './cause-context.ts'
+import type { Field } from '../definition/definition.ts'
+import type { FileState } from './file-state.ts'
 import { compileValues } from './values.ts'
 
 /** The fewest dates of a column, and their part in one year, that say of which year a file is. */
@@ -11,7 +11,6 @@ const MOST_OF_RETURN = 0.05
 
 /** A file of another year than that of the return. */
 export interface OtherYear {
-  readonly resource: Resource
   readonly year: string
   /** Its columns of dates, that which says it most first, and how many dates of that one are in this year, and in all. */
   readonly fields: readonly number[]
@@ -23,12 +22,9 @@ export interface OtherYear {
  * Finds out whether a file is of another year: nearly all dates of a column are in one other year, and those of no
  * column are in the return's. Columns such as dates of birth, which are spread over years, say nothing.
  */
-export function findOtherYear(
-  resource: Resource,
-  { returnYear, sampleOf, scan }: Pick<CauseContext, 'returnYear' | 'sampleOf' | 'scan'>,
-): OtherYear | undefined {
+export function findOtherYear(file: FileState, returnYear: number | null): OtherYear | undefined {
   if (returnYear === null) return undefined
-  const columns = resource.fields.flatMap((field, at) =>
+  const columns = file.resource.fields.flatMap((field, at) =>
     field.type === 'date' || field.type === 'datetime' ? [{ at, readYear: compileYear(field) }] : [],
   )
   const judge = (take: (visit: (cell: (field: number) => string) => void) => void) => {
@@ -42,10 +38,9 @@ export function findOtherYear(
     return findYear(counts, String(returnYear))
   }
   const isLikely = judge((visit) => {
-    for (const row of sampleOf(resource)) visit((field) => row[field] ?? '')
+    for (const row of file.sample) visit((field) => row[field] ?? '')
   })
-  const found = isLikely && judge((visit) => scan(resource, visit))
-  return found && { resource, ...found }
+  return isLikely && judge((visit) => file.scan(visit))
 }
 
 interface Column {
@@ -53,7 +48,7 @@ interface Column {
   readonly years: ReadonlyMap<string, number>
 }
 
-function findYear(columns: readonly Column[], own: string): Omit<OtherYear, 'resource'> | undefined {
+function findYear(columns: readonly Column[], own: string): OtherYear | undefined {
   const counted = columns.map(({ at, years }) => {
     const dates = [...years.values()].reduce((sum, each) => sum + each, 0)
     const [year = '', count = 0] = [...years].sort(([, one], [, other]) => other - one)[0] ?? []

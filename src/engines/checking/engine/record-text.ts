@@ -1,4 +1,4 @@
-import { readSync } from 'node:fs'
+import { closeSync, openSync, readSync } from 'node:fs'
 import { MAX_CHECKED_RECORD } from '../../records/index.ts'
 
 /** Longer records are truncated; they are findings themselves. */
@@ -11,8 +11,12 @@ export class RecordTexts {
   #base = 0
   #filled = 0
 
-  constructor(file: number) {
-    this.#file = file
+  constructor(path: string) {
+    this.#file = openSync(path, 'r')
+  }
+
+  close(): void {
+    closeSync(this.#file)
   }
 
   /** The exact text of the record at an offset; `next` is the offset of the next record, if any. */

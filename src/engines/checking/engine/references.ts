@@ -1,8 +1,9 @@
 import type { Check, Definition, ForeignKey, Resource } from '../definition/definition.ts'
 import { listParts, readCell } from './broken-record.ts'
-import type { Found } from './found.ts'
+import type { FileOf } from './file-state.ts'
 import { FirstRecords, NumberList, NumberSet } from './interner.ts'
-import { type KeyReader, type KeySpace, ReferencedKeys, toForm } from './keys.ts'
+import { type KeyReader, KeySpace, ReferencedKeys, toForm } from './keys.ts'
+import type { Plan } from './plan.ts'
 import type { Values } from './record-checks.ts'
 import type { UndecidedCounts, Unknown } from './unknown.ts'
 import { compileValues } from './values.ts'
@@ -108,34 +109,25 @@ function compileBrokenKeys(space: KeySpace, resource: Resource, fields: readonly
       : toKey(cellOf)
 }
 
-/** The destination of a check's findings, or why it does not run. */
-export interface Outcome {
-  readonly position: (check: Check) => number
-  readonly found: (resource: Resource) => Found
-  /** Why a check cannot run over the files, or `undefined`. */
-  readonly obstacle: (check: Check) => string | undefined
-  readonly skip: (check: Check, reason: string) => void
-  readonly undecided: UndecidedCounts
-}
-
 /**
  * Checks keys and references across files, over interned keys. A reference to a file that has already been read is
  * checked at once; otherwise the keys are kept until the end.
  */
 export class References {
   readonly #definition: Definition
-  readonly #space: KeySpace
-  readonly #outcome: Outcome
+  readonly #space = new KeySpace()
+  readonly #plan: Plan
+  readonly #fileOf: FileOf
   readonly #links: readonly Link[]
   readonly #read = new Set<string>()
   readonly #atEnd: (() => void)[] = []
   /** For each `referenced` check: the keys that other files refer to, and the records to which none does. */
   readonly #used = new Map<Check, { of: Resource; keys: NumberSet; misses: Misses }>()
 
-  constructor(definition: Definition, space: KeySpace, outcome: Outcome) {
+  constructor(definition: Definition, plan: Plan, fileOf: FileOf) {
     this.#definition = definition
-    this.#space = space
-    this.#outcome = outcome
+    this.#plan = plan
+    this.#fileOf = fileOf
     this.#links = definition.resources.flatMap((from) =>
       from.foreignKeys.map((key) => ({
         from,
@@ -172,10 +164,10 @@ export class References {
   }
 
   #finishMisses(resource: Resource, check: Check, misses: Misses): void {
-    const position = this.#outcome.position(check)
-    const found = this.#outcome.found(resource)
+    const position = this.#plan.position(check)
+    const found = this.#fileOf(resource.name).found
     if (position === -1) return
-    misses.finish(check, this.#outcome.undecided, (record) => found.add(position, record))
+    misses.finish(check, this.#plan.undecided, (record) => found.add(position, record))
   }
 
   /** Runs a step for the records whose fields are known, and counts the others. */
@@ -183,7 +175,7 @@ export class References {
     return (values, record, unknown) => {
       const field = unknown.firstOf(fields)
       if (field === -1) step(values, record, unknown)
-      else if (!unknown.isWhole) this.#outcome.undecided.add(check, resource.name, field)
+      else if (!unknown.isWhole) this.#plan.undecided.add(check, resource.name, field)
     }
   }
 
@@ -193,10 +185,10 @@ export class References {
       const check = field.checks.unique
       return check === undefined ? [] : [{ fields: [index], check }]
     })
-    const found = this.#outcome.found(resource)
+    const found = this.#fileOf(resource.name).found
     let reported = 0
     return [...resource.keys, ...fieldKeys].flatMap(({ fields, check }): RecordStep[] => {
-      const position = this.#runnable(check)
+      const position = this.#plan.admit(check)
       if (position === -1) return []
       const read = this.#space.compile(resource, fields)
       const firsts = new FirstRecords()
@@ -223,16 +215,16 @@ export class References {
       if (number === -1) return
       target.keys.add(number)
       for (let index = 0; index < others.length; index++)
-        target.matches[index]?.add(number, (others[index] as KeyReader)(values))
+        target.matches[index]?.intern(number, (others[index] as KeyReader)(values))
     }
   }
 
   #check({ from, key, target, misses }: Link): RecordStep[] {
-    const found = this.#outcome.found(from)
+    const found = this.#fileOf(from.name).found
     const later = !this.#read.has(key.resource)
     const read = this.#space.compile(from, key.fields)
     const steps: RecordStep[] = []
-    const position = this.#runnable(key.check)
+    const position = this.#plan.admit(key.check)
     if (position !== -1) {
       const step = this.#whenRead(later, read, undefined, (number, _value, record, values) => {
         if (target.keys.has(number)) return
@@ -245,7 +237,7 @@ export class References {
       steps.push(this.#whenKnown(key.check, from, key.fields, step))
     }
     for (const [index, match] of key.matches.entries()) {
-      const place = this.#runnable(match.check)
+      const place = this.#plan.admit(match.check)
       const pairs = target.matches[index]
       if (place === -1 || pairs === undefined) continue
       const readValue = this.#space.compile(from, [match.field])
@@ -260,15 +252,7 @@ export class References {
 
   /** Whether a check needs the keys that a foreign key refers to. */
   #runs({ check, matches }: ForeignKey): boolean {
-    return [check, ...matches.map((match) => match.check)].some((each) => this.#outcome.position(each) !== -1)
-  }
-
-  #runnable(check: Check): number {
-    const position = this.#outcome.position(check)
-    const reason = position === -1 ? undefined : this.#outcome.obstacle(check)
-    if (reason === undefined) return position
-    this.#outcome.skip(check, reason)
-    return -1
+    return [check, ...matches.map((match) => match.check)].some((each) => this.#plan.position(each) !== -1)
   }
 
   /** Checks a key at once, or at the end if the referenced file has not been read. */
@@ -311,7 +295,7 @@ export class References {
     const steps: RecordStep[] = []
     for (const target of this.#definition.resources) {
       for (const each of target.recordChecks) {
-        if (each.kind !== 'referenced' || this.#outcome.position(each.check) === -1) continue
+        if (each.kind !== 'referenced' || this.#plan.position(each.check) === -1) continue
         const used = this.#used.get(each.check) ?? {
           of: target,
           keys: new NumberSet(),
@@ -329,7 +313,7 @@ export class References {
           })
         }
         if (target !== resource) continue
-        const position = this.#runnable(each.check)
+        const position = this.#plan.admit(each.check)
         if (position === -1) continue
         const read = this.#space.compile(target, each.fields)
         const step = this.#whenRead(true, read, undefined, (key, _value, record) => {

@@ -4,45 +4,31 @@ import { explainReadError } from '../../../foundation/faults/read-error.ts'
 import type { Check, Definition, Resource, SqlRule } from '../definition/definition.ts'
 import { describeCheck } from '../explain.ts'
 import { type Parameters, resolveParameters } from '../parameters.ts'
+import type { Limits } from '../process/limits.ts'
+import type { CheckRequest, InputFile } from '../request.ts'
 import { assertQueries } from './assert-queries.ts'
 import { Causes } from './causes.ts'
-import { checkResource } from './check-resource.ts'
-import { type CheckUses, listCheckUses } from './check-uses.ts'
+import { checkRecords } from './check-records.ts'
 import type { FileFault } from './file-fault.ts'
-import { FileState, type InputFile } from './file-state.ts'
+import { type FileOf, FileState } from './file-state.ts'
 import { describeOtherHeader } from './first-line.ts'
 import { findByteFaults } from './identity.ts'
-import type { KeySearch } from './key-evidence.ts'
-import { KeySpace, orderResources, toForm } from './keys.ts'
+import { orderResources } from './keys.ts'
 import { compareTexts } from './numbers.ts'
+import { Plan } from './plan.ts'
 import { NoRoom, prepareFile } from './prepare-file.ts'
 import { QueryRefused } from './query.ts'
 import { openFile } from './read-file.ts'
 import { type RecordStep, References } from './references.ts'
 import { selectChecks } from './selection.ts'
 import { SqlStore } from './sql-store.ts'
-import type { CheckSummary, NotRun, SpareFile } from './summary.ts'
-import { UndecidedCounts } from './unknown.ts'
-import { FindingsWriter, readSample } from './write-findings.ts'
+import type { CheckSummary } from './summary.ts'
+import { FindingsWriter } from './write-findings.ts'
 
-export interface EngineInput {
-  /** The definition, or its folder. */
-  readonly definition: Definition | string
+export interface EngineInput
+  extends Omit<CheckRequest, 'files'>,
+    Pick<Limits, 'findingsOfCode' | 'findingsBytes' | 'diskBytes'> {
   readonly files: readonly InputFile[]
-  /** Whether an absent file is a finding; otherwise only the given files are checked. */
-  readonly complete: boolean
-  /** Files that were there, but are not in the definition. */
-  readonly unread?: readonly string[]
-  readonly spare?: readonly SpareFile[]
-  readonly returnId?: string | undefined
-  readonly asOf?: string | undefined
-  readonly only: readonly string[]
-  /** The maximum number of findings written for each code. */
-  readonly cap: number
-  /** The maximum size of all written findings, in bytes, divided fairly among the codes. */
-  readonly findingsBytes: number
-  /** The maximum size of temporary files, in bytes. */
-  readonly diskBytes: number
   /** Rules that must not run, with the reason. */
   readonly skip: Readonly<Record<string, string>>
   /** Folder for temporary files. */
@@ -50,7 +36,7 @@ export interface EngineInput {
   /** Where the findings are written, as NDJSON. */
   readonly output: string
   /** The number of bytes to read at once. */
-  readonly chunk?: number
+  readonly chunk?: number | undefined
 }
 
 /** The current step of the engine. */
@@ -58,9 +44,6 @@ export type EngineProgress =
   | { readonly phase: 'read'; readonly file: string; readonly records: number }
   | { readonly phase: 'rule'; readonly code: string }
   | { readonly phase: 'write' }
-
-/** Records whose values say how frequent a value is in a file. */
-const SAMPLED = 200
 
 /**
  * Checks files against a definition and writes the findings. It runs in a separate process, because it blocks and a
@@ -71,12 +54,11 @@ export async function runEngine(
   onProgress: (progress: EngineProgress) => void,
 ): Promise<CheckSummary> {
   const started = performance.now()
-  const definition =
-    typeof input.definition === 'string' ? await readDefinition(input.definition) : input.definition
+  const { definition } = input
   const parameters = resolveParameters(definition, input)
   mkdirSync(input.folder, { recursive: true })
-  const selection = selectChecks(parameters, input.only)
-  assertQueries(definition, (check) => check.status === 'active' || selection.isActive(check))
+  const isSelected = selectChecks(parameters, input.only ?? [])
+  assertQueries(definition, (check) => check.status === 'active' || isSelected(check))
   const run = new Run(definition, parameters, input, onProgress)
   await run.prepare()
   run.check()
@@ -85,26 +67,16 @@ export async function runEngine(
   return run.summarise(writer, Math.round(performance.now() - started) / 1000)
 }
 
-/** Most callers have already read the definition, so the modules that read YAML are loaded only if needed. */
-async function readDefinition(folder: string): Promise<Definition> {
-  const { loadDefinition } = await import('../definition/load.ts')
-  return loadDefinition(folder)
-}
-
 /** The work of a check, in its order. */
 class Run {
   readonly #definition: Definition
   readonly #parameters: Parameters
   readonly #input: EngineInput
-  readonly #uses: CheckUses
   readonly #progress: (progress: EngineProgress) => void
   readonly #files: readonly FileState[]
-  /** The file of each check, and its position there if it runs. */
-  readonly #owners = new Map<Check, { readonly file: FileState; readonly position: number }>()
-  readonly #notRun = new Map<Check, Omit<NotRun, 'code'>>()
-  readonly #undecided = new UndecidedCounts()
+  readonly #fileOf: FileOf
+  readonly #plan: Plan
   readonly #causes: Causes
-  readonly #isInForce: (check: Check) => boolean
   #store: SqlStore | undefined
   #storeFault: string | undefined
 
@@ -118,45 +90,15 @@ class Run {
     this.#parameters = parameters
     this.#input = input
     this.#progress = progress
-    const selection = selectChecks(parameters, input.only)
-    const inForce = selectChecks(parameters, [])
-    // The codes that --only names may be drafts.
-    this.#isInForce = (check) => inForce.isActive(check) || selection.isActive(check)
-    this.#uses = listCheckUses(definition)
-    this.#files = definition.resources.map((resource) => new FileState(resource, input.cap))
-    for (const file of this.#files)
-      for (const [position, check] of file.resource.checks.entries())
-        this.#owners.set(check, { file, position: selection.isActive(check) ? position : -1 })
-    this.#causes = new Causes({
-      definition,
-      uses: this.#uses,
-      returnYear: parameters.returnYear,
-      nameOf: (resource) => this.#fileOf(resource).name,
-      recordsOf: (name) => this.#files.find(({ resource }) => resource.name === name)?.count ?? 0,
-      valuesOf: (resource, field) => this.#fileOf(resource).countValues(field),
-      sampleOf: (resource) => readSample(this.#fileOf(resource), SAMPLED),
-      describeGroup: (resource, group) => this.#fileOf(resource).records?.file.columns.groups.get(group),
-      scan: (resource, visit) => this.#scan(resource, visit),
-      findKeys: (resource, searches) => this.#findKeys(resource, searches),
-    })
-  }
-
-  #fileOf(resource: Resource): FileState {
-    const file = this.#files.find((each) => each.resource === resource)
-    if (file === undefined) throw new Error(`the definition has no resource ${resource.name}`)
-    return file
-  }
-
-  #position = (check: Check | undefined): number =>
-    check === undefined || this.#notRun.has(check) ? -1 : (this.#owners.get(check)?.position ?? -1)
-
-  #skip = (check: Check, reason: string): void => {
-    if (!this.#notRun.has(check)) this.#notRun.set(check, { reason })
-  }
-
-  #stop(check: Check, reason: string): void {
-    const blocks = check.severity === 'Error' || check.needsExplanation
-    this.#notRun.set(check, { reason, ...(blocks && { blocks }) })
+    const { findingsOfCode, chunk, only = [] } = input
+    this.#files = definition.resources.map((resource) => new FileState(resource, findingsOfCode, chunk))
+    this.#fileOf = (name) => {
+      const file = this.#files.find(({ resource }) => resource.name === name)
+      if (file === undefined) throw new Error(`the definition has no resource ${name}`)
+      return file
+    }
+    this.#plan = new Plan(definition, parameters, only, this.#fileOf)
+    this.#causes = new Causes(definition, this.#plan.uses, parameters.returnYear, this.#fileOf)
   }
 
   /** Examines every file before any record is read. */
@@ -193,7 +135,7 @@ class Run {
   }
 
   #addFaults(file: FileState, check: Check, faults: readonly FileFault[]): void {
-    file.addFaults(check, this.#position(check), faults)
+    file.addFaults(check, this.#plan.position(check), faults)
   }
 
   /** Reports that the records of a file cannot be read. */
@@ -207,15 +149,9 @@ class Run {
     for (const file of this.#files) this.#openFile(file)
     this.#skipRecordChecks()
     this.#openStore()
-    const references = new References(this.#definition, new KeySpace(this.#definition), {
-      position: this.#position,
-      found: (resource) => this.#fileOf(resource).found,
-      obstacle: (check) => this.#obstacle(check),
-      skip: this.#skip,
-      undecided: this.#undecided,
-    })
+    const references = new References(this.#definition, this.#plan, this.#fileOf)
     for (const resource of orderResources(this.#definition)) {
-      this.#checkFile(this.#fileOf(resource), references.start(resource))
+      this.#checkFile(this.#fileOf(resource.name), references.start(resource))
       references.end(resource)
     }
     references.finish()
@@ -246,17 +182,12 @@ class Run {
   }
 
   #checkFile(file: FileState, steps: readonly RecordStep[]): void {
-    const { resource, found, name, open, prepared } = file
+    const { resource, name, open, prepared } = file
     if (open === undefined || prepared === undefined) return
     const table = this.#forRules(() => this.#store?.load(resource))
-    const index = checkResource({
-      resource,
-      file: open,
-      found,
+    const index = checkRecords(file, open, {
+      plan: this.#plan,
       parameters: this.#parameters,
-      position: this.#position,
-      isInForce: (check) => check !== undefined && this.#isInForce(check),
-      undecided: this.#undecided,
       steps,
       store: table && ((record, values, unknown) => this.#forRules(() => table.add(record, values, unknown))),
       onRecords: (records) => this.#progress({ phase: 'read', file: name, records }),
@@ -267,28 +198,12 @@ class Run {
     file.records = { path: prepared.path, file: open, index }
   }
 
-  /** The reason why a check cannot run, if any: a file or a column that it reads is missing. */
-  #obstacle(check: Check): string | undefined {
-    for (const { resource, fields } of this.#uses.get(check) ?? []) {
-      const { absence, open } = this.#fileOf(resource)
-      if (absence !== undefined) return absence
-      const field = fields.find((each) => open?.columns.missing.has(each))
-      if (field !== undefined)
-        return `The file ${resource.path} has no column ${resource.fields[field]?.name}.`
-    }
-    return undefined
-  }
-
   #skipRecordChecks(): void {
-    for (const resource of this.#definition.resources) {
-      for (const each of resource.recordChecks) {
-        if (each.kind === 'referenced' || this.#position(each.check) === -1) continue
-        const reason =
-          each.kind === 'spread' && this.#parameters.returnYear === null
-            ? 'The return has no year.'
-            : this.#obstacle(each.check)
-        if (reason !== undefined) this.#skip(each.check, reason)
-      }
+    for (const { kind, check } of this.#definition.resources.flatMap((each) => each.recordChecks)) {
+      if (kind === 'referenced' || this.#plan.position(check) === -1) continue
+      if (kind === 'spread' && this.#parameters.returnYear === null)
+        this.#plan.skip(check, 'The return has no year.')
+      else this.#plan.admit(check)
     }
   }
 
@@ -298,23 +213,14 @@ class Run {
     )
     if (rules.length === 0) return
     const path = join(this.#input.folder, 'rules.db')
-    this.#store = new SqlStore(
-      this.#definition,
-      this.#uses,
-      rules,
-      path,
-      this.#input.diskBytes,
-      this.#undecided,
-    )
+    this.#store = new SqlStore(this.#definition, this.#plan, rules, path, this.#input.diskBytes)
   }
 
-  #isRunnable(rule: SqlRule): boolean {
-    if (this.#position(rule.check) === -1) return false
-    const obstacle = this.#obstacle(rule.check)
-    const stopped = this.#input.skip[rule.check.code]
-    if (obstacle !== undefined) this.#skip(rule.check, obstacle)
-    else if (stopped !== undefined) this.#stop(rule.check, stopped)
-    return obstacle === undefined && stopped === undefined
+  #isRunnable({ check }: SqlRule): boolean {
+    if (this.#plan.admit(check) === -1) return false
+    const stopped = this.#input.skip[check.code]
+    if (stopped !== undefined) this.#plan.stop(check, stopped)
+    return stopped === undefined
   }
 
   /** Does work for the SQL rules. If the disk is full, only these rules do not run. */
@@ -336,17 +242,17 @@ class Run {
     this.#forRules(() => store.finish())
     for (const { resource, found } of this.#files) {
       for (const rule of resource.rules) {
-        const position = this.#position(rule.check)
+        const position = this.#plan.position(rule.check)
         if (position === -1) continue
         if (this.#storeFault !== undefined) {
-          this.#stop(rule.check, this.#storeFault)
+          this.#plan.stop(rule.check, this.#storeFault)
           continue
         }
         this.#progress({ phase: 'rule', code: rule.check.code })
         try {
           store.run(rule, this.#parameters, (record, extras) => found.add(position, record, extras))
         } catch (error) {
-          this.#stop(rule.check, explainRuleFailure(error))
+          this.#plan.stop(rule.check, explainRuleFailure(error))
         }
       }
     }
@@ -364,35 +270,14 @@ class Run {
     return writer
   }
 
-  /** Reads the records of a file again. */
-  #scan(resource: Resource, visit: (cell: (field: number) => string) => void): void {
-    const { prepared, records, name } = this.#fileOf(resource)
-    if (prepared === undefined || records === undefined) return
-    const file = openFile(prepared, name, resource, this.#input.chunk)
-    const { reader, columns } = file
-    const cell = (field: number) => reader.cells[columns.positions[field] ?? -1] ?? ''
-    // What cannot be read says nothing.
-    while (reader.next()) if (reader.fault === undefined && reader.count === columns.width) visit(cell)
-    file.close()
-  }
-
-  /** Finds keys of a file by their forms: the file is read again, once. */
-  #findKeys(resource: Resource, searches: readonly KeySearch[]): void {
-    this.#scan(resource, (cell) => {
-      for (const { fields, forms, found } of searches) {
-        const key = fields.map((field) => cell(field).trim())
-        const form = toForm(key)
-        if (forms.has(form)) found.set(form, key)
-      }
-    })
-  }
-
   summarise(writer: FindingsWriter, seconds: number): CheckSummary {
     const { name, version, title, notice } = this.#definition
+    const counts = new Map<Check, number>()
     const codes = this.#files.flatMap((file) => {
       const { resource } = file
-      return resource.checks.flatMap((check) => {
-        const count = file.countFound(check)
+      return resource.checks.flatMap((check, position) => {
+        const count = file.found.counts[position] ?? 0
+        counts.set(check, count)
         if (count === 0) return []
         const described = describeCheck(resource, check)
         // What is wrong with a whole file is said once, so that its own words are the summary.
@@ -410,16 +295,20 @@ class Run {
       codes,
       unread: this.#input.unread ?? [],
       spare: this.#input.spare ?? [],
-      causes: this.#causes.list((check) => this.#owners.get(check)?.file.countFound(check) ?? 0),
+      causes: this.#causes.list((check) => counts.get(check) ?? 0),
       errors: sum('Error'),
       warnings: sum('Warning'),
-      notRun: [...this.#notRun]
+      notRun: [...this.#plan.notRun]
         .map(([{ code }, why]) => ({ code, ...why }))
         .sort((one, other) => (one.code < other.code ? -1 : 1)),
-      undecided: [...this.#undecided.list()]
-        .map(({ check, resource: name, field, records }) => {
-          const resource = this.#definition.resources.find((each) => each.name === name)
-          return { code: check.code, file: name, field: resource?.fields[field]?.name ?? '', records }
+      undecided: [...this.#plan.undecided.list()]
+        .map(({ check, resource: file, field, records }) => {
+          return {
+            code: check.code,
+            file,
+            field: this.#fileOf(file).resource.fields[field]?.name ?? '',
+            records,
+          }
         })
         .sort((one, other) => compareTexts(one.code, other.code) || other.records - one.records),
       seconds,

@@ -1,6 +1,7 @@
 import { getOrMake } from '../../../foundation/get-or-make.ts'
 import { increment } from '../../../foundation/increment.ts'
 import type { Check, Resource } from '../definition/definition.ts'
+import type { FileOf } from './file-state.ts'
 import type { SeenFinding } from './seen-finding.ts'
 
 /** With fewer findings, it is chance that their records share a value. */
@@ -23,7 +24,7 @@ interface RuleCount {
  * course. Rules that find the same records belong together.
  */
 export class SharedValues {
-  readonly #sampleOf: (resource: Resource) => readonly (readonly string[])[]
+  readonly #fileOf: FileOf
   readonly #rules = new Map<Check, RuleCount & { resource: Resource }>()
   /** How many records two rules both find. */
   readonly #both = new Map<Check, Map<Check, number>>()
@@ -32,8 +33,8 @@ export class SharedValues {
   #checks: Check[] = []
   #isChosen = false
 
-  constructor(sampleOf: (resource: Resource) => readonly (readonly string[])[]) {
-    this.#sampleOf = sampleOf
+  constructor(fileOf: FileOf) {
+    this.#fileOf = fileOf
   }
 
   add({ resource, check, name, record, cell }: SeenFinding, needs: readonly number[]): void {
@@ -94,7 +95,7 @@ export class SharedValues {
   }
 
   #chooseValues(rule: RuleCount & { resource: Resource }): RuleCount['chosen'] {
-    const sample = this.#sampleOf(rule.resource)
+    const { sample } = this.#fileOf(rule.resource.name)
     let best: { field: number; values: string[]; base: number } | undefined
     for (const [field, counts] of rule.fields) {
       const top = [...counts]

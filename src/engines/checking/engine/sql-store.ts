@@ -3,12 +3,13 @@ import Database from 'better-sqlite3'
 import type { Definition, Resource, SqlRule } from '../definition/definition.ts'
 import { stripSql } from '../definition/strip-sql.ts'
 import type { Parameters } from '../parameters.ts'
-import { type CheckUses, fieldsOf } from './check-uses.ts'
+import { fieldsOf } from './check-uses.ts'
 import type { Extras } from './found.ts'
+import type { Plan } from './plan.ts'
 import { bindings, NO_PARAMETERS, prepareQuery, QueryRefused, startsLikeQuery } from './query.ts'
 import type { Values } from './record-checks.ts'
 import { shorten } from './shown-text.ts'
-import { type RuleUses, UnknownRows } from './sql-unknown.ts'
+import { type RuleUses, UNKNOWN, UnknownRows } from './sql-unknown.ts'
 import type { UndecidedCounts, Unknown } from './unknown.ts'
 import { compileValues, sqlType } from './values.ts'
 
@@ -25,7 +26,7 @@ export class SqlStore {
   readonly #mostBytes: number
   readonly #columns = new Map<string, number[]>()
   readonly #rules: readonly RuleUses[]
-  readonly #unknown: UnknownRows
+  readonly #unknown = new UnknownRows()
   readonly #undecided: UndecidedCounts
   /** The number of the last record of each file. */
   readonly #records = new Map<Resource, number>()
@@ -35,11 +36,10 @@ export class SqlStore {
 
   constructor(
     definition: Definition,
-    checkUses: CheckUses,
+    { uses, undecided }: Plan,
     rules: readonly SqlRule[],
     path: string,
     mostBytes: number,
-    undecided: UndecidedCounts,
   ) {
     this.#undecided = undecided
     this.#path = path
@@ -48,7 +48,7 @@ export class SqlStore {
     this.#rules = definition.resources.flatMap((own) =>
       own.rules
         .filter((rule) => rules.includes(rule))
-        .map((rule) => ({ rule, own, uses: checkUses.get(rule.check) ?? [] })),
+        .map((rule) => ({ rule, own, uses: uses.get(rule.check) ?? [] })),
     )
     for (const { uses } of this.#rules) {
       for (const { resource, fields } of uses) {
@@ -59,7 +59,6 @@ export class SqlStore {
         )
       }
     }
-    this.#unknown = new UnknownRows(this.#columns)
     this.#writer = this.#openForWriting()
     try {
       for (const { name, table, fields } of definition.resources) {
@@ -67,9 +66,8 @@ export class SqlStore {
           const field = fields[index]
           return field === undefined ? [] : [`, "${field.column}" ${sqlType(field)}`]
         })
-        const bits = this.#unknown.columnsOf(name).map((column) => `, "${column}" integer`)
         this.#writer.exec(
-          `create table "${table}" (row integer primary key${[...columns, ...bits].join('')})`,
+          `create table "${table}" (row integer primary key${columns.join('')}, ${UNKNOWN} text)`,
         )
       }
       this.#indexes = this.#chooseIndexes(this.#writer, definition)
@@ -126,14 +124,14 @@ export class SqlStore {
       if (field === undefined) throw new Error(`${name} has no field ${index}`)
       return { index, toSql: compileValues(field).toSql }
     })
-    const width = 1 + columns.length + this.#unknown.columnsOf(name).length
+    const width = 2 + columns.length
     const most = Math.min(ROWS, Math.floor(MOST_PARAMETERS / width)) * width
     const row = `(${Array(width).fill('?').join(', ')})`
     const prepare = (rows: number) =>
       this.#writer.prepare(`insert into "${table}" values ${Array(rows).fill(row).join(', ')}`)
     const insert = prepare(most / width)
     let cells: (string | number | null)[] = []
-    const toBits = this.#unknown.compile(name)
+    const toUnknown = this.#unknown.compile(name, columns)
     const rules = this.#rules
       .filter(({ own }) => own === resource)
       .map(({ rule, uses }) => ({
@@ -156,8 +154,7 @@ export class SqlStore {
           const text = values[index] as string
           cells.push(text === '' ? null : toSql(text))
         }
-        const bits = toBits(unknown)
-        for (let index = 0; index < bits.length; index++) cells.push(bits[index] as number)
+        cells.push(toUnknown(unknown))
         this.#records.set(resource, record)
         if (cells.length < most) return
         insert.run(cells)

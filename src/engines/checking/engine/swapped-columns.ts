@@ -1,6 +1,6 @@
 import { getOrMake } from '../../../foundation/get-or-make.ts'
 import type { Field, Resource } from '../definition/definition.ts'
-import type { CauseContext } from './cause-context.ts'
+import type { FileOf, FileState } from './file-state.ts'
 import type { KeyPair } from './key-evidence.ts'
 import type { FieldNatures } from './natures.ts'
 
@@ -23,8 +23,7 @@ export interface Swapped {
  * each fit the other, and no third one.
  */
 export function findSwapped(
-  resource: Resource,
-  sample: readonly (readonly string[])[],
+  { resource, sample }: FileState,
   naturesOf: (field: Field) => FieldNatures,
 ): Swapped[] {
   const columns = resource.fields.map((field, at) => {
@@ -63,18 +62,18 @@ export function findSwapped(
  */
 export function findSwappedKeys(
   pairs: readonly KeyPair[],
-  context: Pick<CauseContext, 'sampleOf' | 'scan'>,
+  fileOf: FileOf,
   naturesOf: (field: Field) => FieldNatures,
 ): Swapped[] {
   const found = new Map<string, Swapped>()
   for (const [from, ofFile] of Map.groupBy(pairs, (pair) => pair.from)) {
     for (const [to, ofBoth] of Map.groupBy(ofFile, (pair) => pair.to)) {
-      const share = compareFiles(from, to, context)
+      const share = compareFiles(fileOf(from.name), fileOf(to.name))
       const add = (resource: Resource, wrong: number, isRight: (column: number) => boolean) => {
         const right = [...resource.fields.keys()].filter((column) => column !== wrong && isRight(column))
         const [column = -1] = right
         const other = resource.fields[column]
-        const values = context.sampleOf(resource).map((row) => (row[wrong] ?? '').trim())
+        const values = fileOf(resource.name).sample.map((row) => (row[wrong] ?? '').trim())
         const fits = (value: string) =>
           value === '' || (other !== undefined && naturesOf(other).isValid(value))
         if (right.length !== 1 || !values.every(fits)) return
@@ -92,21 +91,17 @@ export function findSwappedKeys(
 }
 
 /** Compiles which part of the values in a column of a file another file has in a column. */
-function compareFiles(
-  from: Resource,
-  to: Resource,
-  { sampleOf, scan }: Pick<CauseContext, 'sampleOf' | 'scan'>,
-): (column: number, reference: number) => number {
+function compareFiles(from: FileState, to: FileState): (column: number, reference: number) => number {
   const columns = new Map<string, Set<number>>()
-  const counts = from.fields.map((_, column) => {
-    const values = new Set(sampleOf(from).map((row) => (row[column] ?? '').trim()))
+  const counts = from.resource.fields.map((_, column) => {
+    const values = new Set(from.sample.map((row) => (row[column] ?? '').trim()))
     values.delete('')
     for (const value of values) getOrMake(columns, value, () => new Set()).add(column)
     return values.size
   })
   const found = new Map<string, Set<string>>()
-  scan(to, (cell) => {
-    for (const reference of to.fields.keys()) {
+  to.scan((cell) => {
+    for (const reference of to.resource.fields.keys()) {
       const value = cell(reference).trim()
       for (const column of columns.get(value) ?? [])
         getOrMake(found, `${column}\n${reference}`, () => new Set()).add(value)

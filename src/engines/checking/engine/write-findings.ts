@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
-import { closeSync, openSync, readSync, renameSync, rmSync, writeSync } from 'node:fs'
+import { closeSync, openSync, renameSync, rmSync, writeSync } from 'node:fs'
 import { getOrMake } from '../../../foundation/get-or-make.ts'
-import { parseRecord, type RecordFault, splitRecord, toCell } from '../../records/index.ts'
+import { FileSource, LineReader, type RecordFault } from '../../records/index.ts'
 import type { Check } from '../definition/definition.ts'
 import type { Parameters } from '../parameters.ts'
 import type { Causes } from './causes.ts'
@@ -10,11 +10,10 @@ import type { FileState } from './file-state.ts'
 import { FindingShares } from './finding-shares.ts'
 import { Interner, PairTable } from './interner.ts'
 import { compileMessage, type MessageWriter } from './messages.ts'
-import { RecordTexts } from './record-text.ts'
+import type { RecordView } from './record-view.ts'
 import type { SeenFinding } from './seen-finding.ts'
 import { cut, toShown } from './shown-text.ts'
 import type { Finding } from './summary.ts'
-import { compileValues } from './values.ts'
 
 /** What is counted of a code while its findings are written. */
 export interface WrittenCode {
@@ -30,9 +29,10 @@ const NOTHING: WrittenCode = { stored: 0, students: 0, firstLine: undefined }
 
 /** Longest value that a finding repeats. */
 const MOST_VALUE = 1000
-/** The most characters of a record's text and of its identifiers: a page has a thousand of them in memory. */
+/** The most characters of a record's text: a page has a thousand of them in memory. */
 const MOST_TEXT = 4096
-const MOST_ID = 300
+/** The most bytes of a finding, whose texts all have a longest form. */
+const MOST_LINE = 2 ** 20
 
 /**
  * Writes findings as NDJSON, in the order file, record, check. A record with findings is read again at its offset, so
@@ -64,14 +64,13 @@ export class FindingsWriter {
 
   /** @throws if the disk is full; the file is then not complete */
   write(checked: FileState, causes: Causes): void {
-    read(checked, (texts) => this.#writeAll(checked, texts, causes))
+    checked.read((view) => this.#writeAll(checked, view, causes))
   }
 
   /** Passes each finding that will be written, without its message. */
   visit(checked: FileState, handle: (finding: SeenFinding) => void): void {
-    read(checked, (texts) => {
+    checked.read((view) => {
       const { resource, name } = checked
-      const view = new RecordView(checked, texts)
       const cell = (field: number) => view.cell(field)
       for (const { record, check: position } of checked.found.sorted()) {
         const check = resource.checks[position]
@@ -89,11 +88,10 @@ export class FindingsWriter {
     if (this.#shares.exceeded) this.#trim()
   }
 
-  #writeAll(checked: FileState, texts: RecordTexts | undefined, causes: Causes): void {
+  #writeAll(checked: FileState, view: RecordView, causes: Causes): void {
     const { resource, found, records } = checked
     const messages: (MessageWriter | undefined)[] = []
     const fileFaults = new Map([...checked.fileFaults].map(([check, list]) => [check, list.values()]))
-    const view = new RecordView(checked, texts)
     const cell = (field: number) => view.cell(field)
     for (const { record, check: position, extras } of found.sorted()) {
       const check = resource.checks[position]
@@ -115,7 +113,7 @@ export class FindingsWriter {
         messages[position] ??= compileMessage(check, resource, this.#parameters)
         const earlier = extras?.earlierRecord
         const known =
-          earlier === undefined ? extras : { earlierLine: String(records?.index.lineOf(Number(earlier))) }
+          earlier === undefined ? extras : { earlierLine: String(records?.index.lines.get(Number(earlier))) }
         message = (messages[position] as MessageWriter)(cell, known)
       }
       const { line, studentId } = view
@@ -140,7 +138,7 @@ export class FindingsWriter {
       `,"errorDescription":${json(message)},"errorType":"${check.severity}","fileType":"${resource.fileType}"` +
       (courseCode === '' ? '' : `,"courseCode":${json(courseCode)}`) +
       (studentId === '' ? '' : `,"studentId":${json(studentId)}`) +
-      (view.text === '' ? '' : `,"recordText":${view.jsonText}`) +
+      (view.text === '' ? '' : `,"recordText":${json(cut(view.text, MOST_TEXT))}`) +
       `,"file":${json(name)},"line":${view.line}` +
       (field === undefined ? '' : `,"field":${json(field)}`) +
       (value === '' ? '' : `,"value":${json(value)}`) +
@@ -180,13 +178,17 @@ export class FindingsWriter {
     this.#students = new Interner()
     this.#studentsOfCodes = new PairTable()
     const kept = this.#shares.divide()
-    for (const line of readLines(whole)) {
+    const source = new FileSource(whole)
+    const lines = new LineReader(source.read, { longest: MOST_LINE })
+    while (lines.next()) {
+      const line = `${lines.bytes}\n`
       const { errorCode, studentId = '', line: place } = JSON.parse(line) as Finding
       const bytes = Buffer.byteLength(line)
       if (!kept(errorCode, bytes)) continue
       this.#count(errorCode, studentId, place)
       this.#push(line, bytes)
     }
+    source.close()
     rmSync(whole)
     this.#flush()
     closeSync(this.#file)
@@ -200,158 +202,6 @@ export class FindingsWriter {
   }
 }
 
-/** Opens the records of a file for reading them again. */
-function read(checked: FileState, work: (texts: RecordTexts | undefined) => void): void {
-  const source = checked.records === undefined ? undefined : openSync(checked.records.path, 'r')
-  try {
-    work(source === undefined ? undefined : new RecordTexts(source))
-  } finally {
-    if (source !== undefined) closeSync(source)
-  }
-}
-
-/** Values of some records of a file, spread over all of it. */
-export function readSample(checked: FileState, count: number): string[][] {
-  const sample: string[][] = []
-  const records = checked.records?.index.count ?? 0
-  const step = Math.max(1, Math.floor(records / count))
-  read(checked, (texts) => {
-    const view = new RecordView(checked, texts)
-    for (let record = 1; record <= records; record += step) {
-      view.move(record)
-      sample.push(checked.resource.fields.map((_, field) => view.cell(field)))
-    }
-  })
-  return sample
-}
-
-/** The lines of a file, each with its line end, in blocks. */
-function* readLines(path: string): Generator<string> {
-  const file = openSync(path, 'r')
-  try {
-    const block = Buffer.allocUnsafe(1 << 20)
-    let rest: Buffer = Buffer.alloc(0)
-    for (;;) {
-      const read = readSync(file, block)
-      if (read === 0) return
-      const bytes = Buffer.concat([rest, block.subarray(0, read)])
-      let at = 0
-      for (let end = bytes.indexOf(10); end !== -1; end = bytes.indexOf(10, at)) {
-        yield bytes.toString('utf8', at, end + 1)
-        at = end + 1
-      }
-      rest = bytes.subarray(at)
-    }
-  } finally {
-    closeSync(file)
-  }
-}
-
 function json(text: string): string {
   return JSON.stringify(toShown(text))
-}
-
-/** The record of a finding, read again. */
-class RecordView {
-  text = ''
-  jsonText = '""'
-  line = 1
-  localId = ''
-  courseCode = ''
-  studentId = ''
-
-  readonly #checked: FileState
-  readonly #texts: RecordTexts | undefined
-  readonly #keyReaders: {
-    field: number
-    toKey: (value: string) => string
-    read: (value: string) => string | undefined
-  }[]
-  #record = -1
-  #cells: readonly string[] = []
-  #key: string | undefined
-
-  constructor(checked: FileState, texts: RecordTexts | undefined) {
-    this.#checked = checked
-    this.#texts = texts
-    const { resource } = checked
-    const fields = resource.hasPrimaryKey ? (resource.keys[0]?.fields ?? []) : []
-    this.#keyReaders = fields.flatMap((field) => {
-      const definition = resource.fields[field]
-      return definition === undefined ? [] : [{ field, ...compileValues(definition) }]
-    })
-  }
-
-  move(record: number): void {
-    if (record === this.#record) return
-    this.#record = record
-    this.#key = undefined
-    const { resource, records } = this.#checked
-    if (records === undefined || this.#texts === undefined) {
-      this.#show('', [])
-      this.line = 1
-      return
-    }
-    const { index, file } = records
-    this.line = record === 0 ? Math.max(1, index.lineOf(0)) : index.lineOf(record)
-    if (record === 0 && file.headerOffset === undefined) {
-      this.#show('', [])
-      return
-    }
-    const next = record < index.count ? index.offsets.get(record + 1) : undefined
-    const text = this.#texts.read(index.offsets.get(record), next)
-    const unreadable = record === 0 || index.faults.has(record)
-    this.#show(text, unreadable ? [] : this.#split(text))
-    const { localId, courseCode, studentId } = resource.record
-    this.localId = record === 0 ? '' : cut(this.#get(localId), MOST_ID) || String(this.line)
-    this.courseCode = cut(this.#get(courseCode), MOST_ID)
-    this.studentId = cut(this.#get(studentId), MOST_ID)
-  }
-
-  #show(text: string, cells: readonly string[]): void {
-    this.text = text
-    this.jsonText = json(cut(text, MOST_TEXT))
-    this.#cells = cells
-    this.localId = ''
-    this.courseCode = ''
-    this.studentId = ''
-  }
-
-  #split(text: string): readonly string[] {
-    const { records, resource } = this.#checked
-    if (records?.file.format.kind === 'csv') return splitRecord(text, records.file.format.separator) ?? []
-    const { record = {} } = parseRecord(text)
-    return resource.fields.map(({ name, delimiter }) => toCell(record[name], delimiter))
-  }
-
-  #get(field: number | undefined): string {
-    return field === undefined ? '' : this.cell(field).trim()
-  }
-
-  /** The value of a field as the file has it. */
-  cell(field: number): string {
-    const position = this.#checked.records?.file.columns.positions[field] ?? -1
-    return this.#cells[position] ?? ''
-  }
-
-  cellOf(name: string | undefined): string {
-    if (name === undefined) return ''
-    return this.cell(this.#checked.resource.fields.findIndex((field) => field.name === name))
-  }
-
-  /** What identifies the record, wherever it is in its file: its primary key, or else its text. */
-  get key(): string {
-    this.#key ??= this.#readKey()
-    return this.#key
-  }
-
-  #readKey(): string {
-    const parts = this.#keyReaders.map(({ field, toKey, read }) => {
-      const text = this.#get(field)
-      const value = text === '' ? undefined : read(text)
-      return value === undefined ? '' : toKey(value)
-    })
-    if (parts.length === 0 || parts.includes('')) return `text\n${this.text}`
-    return `key\n${parts.join('\n')}`
-  }
 }

@@ -5,7 +5,7 @@ import { basename, join, posix, resolve } from 'node:path'
 import { replaceFile } from '../../../foundation/command-line/output-file.ts'
 import { UserError } from '../../../foundation/faults/user-error.ts'
 import { type CheckSummary, checkFiles } from '../check-files.ts'
-import { findDescriptor } from '../definition/load.ts'
+import { findDescriptor, loadDefinition } from '../definition/load.ts'
 import { DEFAULT_LIMITS } from '../process/limits.ts'
 import { Containers } from '../unpack.ts'
 import { Room } from './column.ts'
@@ -54,7 +54,7 @@ export async function propose(folder: string, signal?: AbortSignal): Promise<Pro
       return { resource: each.name, name: each.path, path: sources.get(each.path) ?? each.path }
     })
     const { summary, dispose } = await checkFiles(
-      { definition: temporary, files: inputs, complete: true },
+      { definition: loadDefinition(temporary), files: inputs, complete: true },
       { ...(signal && { signal }) },
     )
     await dispose()

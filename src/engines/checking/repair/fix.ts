@@ -3,16 +3,15 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { count } from '../../../foundation/text/format-number.ts'
-import { PieceWriter, renderRecord } from '../../records/index.ts'
+import { type CsvReader, PieceWriter, renderRecord } from '../../records/index.ts'
 import type { CheckedInput, CheckRequest } from '../check-files.ts'
-import type { Definition } from '../definition/definition.ts'
 import { CR_NOTE } from '../engine/prepare-file.ts'
 import { resolveParameters } from '../parameters.ts'
 import { type ChangeGroup, ChangeList, type LeftRows } from './change-list.ts'
 import { CHANGES } from './changes-name.ts'
 import { type AppendBytes, nameOutside, nameUniquely, OutputFolder } from './output-folder.ts'
 import { type FilePlan, planRepairs } from './repair-plan.ts'
-import { isWhole, openReader, readSeparated, type SeparatedFile } from './separated-file.ts'
+import { isWhole, openReader, readSeparated } from './separated-file.ts'
 import { Passage, prepareSources, type SourceFile } from './source-file.ts'
 import { toWindows1252 } from './windows-1252.ts'
 
@@ -51,7 +50,7 @@ function nameFixed(name: string): string {
  * docs/checks.md. A file without such faults is copied byte for byte.
  */
 export async function fixFiles(
-  request: CheckRequest & { readonly definition: Definition },
+  request: CheckRequest,
   folder: OutputFolder,
   signal?: AbortSignal,
 ): Promise<Fixed> {
@@ -145,69 +144,48 @@ function describeUnsure({ count: lines, lines: first }: FilePlan['unsure']): str
 
 /** Yields the bytes of a corrected file, in pieces of whole rows. */
 async function* repairRows(plan: FilePlan, passage: Passage, changes: ChangeList): AsyncGenerator<Buffer> {
-  const { file } = plan
+  const { source, separator } = plan.file
   const writer = new PieceWriter()
-  // The reader is synchronous and the output is not, so each row is taken in turn.
-  for (const row of readRows(file)) {
-    if (row.isFirst) for (const bytes of passage.until(row.offset)) writer.add(bytes)
-    const text = repairRow(plan, row, changes)
-    if (text !== undefined) {
-      for (const _ of passage.until(row.offset + row.length));
-      if (text !== '') writer.add(text)
+  const { reader, close } = openReader(source, separator)
+  let isRemoved = false
+  /** Copies what is between two rows: of a removed one, only the empty lines behind it. */
+  const copyUntil = (end: number) => {
+    const pieces = [...passage.until(end)].map((piece) => Buffer.from(piece))
+    const rest = Buffer.concat(pieces)
+    writer.add(isRemoved ? rest.subarray(rest.indexOf(10) + 1) : rest)
+  }
+  try {
+    // The reader is synchronous and the output is not, so each row is taken in turn.
+    for (let isFirst = true; reader.next(); isFirst = false) {
+      copyUntil(reader.offset)
+      const text = repairRow(plan, reader, isFirst, changes)
+      isRemoved = text === ''
+      if (text !== undefined) {
+        for (const _ of passage.until(reader.offset + reader.bytes.length));
+        writer.add(text)
+      }
+      if (writer.isFull) yield await writer.take()
     }
-    if (text === '') skipLineEnd(passage, row.next, writer)
-    else for (const bytes of passage.until(row.next)) writer.add(bytes)
-    if (writer.isFull) yield await writer.take()
+    copyUntil(Number.POSITIVE_INFINITY)
+  } finally {
+    close()
   }
   yield* writer.end()
 }
 
-/** A record of a file, and the part of it that the record is. */
-interface FileRow {
-  readonly isFirst: boolean
-  readonly line: number
-  readonly cells: readonly string[]
-  readonly isReadable: boolean
-  readonly isWhole: boolean
-  readonly text: string
-  readonly offset: number
-  /** In bytes, without the line end. */
-  readonly length: number
-  /** The offset of the next record. */
-  readonly next: number
-}
-
-function* readRows({ source, separator, columns }: SeparatedFile): Generator<FileRow> {
-  const { reader, close } = openReader(source, separator)
-  try {
-    let row: Omit<FileRow, 'next'> | undefined
-    while (reader.next()) {
-      const { text, line, offset, fault, count } = reader
-      if (row !== undefined) yield { ...row, next: offset }
-      row = {
-        isFirst: row === undefined,
-        line,
-        cells: reader.cells.slice(0, count),
-        isReadable: fault === undefined,
-        isWhole: isWhole(reader, columns.width),
-        text,
-        offset,
-        length: Buffer.byteLength(text),
-      }
-    }
-    if (row !== undefined) yield { ...row, next: Number.POSITIVE_INFINITY }
-  } finally {
-    close()
-  }
-}
-
 /** The text of a repaired row; empty if the row is removed, `undefined` if it stays as it is. */
-function repairRow(plan: FilePlan, row: FileRow, changes: ChangeList): string | undefined {
+function repairRow(
+  plan: FilePlan,
+  reader: CsvReader,
+  isFirst: boolean,
+  changes: ChangeList,
+): string | undefined {
   const { file, separates } = plan
-  const { line, cells } = row
+  const { line } = reader
+  const cells = reader.cells.slice(0, reader.count)
   const name = file.source.name
   const render = (values: readonly string[]) => renderRecord(values, separates ? ',' : file.separator)
-  if (row.isFirst) {
+  if (isFirst) {
     if (file.renamings.length === 0) return separates ? render(cells) : undefined
     const header = [...cells]
     for (const { column, before, after, why } of file.renamings) {
@@ -216,14 +194,14 @@ function repairRow(plan: FilePlan, row: FileRow, changes: ChangeList): string | 
     }
     return render(header)
   }
-  const none = row.isReadable ? plan.findNoRecord(cells, cells.length) : undefined
+  const none = reader.fault === undefined ? plan.findNoRecord(cells, cells.length) : undefined
   if (none?.isCertain) {
-    changes.add({ file: name, line, before: row.text, after: '', why: none.why })
+    changes.add({ file: name, line, before: reader.text, after: '', why: none.why })
     return ''
   }
   if (none !== undefined) changes.leave({ file: name, line, why: none.why })
   // A row that is not whole is left here, and then nothing is separated anew.
-  if (!row.isWhole) return separates ? render(cells) : undefined
+  if (!isWhole(reader, file.columns.width)) return separates ? render(cells) : undefined
   let repaired: string[] | undefined
   for (const [field, { name: fieldName }] of file.source.resource.fields.entries()) {
     const position = file.columns.positions[field] ?? -1
@@ -236,10 +214,4 @@ function repairRow(plan: FilePlan, row: FileRow, changes: ChangeList): string | 
     changes.add({ file: name, line, field: fieldName, before, after: repair.value, why: repair.why })
   }
   return repaired === undefined && !separates ? undefined : render(repaired ?? cells)
-}
-
-/** Passes over the line end of a removed row; empty lines behind it stay. */
-function skipLineEnd(passage: Passage, next: number, writer: PieceWriter): void {
-  const rest = Buffer.concat([...passage.until(next)].map((piece) => Buffer.from(piece)))
-  writer.add(rest.subarray(rest.indexOf(10) + 1))
 }

@@ -64,16 +64,16 @@ export function planRepairs(
   parameters: Parameters,
   only: readonly string[],
 ): FilePlan[] {
-  const selection = selectChecks(parameters, only)
+  const isActive = selectChecks(parameters, only)
   const drafts = new Map<Resource, Draft>()
   for (const file of files) {
     const { resource } = file.source
     const testers = resource.fields.map((field) => {
-      const isActive = (kind: string) => {
+      const isKindActive = (kind: string) => {
         const check = field.checks[kind]
-        return check !== undefined && selection.isActive(check)
+        return check !== undefined && isActive(check)
       }
-      return compileTester(field, isActive, parameters.asOf)
+      return compileTester(field, isKindActive, parameters.asOf)
     })
     const draft = draftRepairs(file, testers)
     if (draft !== undefined) drafts.set(resource, draft)
@@ -85,7 +85,7 @@ export function planRepairs(
       const [reference] = references
       const target = drafts.get(resources.find((each) => each.name === name) ?? resource)
       if (fields.length !== 1 || field === undefined || reference === undefined) continue
-      if (target === undefined || !target.isWhole || !selection.isActive(check)) continue
+      if (target === undefined || !target.isWhole || !isActive(check)) continue
       if ((target.file.columns.positions[reference] ?? -1) === -1) continue
       const key = `${name}\n${reference}`
       const values = referenced.get(key) ?? collectValues(target, reference)

@@ -2,14 +2,11 @@ import { join, resolve } from 'node:path'
 import { UserError } from '../../../foundation/faults/user-error.ts'
 import { count, formatNumber } from '../../../foundation/text/format-number.ts'
 import type { CheckRequest } from '../check-files.ts'
-import type { Definition } from '../definition/definition.ts'
 import type { ChangeGroup, LeftRows } from './change-list.ts'
 import { CHANGES } from './changes-name.ts'
 import { chooseFixFolder, type Fixed, fixFiles } from './fix.ts'
 import { chooseMarkFolder, type MarkInput, markFiles } from './mark.ts'
 import type { OutputFolder } from './output-folder.ts'
-
-type Request = CheckRequest & { readonly definition: Definition }
 
 export interface RepairFlags {
   readonly fix?: string | undefined
@@ -26,12 +23,12 @@ export class Repairs {
   readonly #flags: RepairFlags
   readonly #fixFolder: OutputFolder | undefined
   readonly #markFolder: OutputFolder | undefined
-  #request: Request
+  #request: CheckRequest
   #fixed: Fixed | undefined
   #marked: readonly string[] | undefined
 
   /** @throws {UserError} if a folder is refused; nothing has been written then */
-  constructor(request: Request, flags: RepairFlags) {
+  constructor(request: CheckRequest, flags: RepairFlags) {
     this.#request = request
     this.#flags = flags
     const { fix, mark } = flags
@@ -49,7 +46,7 @@ export class Repairs {
   }
 
   /** Writes the corrected copies, if they are wanted, and returns what is to be checked. */
-  async fix(signal: AbortSignal): Promise<Request> {
+  async fix(signal: AbortSignal): Promise<CheckRequest> {
     if (this.#fixFolder === undefined) return this.#request
     this.#fixed = await fixFiles(this.#request, this.#fixFolder, signal)
     this.#request = { ...this.#request, files: this.#fixed.files }

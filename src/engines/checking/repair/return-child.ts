@@ -9,8 +9,7 @@ import { serveOrder } from '../process/serve-order.ts'
 import { CHANGES } from './changes-name.ts'
 import { chooseFixFolder, fixFiles } from './fix.ts'
 import { chooseMarkFolder, markFiles } from './mark.ts'
-import type { Repaired } from './return-files.ts'
-import type { ReturnOrder } from './return-messages.ts'
+import type { Repaired, ReturnOrder } from './return-files.ts'
 
 serveOrder(writeCopies)
 

@@ -2,13 +2,10 @@ import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { entryOf } from '../../../foundation/jobs/child.ts'
 import { type CheckedInput, type CheckRequest, checkFiles } from '../check-files.ts'
-import type { Definition } from '../definition/definition.ts'
+import type { CheckSummary } from '../engine/summary.ts'
 import { DEFAULT_LIMITS, type Limits } from '../process/limits.ts'
 import { runOrder } from '../process/run-order.ts'
 import type { Fixed } from './fix.ts'
-import type { ReturnOrder } from './return-messages.ts'
-
-type Request = CheckRequest & { readonly definition: Definition }
 
 /** What is made of checked files: a workbook or CSV files with the findings beside each row, or corrected copies. */
 export type ReturnedForm = 'workbook' | 'marked' | 'corrected'
@@ -30,6 +27,16 @@ export interface Repaired extends Pick<Fixed, 'changes' | 'groups' | 'left'> {
   readonly files: readonly CheckedInput[]
 }
 
+/** The message to the process that marks or corrects files. */
+export interface ReturnOrder {
+  readonly form: ReturnedForm | 'repaired'
+  readonly request: CheckRequest
+  /** The folder of the copies. */
+  readonly output: string
+  /** What the check of the files has found, for marked copies. */
+  readonly checked?: { readonly summary: CheckSummary; readonly findings: string } | undefined
+}
+
 const ENTRY = entryOf('return-child', import.meta)
 
 /**
@@ -42,7 +49,7 @@ const ENTRY = entryOf('return-child', import.meta)
  * @throws the reason of the signal if it is aborted
  */
 export async function returnFiles(
-  request: Request,
+  request: CheckRequest,
   { form, folder, signal, ...options }: ReturnOptions,
 ): Promise<string> {
   const { order, limits } = await prepareOrder(request, { folder, signal, ...options })
@@ -61,12 +68,12 @@ export async function returnFiles(
  *
  * @throws as `returnFiles` does
  */
-export async function repairFiles(request: Request, options: WorkOptions): Promise<Repaired> {
+export async function repairFiles(request: CheckRequest, options: WorkOptions): Promise<Repaired> {
   const { order } = await prepareOrder(request, options)
   return await order('repaired')
 }
 
-async function prepareOrder(request: Request, { folder, signal, ...options }: WorkOptions) {
+async function prepareOrder(request: CheckRequest, { folder, signal, ...options }: WorkOptions) {
   const limits = { ...DEFAULT_LIMITS, ...options.limits }
   const deadline = performance.now() + limits.seconds * 1000
   const output = join(folder, 'output')

@@ -1,13 +1,12 @@
 import { count as countOf } from '../../../foundation/text/format-number.ts'
 import { describeNoRecord, kindOf, type RecordFault, type RecordReader } from '../../records/index.ts'
-import type { Check, Condition, Field, Resource } from '../definition/definition.ts'
+import type { Check, Condition, Field } from '../definition/definition.ts'
 import type { Parameters } from '../parameters.ts'
 import { compileBroken, readBroken, readBrokenJson } from './broken-record.ts'
 import type { Columns } from './columns.ts'
 import { compileField, type FieldCheck } from './field-checks.ts'
-import type { Found } from './found.ts'
-import { NumberList } from './interner.ts'
-import { Offsets } from './offsets.ts'
+import type { FileState } from './file-state.ts'
+import type { Plan } from './plan.ts'
 import type { OpenFile } from './read-file.ts'
 import {
   compileCondition,
@@ -17,68 +16,13 @@ import {
   type RecordTest,
   type Values,
 } from './record-checks.ts'
+import { RecordIndex } from './record-index.ts'
 import type { RecordStep } from './references.ts'
-import { type UndecidedCounts, Unknown } from './unknown.ts'
+import { Unknown } from './unknown.ts'
 
-/** The positions of a file's records, and the faults of unreadable ones. */
-export class RecordIndex {
-  /** Offsets by record number from 1; entry 0 is that of the header. */
-  readonly offsets = new Offsets()
-  /** Line numbers, which differ from record numbers only after empty lines and quoted line breaks. */
-  readonly #lines = new NumberList()
-  readonly #linesFrom: NumberList = new NumberList()
-  #shift = 1
-  /** The fault of a record that cannot be read. */
-  readonly faults = new Map<number, RecordFault>()
-  /** All rows below the header, also those that are no records. */
-  count = 0
-  /** Rows that are no records, such as empty ones. */
-  noRecords = 0
-  /** Records that cannot be read. */
-  broken = 0
-  /** The cells without a value of each field, in the records that can be read. */
-  readonly empty: number[]
-
-  constructor(headerOffset: number | undefined, firstLine: number, fields: number) {
-    this.empty = new Array(fields).fill(0)
-    this.offsets.push(headerOffset ?? 0)
-    this.#shift = firstLine - 1
-    this.#linesFrom.push(0)
-    this.#lines.push(this.#shift)
-  }
-
-  add(offset: number, line: number): number {
-    this.offsets.push(offset)
-    const record = ++this.count
-    if (line - record !== this.#shift) {
-      this.#shift = line - record
-      this.#linesFrom.push(record)
-      this.#lines.push(this.#shift)
-    }
-    return record
-  }
-
-  /** The line of a record. */
-  lineOf(record: number): number {
-    let [low, high] = [0, this.#linesFrom.size - 1]
-    while (low < high) {
-      const middle = (low + high + 1) >> 1
-      if (this.#linesFrom.get(middle) <= record) low = middle
-      else high = middle - 1
-    }
-    return record + this.#lines.get(low)
-  }
-}
-
-export interface ResourceRun {
-  readonly resource: Resource
-  readonly file: OpenFile
-  readonly found: Found
+export interface RecordWork {
+  readonly plan: Plan
   readonly parameters: Parameters
-  /** The position of a check, or -1 if it does not run. */
-  readonly position: (check: Check | undefined) => number
-  readonly isInForce: (check: Check | undefined) => boolean
-  readonly undecided: UndecidedCounts
   readonly steps: readonly RecordStep[]
   readonly store: ((record: number, values: Values, unknown: Unknown) => void) | undefined
   /** Called from time to time with the number of records. */
@@ -89,12 +33,12 @@ export interface ResourceRun {
 const MOST_FAULT_TEXTS = 100_000
 
 /** Reads a file and checks each record; passes data that other files need to `steps` and `store`. */
-export function checkResource(run: ResourceRun): RecordIndex {
-  const { resource, file, found, position, steps, store } = run
+export function checkRecords(state: FileState, file: OpenFile, work: RecordWork): RecordIndex {
+  const { resource, found } = state
+  const { plan, steps, store } = work
   const { reader, columns } = file
-  const firstLine = file.format.kind === 'csv' ? reader.line + 1 : 1
-  const index = new RecordIndex(file.headerOffset, firstLine, resource.fields.length)
-  const recordFault = position(resource.recordCheck)
+  const index = new RecordIndex(file.headerOffset ?? 0, Math.max(1, reader.line), resource.fields.length)
+  const recordFault = plan.position(resource.recordCheck)
   const { cells } = reader
   const { positions } = columns
   const unknown = new Unknown(resource.fields.length, (field) => {
@@ -108,7 +52,7 @@ export function checkResource(run: ResourceRun): RecordIndex {
       ? readBroken(reader, format.separator, columns.width)
       : readBrokenJson(reader, names)
   const readValues = compileBroken(resource)
-  const { fieldChecks, recordTests, setRecord } = compileChecks(run, unknown, index.empty)
+  const { fieldChecks, recordTests, setRecord } = compileChecks(state, file, work, unknown, index.empty)
   const count = fieldChecks.length
   const isTable = format.kind === 'csv'
   const values: string[] = new Array(count).fill('')
@@ -141,13 +85,13 @@ export function checkResource(run: ResourceRun): RecordIndex {
       const { needs, check, holds } = recordTests[test] as NeedyTest
       const field = unknown.firstOf(needs)
       if (field === -1) holds(values)
-      else run.undecided.add(check, resource.name, field)
+      else plan.undecided.add(check, resource.name, field)
     }
     for (let step = 0; step < steps.length; step++) (steps[step] as RecordStep)(values, record, unknown)
     store?.(record, values, unknown)
-    if ((record & 0x3fff) === 0) run.onRecords(record)
+    if ((record & 0x3fff) === 0) work.onRecords(record)
   }
-  run.onRecords(index.count)
+  work.onRecords(index.count)
   return index
 }
 
@@ -172,7 +116,9 @@ interface NeedyTest {
 }
 
 function compileChecks(
-  { resource, file, found, parameters, position, isInForce }: ResourceRun,
+  { resource, found }: FileState,
+  file: OpenFile,
+  { plan, parameters }: RecordWork,
   unknown: Unknown,
   empty: number[],
 ): {
@@ -185,8 +131,8 @@ function compileChecks(
   const { missing } = file.columns
   const fieldChecks = resource.fields.map((field, index) =>
     compileField(field, {
-      at: (kind) => (missing.has(index) ? -1 : position(field.checks[kind])),
-      isInForce: (kind) => isInForce(field.checks[kind]),
+      at: (kind) => (missing.has(index) ? -1 : plan.position(field.checks[kind])),
+      isInForce: (kind) => plan.isInForce(field.checks[kind]),
       report,
       conceal: () => unknown.mark(index),
       countEmpty: () => {
@@ -200,15 +146,15 @@ function compileChecks(
     const { required, empty } = field.checks
     return [
       ...compileRequired(field, index, required),
-      ...(field.emptyWhen === undefined || empty === undefined || position(empty) === -1
+      ...(field.emptyWhen === undefined || empty === undefined || plan.position(empty) === -1
         ? []
         : [compileEmpty(index, field.emptyWhen, empty)]),
     ]
   })
   function compileRequired(field: Field, index: number, check: Check | undefined): NeedyTest[] {
     if (field.requiredWhen === undefined || field.required || check === undefined) return []
-    if (!isInForce(check)) return []
-    const place = position(check)
+    if (!plan.isInForce(check)) return []
+    const place = plan.position(check)
     const applies = compileCondition(field.requiredWhen)
     const cell = file.columns.positions[index] ?? -1
     const { cells } = file.reader
@@ -221,14 +167,14 @@ function compileChecks(
   }
   function compileEmpty(index: number, when: Condition, check: Check): NeedyTest {
     const applies = compileCondition(when)
-    const place = position(check)
+    const place = plan.position(check)
     const holds: RecordTest = (values) => {
       if (values[index] !== '' && applies(values)) report(place)
     }
     return { check, needs: [index, ...listConditionFields(when)], holds }
   }
   const across = resource.recordChecks.flatMap((each): NeedyTest[] => {
-    const place = position(each.check)
+    const place = plan.position(each.check)
     if (place === -1) return []
     const holds = compileRecordCheck(each, place, resource, parameters, report)
     return holds === undefined ? [] : [{ check: each.check, needs: listFields(each), holds }]
