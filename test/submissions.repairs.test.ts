@@ -3,7 +3,6 @@ import { expect, test } from 'vitest'
 import { revokeKeys } from '../src/api/access/keys.ts'
 import { storeSuspension } from '../src/api/access/suspensions.ts'
 import { Sealer } from '../src/foundation/database/seal.ts'
-import { enqueue } from '../src/foundation/jobs/queue.ts'
 import { assertRepairable } from '../src/submissions/files/do-file-job.ts'
 import { FileGone } from '../src/submissions/files/file-store.ts'
 import { findCleared } from '../src/submissions/files/repairs.ts'
@@ -169,11 +168,6 @@ test.each([{ encrypted: false }, { encrypted: true }])(
     expect(again.body).toMatchObject({ changes: 0, repairs: [], files: [], undoable: true })
     expect(await activities()).toHaveLength(1)
     // Also the files before the repair are in use.
-    await service.database.write('schema', async (writer) => {
-      const versions = await writer.all<{ version: string }>('select version from file_version')
-      for (const { version } of versions)
-        await enqueue(writer, { kind: 'purge', subject: `version/${version}`, eid: '1001' })
-    })
     await purgeNow(service.database)
     expect(await listVersions()).toHaveLength(3)
 

@@ -6,7 +6,6 @@ import { count } from '../foundation/text/format-number.ts'
 import { formatTimestamp } from '../foundation/text/timestamp.ts'
 import { cancelSubmission } from './retention/ending.ts'
 import type { RecordErasure } from './retention/erasures.ts'
-import { enqueuePurge } from './retention/purge.ts'
 import { findByToken, listAll, readState, type SubmissionState } from './submission.ts'
 
 /** Adds the commands for submissions that access the database directly, and returns their group. */
@@ -99,8 +98,6 @@ export function addSubmissionCommands(
       action(async (flags: { json?: true }) => {
         const purged = await withDatabase(async (database) => {
           const { purgeNow } = await import('./retention/purge.ts')
-          for (const { token, eid, ended, purged } of await listAll(database))
-            if (ended === 'Cancelled' && purged === null) await enqueuePurge(database, eid, token)
           return await purgeNow(database)
         })
         await report(

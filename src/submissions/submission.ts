@@ -144,12 +144,9 @@ export async function findOwn(
 }
 
 /** All submissions, newest first, for the operator. */
-export async function listAll(
-  reader: Reader,
-  eid?: string,
-): Promise<(SubmissionRow & { readonly purged: number | null })[]> {
+export async function listAll(reader: Reader, eid?: string): Promise<SubmissionRow[]> {
   return await reader.all(
-    `select ${COLUMNS}, s.purged from ${TABLES} where s.eid = coalesce($1, s.eid)
+    `select ${COLUMNS} from ${TABLES} where s.eid = coalesce($1, s.eid)
      order by ${NEWEST_FIRST}`,
     [eid ?? null],
   )

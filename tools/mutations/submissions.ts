@@ -182,18 +182,25 @@ export default [
   },
   // Purge and retention.
   {
-    fault: 'purging a submission leaves its explanations and receipts',
-    file: 'src/submissions/retention/purge.ts',
-    text: '    await deleteRecordsOf(writer, token)\n',
+    fault: 'purging a submission leaves its explanations',
+    file: 'src/submissions/owned.ts',
+    text: "    { table: 'submission_explanation' },\n",
     replacement: '',
     test: RETENTION,
   },
   {
     fault: 'purging a submission leaves its receipts',
-    file: 'src/submissions/explanations/store.ts',
-    text: "  await writer.run('delete from submission_receipt where token = $1', [token])\n",
+    file: 'src/submissions/owned.ts',
+    text: "    { table: 'submission_receipt' },\n",
     replacement: '',
     test: RETENTION,
+  },
+  {
+    fault: 'the files that a run will read are deleted once they are replaced',
+    file: 'src/submissions/retention/purge.ts',
+    text: 'r.token = v.token and r.completed is null and',
+    replacement: 'r.token = v.token and r.completed > 0 and',
+    test: STORAGE,
   },
   {
     fault: 'retention ignores that a submission was reopened',
@@ -320,10 +327,9 @@ export default [
   },
   {
     fault: 'the activities of a submission are lost with its data',
-    file: 'src/submissions/retention/purge.ts',
-    text: '    await deleteRecordsOf(writer, token)\n',
-    replacement:
-      "    await deleteRecordsOf(writer, token)\n    await writer.run('delete from activity where token = $1', [token])\n",
+    file: 'src/submissions/owned.ts',
+    text: "    { table: 'submission_receipt' },\n",
+    replacement: "    { table: 'submission_receipt' },\n    { table: 'activity' },\n",
     test: RETENTION,
   },
   // Archives in uploads.

@@ -76,9 +76,3 @@ export const SEALED_RECORDS = `select sealed as id, token from submission_explan
 export function receiptContext(token: string, number: number): string {
   return `receipt/${token}/${number}`
 }
-
-/** Deletes the explanations and receipts of a submission whose data is deleted. */
-export async function deleteRecordsOf(writer: SubmissionWriter, token: string): Promise<void> {
-  await writer.run('delete from submission_explanation where token = $1', [token])
-  await writer.run('delete from submission_receipt where token = $1', [token])
-}

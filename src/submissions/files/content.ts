@@ -3,7 +3,7 @@ import { Problem } from '../../api/contract/problems.ts'
 import type { Database } from '../../foundation/database/database.ts'
 import type { Sealer, Sealing } from '../../foundation/database/seal.ts'
 import { changeSubmission, type SubmissionWriter } from '../lock.ts'
-import { deleteInParts } from '../retention/purge.ts'
+import { deleteOwners } from '../owned.ts'
 import { assertOpen, cancelled, findState } from '../submission.ts'
 import { ARRIVAL_LEASE, CHUNK_BYTES, insertChunk, packChunk, type StoredFile } from './file-store.ts'
 
@@ -139,7 +139,7 @@ export async function keepContent(
 
 /** Deletes content that nobody took. The sweep deletes what is left. */
 export async function dropContent(database: Database, token: string, version: string): Promise<void> {
-  await deleteInParts(database, token, version)
+  await deleteOwners(database, token, { versions: [version], runs: [] })
     .then(() => database.scrub())
     .catch(() => undefined)
 }

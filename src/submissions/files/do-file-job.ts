@@ -26,6 +26,7 @@ import { endJob, type JobContext, type JobHandler, JobLost } from '../../foundat
 import { makeFolder } from '../../foundation/make-folder.ts'
 import { recordActivity } from '../activity/activity.ts'
 import { changeSubmission, type SubmissionWriter } from '../lock.ts'
+import { requestPurge } from '../owned.ts'
 import { toProblem, toRefusal } from '../refusal.ts'
 import { type Definitions, formOf } from '../rules/definitions.ts'
 import {
@@ -41,7 +42,7 @@ import { dropContent, keepContent, type StoredContent, storeContent } from './co
 import { readCurrentFile } from './current-file.ts'
 import { assertAllRead, endFileJob, type FileJob, findFileJob, startFileJob } from './file-job.ts'
 import { runFileOrder } from './file-process.ts'
-import { dropVersion, FileGone, readChunks } from './file-store.ts'
+import { FileGone, readChunks } from './file-store.ts'
 import { sealNotes } from './notes.ts'
 import type { FileOrder, ReadFile } from './read-upload.ts'
 import { type RepairList, toRepairList } from './repair-list.ts'
@@ -135,7 +136,7 @@ export class DoFileJob implements JobHandler {
     await changeSubmission(database, known.token, async (writer) => {
       if (!(await finish(writer, job))) return
       await endFileJob(writer, sealer, known, { status, refused: toRefusal(problem) })
-      if (known.content !== undefined) await dropVersion(writer, known.eid, known.content.version)
+      await requestPurge(writer, known)
     })
   }
 
@@ -163,10 +164,8 @@ export class DoFileJob implements JobHandler {
       },
       signal,
     )
-    await this.#replaceAll(job, known, files, signal, async (writer, replaced, before) => {
+    await this.#replaceAll(job, known, files, signal, async (writer, replaced) => {
       for (const { resource, records } of replaced) {
-        const { version } = before.get(resource) ?? {}
-        if (version !== undefined) await dropVersion(writer, known.eid, version)
         const { token, actor } = known
         await recordActivity(writer, {
           token,
@@ -177,8 +176,7 @@ export class DoFileJob implements JobHandler {
         })
       }
       await endFileJob(writer, sealer, known, { status: 'Processed', files: replaced })
-      if (!replaced.some(({ version }) => version === content.version))
-        await dropVersion(writer, known.eid, content.version)
+      await requestPurge(writer, known)
     })
   }
 

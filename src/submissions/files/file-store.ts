@@ -3,7 +3,6 @@ import { constants, zstdCompress, zstdDecompress } from 'node:zlib'
 import { continueAfter } from '../../api/contract/results.ts'
 import type { Reader } from '../../foundation/database/database.ts'
 import type { Sealer, Sealing } from '../../foundation/database/seal.ts'
-import { enqueue } from '../../foundation/jobs/queue.ts'
 import type { SubmissionWriter } from '../lock.ts'
 
 /** The size of a stored chunk in bytes. */
@@ -81,20 +80,6 @@ export async function openContent(
 ): Promise<AsyncIterable<Buffer>> {
   const chunks = readChunks(reader, sealer, file)
   return continueAfter(await chunks.next(), chunks)
-}
-
-/** Deletes a stored file permanently. */
-export async function deleteVersion(writer: SubmissionWriter, version: string): Promise<void> {
-  for (const table of ['file_chunk', 'file_record', 'file_version'])
-    await writer.run(`delete from ${table} where version = $1`, [version])
-}
-
-/**
- * Schedules the deletion of a superseded version once no run needs it. A job does this, because a large version takes
- * long.
- */
-export async function dropVersion(writer: SubmissionWriter, eid: string, version: string): Promise<void> {
-  await enqueue(writer, { kind: 'purge', subject: `version/${version}`, eid })
 }
 
 /** The position of a chunk, to which its encryption is bound. */

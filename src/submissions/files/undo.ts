@@ -3,9 +3,9 @@ import { Problem } from '../../api/contract/problems.ts'
 import type { Database } from '../../foundation/database/database.ts'
 import { recordActivity } from '../activity/activity.ts'
 import type { SubmissionWriter } from '../lock.ts'
+import { requestPurge } from '../owned.ts'
 import { assertOpen, type FileState, findState, withSubmission } from '../submission.ts'
 import { assertAllRead } from './file-job.ts'
-import { dropVersion } from './file-store.ts'
 
 interface Owner {
   readonly token: string
@@ -20,9 +20,11 @@ export async function noteChange(writer: SubmissionWriter, owner: Owner): Promis
 
 /** Deletes the files as they were before the last repair. */
 export async function forgetPrevious(writer: SubmissionWriter, { token, eid }: Owner): Promise<void> {
-  const rows = await listPrevious(writer, token)
-  await writer.run('update submission_file set previous = null where token = $1', [token])
-  for (const { previous } of rows) await dropVersion(writer, eid, previous)
+  const forgotten = await writer.run(
+    'update submission_file set previous = null where token = $1 and previous is not null',
+    [token],
+  )
+  if (forgotten > 0) await requestPurge(writer, { token, eid })
 }
 
 export async function listPrevious(
@@ -61,13 +63,13 @@ export async function undoRepair(
     for (const { previous } of repaired)
       await writer.run('update file_version set received = $2 where version = $1', [previous, Date.now()])
     await noteChange(writer, { token, eid })
+    await requestPurge(writer, { token, eid })
     const { files } = (await findState(writer, { token, eid })) ?? submission
     const restored: FileState[] = []
     for (const before of submission.files) {
       const after = files.find(({ resource }) => resource === before.resource)
       if (after === undefined || after.version === before.version) continue
       restored.push(after)
-      await dropVersion(writer, eid, before.version)
       await recordActivity(writer, {
         token,
         event: 'RepairUndone',

@@ -2,6 +2,7 @@ import type { NotRun } from '../../engines/checking/index.ts'
 import type { Reader } from '../../foundation/database/database.ts'
 import type { Sealer } from '../../foundation/database/seal.ts'
 import type { SubmissionWriter } from '../lock.ts'
+import { deleteOwned, deleteOwner } from '../owned.ts'
 import type { Cause } from './cause.ts'
 import type { CodeCount } from './store-run.ts'
 
@@ -219,7 +220,7 @@ export async function deleteOldRuns(writer: SubmissionWriter, token: string): Pr
   )
   // The current run is one of those with results.
   const old = [...(finished?.slice(RUNS_KEPT - 1) ?? []), ...(failed?.slice(RUNS_KEPT) ?? [])]
-  for (const { run } of old) await deleteRun(writer, run)
+  for (const { run } of old) await deleteOwner(writer, 'run', run)
 }
 
 /**
@@ -233,20 +234,9 @@ export async function trimOldRuns(writer: SubmissionWriter, token: string): Prom
   )
   for (const { run, trimmed } of rows.slice(FINDINGS_KEPT - 1)) {
     if (trimmed !== null) continue
-    await deleteFindings(writer, run)
+    await deleteOwned(writer, 'run', run)
     await writer.run('update submission_run set trimmed = $2 where run = $1', [run, Date.now()])
   }
-}
-
-/** Deletes a run and all its findings. */
-export async function deleteRun(writer: SubmissionWriter, run: number): Promise<void> {
-  await deleteFindings(writer, run)
-  await writer.run('delete from submission_run where run = $1', [run])
-}
-
-async function deleteFindings(writer: SubmissionWriter, run: number): Promise<void> {
-  for (const table of ['result_block', 'result_posting'])
-    await writer.run(`delete from ${table} where run = $1`, [run])
 }
 
 /** Counts the stored runs by status. */

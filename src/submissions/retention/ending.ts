@@ -1,8 +1,8 @@
 import type { Actor } from '../../api/access/principal.ts'
 import type { Database } from '../../foundation/database/database.ts'
-import { enqueue } from '../../foundation/jobs/queue.ts'
 import { type ActivityDetail, recordActivity } from '../activity/activity.ts'
 import type { SubmissionWriter } from '../lock.ts'
+import { requestPurge } from '../owned.ts'
 import { endRun, findActiveRun } from '../runs/validation.ts'
 import { type SubmissionState, withSubmission } from '../submission.ts'
 
@@ -20,7 +20,7 @@ export async function cancelSubmission(
     if (submission.ended === 'Cancelled') return submission
     const active = await findActiveRun(writer, token)
     if (active !== undefined) await endRun(writer, active, 'Cancelled', 'The submission was cancelled.')
-    await enqueue(writer, { kind: 'purge', subject: `submission/${token}`, eid })
+    await requestPurge(writer, { token, eid })
     const cancelled = await end(writer, submission, 'Cancelled', actor)
     record(token)
     return cancelled

@@ -3,17 +3,10 @@ import type { Database } from '../../foundation/database/database.ts'
 import { type Job, release } from '../../foundation/jobs/queue.ts'
 import { forgetActivity, recordActivity } from '../activity/activity.ts'
 import { forgetOldJobs } from '../files/file-job.ts'
-import { ARRIVAL_LEASE, dropVersion } from '../files/file-store.ts'
 import { changeSubmission, type SubmissionWriter } from '../lock.ts'
-import {
-  type Detached,
-  deleteDetached,
-  detachFiles,
-  detachRuns,
-  enqueuePurge,
-  IN_USE,
-  type OnPurge,
-} from './purge.ts'
+import { deleteOwners, findOwners, type Owners } from '../owned.ts'
+import { deleteCauses } from '../returns/causes.ts'
+import { findUnused, type OnPurge, requestPurges } from './purge.ts'
 
 const DAY = 24 * 60 * 60 * 1000
 
@@ -34,32 +27,13 @@ export async function sweep(
   onPurge: OnPurge,
 ): Promise<void> {
   await forgetOldJobs(database)
-  await dropAbandoned(database)
-  await resumePurges(database)
+  await requestPurges(database)
   await expireFiles(database, retention.files, onPurge)
   await expireResults(database, retention.results, onPurge)
   await forgetCancelled(database, retention.results)
   await database.write(`job:${job.worker}`, (writer) =>
     release(writer, job, { due: Date.now() + SWEEP_INTERVAL, countAttempt: false }),
   )
-}
-
-/** The purge checks again whether a version is needed. */
-async function dropAbandoned(database: Database): Promise<void> {
-  const versions = await database.all<{ version: string; token: string; eid: string }>(
-    `select v.version, v.token, s.eid from file_version v join submission s on s.token = v.token
-     where not (${IN_USE}) limit 1000`,
-    [Date.now() - ARRIVAL_LEASE],
-  )
-  for (const { version, token, eid } of versions)
-    await changeSubmission(database, token, (writer) => dropVersion(writer, eid, version))
-}
-
-async function resumePurges(database: Database): Promise<void> {
-  const left = await database.all<{ token: string; eid: string }>(
-    `select token, eid from submission where ended = 'Cancelled' and purged is null limit 1000`,
-  )
-  for (const { token, eid } of left) await enqueuePurge(database, eid, token)
 }
 
 /**
@@ -76,7 +50,9 @@ async function expireFiles(database: Database, days: Retention['files'], onPurge
   await expire(database, { expired, days, onPurge }, async (writer, token) => {
     // Without its files, a submission cannot be validated.
     await writer.run('update submission set revision = revision + 1 where token = $1', [token])
-    return { versions: await detachFiles(writer, token), runs: [] }
+    for (const table of ['submission_file', 'submission_job'])
+      await writer.run(`delete from ${table} where token = $1`, [token])
+    return { versions: await findUnused(writer, token), runs: [] }
   })
 }
 
@@ -90,11 +66,15 @@ async function expireResults(
      where s.created is not null and s.token = coalesce($2, s.token)
      group by s.token, s.eid having max(coalesce(r.completed, r.received)) < $1 and min(coalesce(r.completed, 0)) > 0
      limit 100`
-  // Without its findings, a submission has no current run.
-  await expire(database, { expired, days, onPurge }, async (writer, token) => ({
-    versions: [],
-    runs: await detachRuns(writer, token),
-  }))
+  await expire(database, { expired, days, onPurge }, async (writer, token) => {
+    await deleteCauses(writer, token)
+    // Without its findings, a submission has no current run.
+    await writer.run(
+      'update submission set run = 0, total = 0, published = 0, sealed = null where token = $1',
+      [token],
+    )
+    return { ...(await findOwners(writer, token)), versions: [] }
+  })
 }
 
 interface Expiry {
@@ -107,7 +87,7 @@ interface Expiry {
 async function expire(
   database: Database,
   { expired, days, onPurge }: Expiry,
-  detach: (writer: SubmissionWriter, token: string) => Promise<Detached>,
+  detach: (writer: SubmissionWriter, token: string) => Promise<Owners>,
 ): Promise<void> {
   const before = Date.now() - days * DAY
   const rows = await database.all<{ token: string; eid: string }>(expired, [before, null])
@@ -116,7 +96,7 @@ async function expire(
       (await writer.get(expired, [before, token])) === undefined ? undefined : await detach(writer, token),
     )
     if (detached === undefined) continue
-    const counts = await deleteDetached(database, token, detached)
+    const counts = await deleteOwners(database, token, detached)
     await changeSubmission(database, token, async (writer) => {
       await recordActivity(writer, { token, event: 'Expired', actor: SERVICE, detail: counts })
     })

@@ -5,9 +5,9 @@ import { bumpRevision } from '../../foundation/database/revisions.ts'
 import { cancelJob, enqueue } from '../../foundation/jobs/queue.ts'
 import { recordActivity } from '../activity/activity.ts'
 import { assertAllRead, assertRoom } from '../files/file-job.ts'
-import { dropVersion } from '../files/file-store.ts'
 import { deleteOldRuns, findRun, type Run, type RunFile, readRun } from '../findings/runs.ts'
 import type { SubmissionWriter } from '../lock.ts'
+import { requestPurge } from '../owned.ts'
 import { assertKept, assertOpen, type FileState, withSubmission } from '../submission.ts'
 import { countEnding } from './run-counts.ts'
 
@@ -102,7 +102,7 @@ export async function cancelRun(
 /** Ends a run without a result. Its worker finds the job gone, and stores nothing. */
 export async function endRun(
   writer: SubmissionWriter,
-  { run, token, eid, files }: Run,
+  { run, token, eid }: Run,
   status: 'Cancelled' | 'Halted' | 'UnknownError',
   reason: string,
 ): Promise<void> {
@@ -112,19 +112,8 @@ export async function endRun(
      where run = $1 and completed is null`,
     [run, status, reason, Date.now()],
   )
-  await dropUnused(writer, eid, files)
+  // Of files that were replaced since.
+  await requestPurge(writer, { token, eid })
   await deleteOldRuns(writer, token)
   if (ended === 1) await countEnding(writer, run, status)
-}
-
-/** Schedules the deletion of files of a finished run that have since been replaced. */
-export async function dropUnused(
-  writer: SubmissionWriter,
-  eid: string,
-  files: readonly RunFile[],
-): Promise<void> {
-  for (const { version } of files) {
-    const current = await writer.get('select version from submission_file where version = $1', [version])
-    if (current === undefined) await dropVersion(writer, eid, version)
-  }
 }

@@ -5,7 +5,7 @@ import { JobLost } from '../../../src/foundation/jobs/worker.ts'
 import { cancelRunsOf } from '../../../src/submissions/by-organisation.ts'
 import { publishResults } from '../../../src/submissions/findings/publish.ts'
 import { sweepOrphans } from '../../../src/submissions/retention/orphans.ts'
-import { enqueuePurge, purgeNow } from '../../../src/submissions/retention/purge.ts'
+import { purgeNow } from '../../../src/submissions/retention/purge.ts'
 import { sweep } from '../../../src/submissions/retention/retention.ts'
 import { Definitions } from '../../../src/submissions/rules/definitions.ts'
 import { RunJob } from '../../../src/submissions/runs/run-job.ts'
@@ -309,13 +309,7 @@ const suspend: MakeStep = () => ({
 
 const purge: MakeStep = () => ({
   atoms: [],
-  async run({ database }, { token, eid }) {
-    const row = await database.get(
-      `select token from submission where token = $1 and ended = 'Cancelled' and purged is null`,
-      [token],
-    )
-    // As the command does.
-    if (row !== undefined) await enqueuePurge(database, eid, token)
+  async run({ database }) {
     await purgeNow(database)
     return undefined
   },
