@@ -21,7 +21,7 @@ export const OWNED: Readonly<Record<Owner, readonly Owned[]>> = {
   ],
   run: [
     { table: 'result_block', key: 'part, block', most: 1_000 },
-    { table: 'result_posting', key: 'field, value, block', most: 5_000 },
+    { table: 'result_posting', key: 'field, value, block', most: 2_000 },
   ],
   token: [
     { table: 'submission_file' },
