@@ -2,7 +2,7 @@
 import { existsSync, renameSync, rmSync } from 'node:fs'
 import Sqlite from 'better-sqlite3'
 import Fastify from 'fastify'
-import { DOCUMENTS, Unpacked } from '../../src/submissions/findings/blocks.ts'
+import { DOCUMENTS, textOf, unpackLines } from '../../src/submissions/findings/blocks.ts'
 
 const [path = ''] = process.argv.slice(2)
 const database = new Sqlite(path, { readonly: true })
@@ -64,8 +64,7 @@ function storeRows(unfinished: string, file: string): void {
   for (const { run, content } of blocks) {
     if (run !== last) ordinal = 0
     last = run
-    const unpacked = new Unpacked(content.subarray(1))
-    for (let index = 0; index < unpacked.count; index++) insert.run(run, ordinal++, unpacked.text(index))
+    for (const line of unpackLines(content.subarray(1))) insert.run(run, ordinal++, textOf(line))
   }
   rows.exec('commit')
   // The last connection to close puts everything into the one file.

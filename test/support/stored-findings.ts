@@ -1,6 +1,6 @@
 import type { Reader } from '../../src/foundation/database/database.ts'
 import { Sealer } from '../../src/foundation/database/seal.ts'
-import { blockContext, DOCUMENTS, Unpacked } from '../../src/submissions/findings/blocks.ts'
+import { blockContext, DOCUMENTS, textOf, unpackLines } from '../../src/submissions/findings/blocks.ts'
 
 /** The stored documents of the findings of all runs, by run, in order. */
 export async function readStored(reader: Reader, sealer = new Sealer()): Promise<Map<number, string[]>> {
@@ -9,8 +9,7 @@ export async function readStored(reader: Reader, sealer = new Sealer()): Promise
     `select run, block, content from result_block where part = ${DOCUMENTS} order by run, block`,
   )
   for (const { run, block, content } of blocks) {
-    const unpacked = new Unpacked(sealer.open(content, blockContext(run, DOCUMENTS, block)))
-    const texts = Array.from({ length: unpacked.count }, (_, index) => unpacked.text(index))
+    const texts = unpackLines(sealer.open(content, blockContext(run, DOCUMENTS, block))).map(textOf)
     stored.set(run, [...(stored.get(run) ?? []), ...texts])
   }
   return stored

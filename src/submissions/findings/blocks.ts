@@ -1,4 +1,4 @@
-import { constants, deflateRawSync, inflateRawSync } from 'node:zlib'
+import { deflateRawSync, inflateRawSync } from 'node:zlib'
 import type { Value } from '../../foundation/database/database.ts'
 import type { Sealing } from '../../foundation/database/seal.ts'
 import type { PublishedFinding, ValidationEntry } from './schema.ts'
@@ -24,24 +24,33 @@ export function blockContext(run: number, part: Part, block: number): string {
   return `block/${run}/${part}/${block}`
 }
 
-/** What ends a flushed block of DEFLATE (RFC 1951). It is not stored, but added again before reading, like in RFC 7692. */
-const FLUSHED = Buffer.of(0, 0, 0xff, 0xff)
+const LF = 0x0a
+const COMMA = 0x2c
+
+/** Packs JSON texts, which have no line ends, as compressed lines. */
+export function packLines(texts: readonly string[]): Buffer {
+  return deflateRawSync(`${texts.join('\n')}\n`)
+}
 
 /**
- * Packs texts: their number, the length of each in bytes, in base 128, and their compressed bytes. A comma follows each
- * text, so that a range of them is a list.
+ * The lines of a block. A comma follows each of them, so that they are a list together.
+ *
+ * @throws {Error} if the bytes are not those that were packed
  */
-export function packTexts(texts: readonly string[]): Buffer {
-  const pieces = texts.map((text) => Buffer.from(`${text},`))
-  const lengths = [pieces.length]
-  for (const { length } of pieces) {
-    let rest = length
-    for (; rest > 127; rest >>>= 7) lengths.push((rest & 127) | 128)
-    lengths.push(rest)
+export function unpackLines(block: Uint8Array): Buffer[] {
+  const bytes = inflateRawSync(block)
+  const lines: Buffer[] = []
+  let start = 0
+  for (let end = bytes.indexOf(LF); end >= 0; end = bytes.indexOf(LF, start)) {
+    bytes[end] = COMMA
+    lines.push(bytes.subarray(start, end + 1))
+    start = end + 1
   }
-  const compressed = deflateRawSync(Buffer.concat(pieces), { finishFlush: constants.Z_SYNC_FLUSH })
-  return Buffer.concat([Buffer.from(lengths), compressed.subarray(0, -FLUSHED.length)])
+  return lines
 }
+
+/** A line without its comma. */
+export const textOf = (line: Buffer): string => line.toString('utf8', 0, line.length - 1)
 
 /** Stores findings in compressed blocks: a text that several of them share takes almost no room again. */
 export class BlockStore {
@@ -58,7 +67,7 @@ export class BlockStore {
   /** The rows that can be stored now that a finding is added. */
   *add({ entry, detail }: Finding): Generator<readonly Value[]> {
     this.#texts[DOCUMENTS].push(JSON.stringify(entry))
-    this.#texts[DETAILS].push(detail === undefined ? '' : JSON.stringify(detail))
+    this.#texts[DETAILS].push(JSON.stringify(detail ?? {}))
     if (this.#texts[DOCUMENTS].length === BLOCK_FINDINGS) yield* this.end()
   }
 
@@ -67,59 +76,10 @@ export class BlockStore {
     if (this.#texts[DOCUMENTS].length === 0) return
     for (const part of [DOCUMENTS, DETAILS] as const) {
       const context = blockContext(this.#run, part, this.#block)
-      const packed = packTexts(this.#texts[part])
+      const packed = packLines(this.#texts[part])
       yield [this.#run, part, this.#block, this.#sealing.seal(packed, context)]
       this.#texts[part].length = 0
     }
     this.#block++
-  }
-}
-
-/** The texts of a block. */
-export class Unpacked {
-  readonly #bytes: Buffer
-  /** Where each text starts, and where the last one ends. */
-  readonly #starts: readonly number[]
-
-  /** @throws {Error} if the bytes are not those that were packed */
-  constructor(block: Buffer) {
-    const starts = [0]
-    let end = 0
-    let at = 1
-    for (let text = block[0] ?? 0; text > 0; text--) {
-      let length = 0
-      for (let shift = 0; ; shift += 7) {
-        const byte = block[at++] ?? 0
-        length |= (byte & 127) << shift
-        if (byte < 128) break
-      }
-      end += length
-      starts.push(end)
-    }
-    this.#bytes = inflateRawSync(Buffer.concat([block.subarray(at), FLUSHED]), {
-      finishFlush: constants.Z_SYNC_FLUSH,
-      chunkSize: Math.max(64, end),
-      maxOutputLength: end + 1,
-    })
-    if (this.#bytes.length !== end) throw new Error('the stored findings are damaged')
-    this.#starts = starts
-  }
-
-  get count(): number {
-    return this.#starts.length - 1
-  }
-
-  /** The bytes in memory. */
-  get weight(): number {
-    return this.#bytes.length + 500
-  }
-
-  text(index: number): string {
-    return this.#bytes.toString('utf8', this.#starts[index], (this.#starts[index + 1] ?? 1) - 1)
-  }
-
-  /** The bytes of the texts from one index to before another, with a comma after each. */
-  slice(from: number, to: number): Buffer {
-    return this.#bytes.subarray(this.#starts[from], this.#starts[to])
   }
 }

@@ -13,8 +13,8 @@ import type { PublishedFinding } from './schema.ts'
 export const CSV = 'text/csv'
 export const NDJSON = 'application/x-ndjson'
 
-/** Entries read at once. Each stopped reader keeps up to three batches in memory, with up to 4 KiB for an entry. */
-const READ = 50
+/** Entries read at once: whole blocks. Each stopped reader keeps up to three batches in memory, with up to 4 KiB for an entry. */
+const READ = 60
 
 /**
  * Streams all or the selected entries of a run in order, with the details of where each finding is. Memory holds one batch of them.

@@ -2,7 +2,7 @@ import type { LRUCache } from 'lru-cache'
 import { cacheUpTo } from '../../api/serving/page-cache.ts'
 import type { Reader, Value } from '../../foundation/database/database.ts'
 import type { Sealer } from '../../foundation/database/seal.ts'
-import { BLOCK_FINDINGS, blockContext, DETAILS, DOCUMENTS, type Part, Unpacked } from './blocks.ts'
+import { BLOCK_FINDINGS, blockContext, DETAILS, DOCUMENTS, type Part, textOf, unpackLines } from './blocks.ts'
 import { RunMissing } from './run-missing.ts'
 import type { PublishedFinding } from './schema.ts'
 
@@ -19,7 +19,7 @@ export async function readJoined(
   sealer: Sealer,
 ): Promise<Buffer | undefined> {
   if (ordinals.length === 0) return undefined
-  return join(await readBlocks(reader, run, ordinals, sealer, [DOCUMENTS]))
+  return Buffer.concat(await readLines(reader, run, ordinals, sealer, DOCUMENTS)).subarray(0, -1)
 }
 
 /** The same, as objects with the details that the pages of the specified operation do not return. */
@@ -30,50 +30,30 @@ export async function readDetails(
   sealer: Sealer,
 ): Promise<PublishedFinding[]> {
   if (ordinals.length === 0) return []
-  const blocks = await readBlocks(reader, run, ordinals, sealer, [DOCUMENTS, DETAILS])
-  return blocks.map(({ [DOCUMENTS]: documents, [DETAILS]: details, index }) => {
-    const entry = JSON.parse(documents.text(index)) as PublishedFinding
-    const detail = details.text(index)
-    return detail === '' ? entry : { ...entry, ...(JSON.parse(detail) as PublishedFinding) }
-  })
+  const documents = await readLines(reader, run, ordinals, sealer, DOCUMENTS)
+  const details = await readLines(reader, run, ordinals, sealer, DETAILS)
+  return documents.map((document, index) => ({
+    ...(JSON.parse(textOf(document)) as PublishedFinding),
+    ...(JSON.parse(textOf(details[index] ?? document)) as PublishedFinding),
+  }))
 }
 
-/** A finding in its block. */
-interface Place {
-  readonly [DOCUMENTS]: Unpacked
-  /** The documents again, unless details are read. */
-  readonly [DETAILS]: Unpacked
-  readonly index: number
-}
-
-interface BlockRow {
-  readonly block: number
-  readonly part: Part
-  readonly content: Uint8Array
-}
-
-/** The findings with the given ordinals. */
-async function readBlocks(
+/** The lines of the findings with the given ordinals. */
+async function readLines(
   reader: Reader,
   run: number,
   ordinals: readonly number[],
   sealer: Sealer,
-  parts: readonly Part[],
-): Promise<Place[]> {
-  const wanted = [...new Set(ordinals.map((ordinal) => Math.floor(ordinal / BLOCK_FINDINGS)))]
-  const rows = await selectBlocks(reader, run, wanted, parts)
-  if (rows.length !== wanted.length * parts.length) throw new RunMissing()
-  const blocks = {
-    [DOCUMENTS]: new Map<number, Unpacked>(),
-    [DETAILS]: new Map<number, Unpacked>(),
-  }
-  for (const row of rows) blocks[row.part].set(row.block, unpack(run, row, sealer))
+  part: Part,
+): Promise<Buffer[]> {
+  const blockOf = (ordinal: number) => Math.floor(ordinal / BLOCK_FINDINGS)
+  const blocks = new Map<number, Buffer[]>()
+  for (const { block, content } of await selectBlocks(reader, run, [...new Set(ordinals.map(blockOf))], part))
+    blocks.set(block, unpack(sealer, content, blockContext(run, part, block)))
   return ordinals.map((ordinal) => {
-    const block = Math.floor(ordinal / BLOCK_FINDINGS)
-    const index = ordinal % BLOCK_FINDINGS
-    const documents = blocks[DOCUMENTS].get(block)
-    if (documents === undefined || index >= documents.count) throw new RunMissing()
-    return { [DOCUMENTS]: documents, [DETAILS]: blocks[DETAILS].get(block) ?? documents, index }
+    const line = blocks.get(blockOf(ordinal))?.[ordinal % BLOCK_FINDINGS]
+    if (line === undefined) throw new RunMissing()
+    return line
   })
 }
 
@@ -82,54 +62,32 @@ const KEPT = 16 * 2 ** 20
 
 interface KeptBlock {
   readonly content: Buffer
-  readonly unpacked: Unpacked
+  readonly lines: Buffer[]
   readonly weight: number
 }
 
 /** By the keys that open them. */
 const keptBy = new WeakMap<Sealer, LRUCache<string, KeptBlock>>()
 
-/** Unpacks a block, unless one with the same bytes is kept: numbers of runs can come again in a restored database. */
-function unpack(run: number, { part, block, content }: BlockRow, sealer: Sealer): Unpacked {
+/** The lines of a block. One with the same bytes is kept: numbers of runs can come again in a restored database. */
+function unpack(sealer: Sealer, content: Uint8Array, context: string): Buffer[] {
   const kept = keptBy.get(sealer) ?? cacheUpTo<KeptBlock>(KEPT)
   keptBy.set(sealer, kept)
-  const context = blockContext(run, part, block)
   const known = kept.get(context)
-  const bytes = Buffer.from(content.buffer, content.byteOffset, content.byteLength)
-  if (known?.content.equals(bytes) === true) return known.unpacked
-  const unpacked = new Unpacked(sealer.open(bytes, context))
+  if (known?.content.equals(content) === true) return known.lines
+  const lines = unpackLines(sealer.open(content, context))
+  const bytes = lines.reduce((sum, { length }) => sum + length, 0)
   // A copy: the driver may return a part of a larger buffer.
-  kept.set(context, {
-    content: Buffer.from(bytes),
-    unpacked,
-    weight: unpacked.weight + bytes.length,
-  })
-  return unpacked
-}
-
-/** The documents, joined by commas. Adjacent ones are copied together. */
-function join(places: readonly Place[]): Buffer {
-  const pieces: Buffer[] = []
-  let [block, from, to]: [Unpacked | undefined, number, number] = [undefined, 0, 0]
-  for (const { [DOCUMENTS]: documents, index } of places) {
-    if (documents !== block || index !== to) {
-      if (block !== undefined) pieces.push(block.slice(from, to))
-      block = documents
-      from = index
-    }
-    to = index + 1
-  }
-  if (block !== undefined) pieces.push(block.slice(from, to))
-  const joined = pieces.length === 1 && pieces[0] !== undefined ? pieces[0] : Buffer.concat(pieces)
-  return joined.subarray(0, -1)
+  kept.set(context, { content: Buffer.from(content), lines, weight: bytes + content.length + 2_000 })
+  return lines
 }
 
 async function selectBlocks(
   reader: Reader,
   run: number,
   wanted: readonly number[],
-  parts: readonly Part[],
-): Promise<BlockRow[]> {
+  part: Part,
+): Promise<{ readonly block: number; readonly content: Uint8Array }[]> {
   const [first = 0, last = 0] = [wanted[0], wanted.at(-1)]
   const inRange = last - first + 1 === wanted.length
   // As a join, SQLite would compare every block of the run with every wanted one.
@@ -137,9 +95,8 @@ async function selectBlocks(
     ? 'block between $2 and $3'
     : `block in (select cast(wanted.value as bigint) from ${reader.dialect.elements('$2', 'wanted')})`
   const given: Value[] = inRange ? [first, last] : [JSON.stringify(wanted)]
-  return await reader.all<BlockRow>(
-    `select block, part, content from result_block
-     where run = $1 and part in (${parts.join(', ')}) and ${which} order by part, block`,
+  return await reader.all(
+    `select block, content from result_block where run = $1 and part = ${part} and ${which}`,
     [run, ...given],
   )
 }
