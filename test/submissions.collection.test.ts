@@ -6,7 +6,6 @@ import { Sealer } from '../src/foundation/database/seal.ts'
 import { purgeNow } from '../src/submissions/retention/purge.ts'
 import { exportReturn } from '../src/submissions/returns/export-return.ts'
 import { storeReturns } from '../src/submissions/returns/returns.ts'
-import { Definitions } from '../src/submissions/rules/definitions.ts'
 import { COURSES, makeLearners, startCollection } from './support/collection.ts'
 import { Installation } from './support/command.ts'
 import { temporaryFolder } from './support/temporary.ts'
@@ -88,7 +87,7 @@ test('a collection goes from the list of returns to a receipt, and again after i
 })
 
 test('the export has what all organisations submitted, by digest, while another one submits', async () => {
-  const { service, definition, createCaller } = await startCollection()
+  const { service, createCaller } = await startCollection()
   const eids = Array.from({ length: 3 }, (_, at) => String(2001 + at))
   const contents = new Map<string, string>()
   const prepare = async (eid: string, at: number) => {
@@ -110,12 +109,12 @@ test('the export has what all organisations submitted, by digest, while another 
   }
 
   const output = join(temporaryFolder(), 'december')
-  const options = { returnId: '202512', definitions: new Definitions([definition]), sealer: new Sealer() }
+  const options = { returnId: '202512', sealer: new Sealer() }
   // Another organisation submits, and one is opened again and changes its file, while the files are written.
   let meanwhile: Promise<unknown> | undefined
   const agency = await createCaller('agency', [], ['operate'])
   const [first] = prepared
-  const onFile = () => {
+  const onOrganisation = () => {
     meanwhile ??= late.caller
       .ask('POST', `/submissions/${late.token}/submit`)
       .then(() => agency.ask('POST', `/submissions/${first?.token}/reopen`, { reason: 'Again' }))
@@ -139,23 +138,16 @@ test('the export has what all organisations submitted, by digest, while another 
         return value.bind(target)
       },
     })
-  const exported = await exportReturn(waiting(service.database), { ...options, output, onFile })
+  const exported = await exportReturn(waiting(service.database), { ...options, output, onOrganisation })
   await meanwhile
-  expect(exported).toMatchObject({ returnId: '202512', organisations: 3 })
-
-  const [header, ...rows] = readFileSync(join(output, 'learners.csv'), 'utf8').trimEnd().split('\n')
-  expect(header).toBe('EID,localId,id,course,note,remark')
-  const manifest = JSON.parse(readFileSync(join(output, 'submitted.json'), 'utf8'))
-  expect(manifest.organisations.map(({ eid }: { eid: string }) => eid)).toEqual(eids)
-  for (const { eid, files } of manifest.organisations) {
-    const own = rows.filter((row) => row.startsWith(`${eid},`)).map((row) => row.slice(eid.length + 1))
-    const content = `${header?.slice(4)}\n${own.join('\n')}\n`
-    const { sha256 } = files.find(({ file }: { file: string }) => file === 'learners')
-    expect(digest(content), eid).toBe(sha256)
-    expect(sha256).toBe(digest(contents.get(eid) ?? ''))
+  expect(JSON.parse(readFileSync(join(output, 'submitted.json'), 'utf8'))).toEqual(exported)
+  expect(exported.organisations.map(({ eid }) => eid)).toEqual(eids)
+  for (const { eid, files } of exported.organisations) {
+    expect(files.map(({ path }) => path)).toEqual([`${eid}/courses.csv`, `${eid}/learners.csv`])
+    expect(files.map(({ sha256 }) => sha256)).toEqual([digest(COURSES), digest(contents.get(eid) ?? '')])
+    for (const { path, sha256 } of files)
+      expect(digest(readFileSync(join(output, path), 'utf8'))).toBe(sha256)
   }
-  for (const { path, sha256 } of exported.files)
-    expect(digest(readFileSync(join(output, path), 'utf8'))).toBe(sha256)
 
   // A folder with files is left as it is, and nothing is left of an export that fails.
   await expect(exportReturn(service.database, { ...options, output })).rejects.toThrow('has files')
@@ -199,11 +191,8 @@ test('mahi returns export writes what was submitted, and leaves no folder behind
 
   await provider.ask('POST', `/submissions/${token}/submit`)
   const { code, stderr } = await run('202512')
-  expect([code, stderr]).toEqual([
-    0,
-    expect.stringContaining('Wrote 21 records of 1 organisation to december.'),
-  ])
-  expect(mahi.read('december/courses.csv')).toBe('EID,localId,code,title\n1001,C1,K1,First\n')
+  expect([code, stderr]).toEqual([0, expect.stringContaining('Wrote 2 files of 1 organisation to december.')])
+  expect(mahi.read('december/1001/courses.csv')).toBe(COURSES)
   const { organisations } = JSON.parse(mahi.read('december/submitted.json'))
   expect(organisations).toMatchObject([{ eid: '1001', receipt: 1 }])
   // What is there is not replaced.

@@ -6,7 +6,7 @@ export {
   type EngineProgress,
 } from './check-files.ts'
 export { type Definition, listChecks, type Resource, type SqlRule } from './definition/definition.ts'
-export { findDefinition, findDescriptor, listOwnDefinitions, loadDefinition } from './definition/load.ts'
+export { findDefinition, listOwnDefinitions, loadDefinition } from './definition/load.ts'
 export { ownEncoding } from './definition/read-encoding.ts'
 export { assertQueries } from './engine/assert-queries.ts'
 export { MARK_PREFIX, nameColumns } from './engine/columns.ts'

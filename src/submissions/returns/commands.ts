@@ -87,26 +87,18 @@ export function addReturnCommands(
     )
   returns
     .command('export')
-    .description('write the submitted files of all organisations, as one CSV file of each kind')
+    .description('write the submitted files of all organisations, into a folder for each')
     .argument('<id>', 'the return')
     .requiredOption('--output <folder>', 'the folder to create')
     .addOption(jsonOption)
     .action(
       action(async (returnId: string, { output, ...flags }: { output: string; json?: true }) => {
-        const definitions = new Definitions(readSettings().DEFINITIONS)
-        const onFile = (file: string, organisations: number) =>
-          flags.json ? undefined : say(`${file}: ${count(organisations, 'organisation')}`)
         const exported = await withDatabase(async (database) =>
-          exportReturn(database, {
-            returnId,
-            output,
-            definitions,
-            onFile,
-            sealer: await openSealer(database),
-          }),
+          exportReturn(database, { returnId, output, sealer: await openSealer(database) }),
         )
-        const records = exported.files.reduce((sum, file) => sum + file.records, 0)
-        const text = `Wrote ${count(records, 'record')} of ${count(exported.organisations, 'organisation')} to ${output}. The files are those that were submitted: their digests are in submitted.json.`
+        const { organisations } = exported
+        const files = organisations.flatMap((each) => each.files)
+        const text = `Wrote ${count(files.length, 'file')} of ${count(organisations.length, 'organisation')} to ${output}. They are as they were submitted: their digests are in submitted.json.`
         await report(flags, exported, text)
       }),
     )
