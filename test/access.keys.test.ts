@@ -102,21 +102,3 @@ test('the database contains the hash of a key, and nothing that could be used in
   expect(await statusOf(service, `${id}_${hash('sha256', key, 'base64url')}`)).toBe(401)
   expect(await statusOf(service, hash('sha256', key, 'base64url'))).toBe(401)
 })
-
-test('the list names keys by their public part, and says which are valid', async () => {
-  const installation = new Installation()
-  const service = await Service.start({}, installation.databaseUrl)
-  const valid = await service.createKey({ client: 'valid' })
-  const expired = await service.createKey({ client: 'expired', expires: Date.now() - 1 })
-  const revoked = await service.createKey({ client: 'revoked' })
-  await installation.run(['keys', 'revoke', revoked.id])
-
-  const { stdout } = await installation.run(['keys', 'list', '--json'])
-  const { keys } = JSON.parse(stdout) as { keys: { id: string; state: string }[] }
-  const states = Object.fromEntries(keys.map(({ id, state }) => [id, state]))
-  expect(states).toMatchObject({ [valid.id]: 'valid', [expired.id]: 'expired', [revoked.id]: 'revoked' })
-  for (const { key } of [valid, expired, revoked]) {
-    expect(stdout).not.toContain(KEY.exec(key)?.[2])
-    expect(stdout).not.toContain(hash('sha256', key, 'base64url'))
-  }
-})

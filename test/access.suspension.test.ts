@@ -59,10 +59,10 @@ async function start(environment: Record<string, string> = {}, url?: string) {
     const { body } = await ask('POST', '/submissions', { eid, body: { returnId: '202512' } })
     return `/submissions/${body.submissionToken}`
   }
-  const submit = async (eid: string) => {
+  const submit = async (eid: string, people = 2) => {
     const path = await create(eid)
     for (const [file, body] of [
-      ['people', makePeople('p', 2, 1).csv],
+      ['people', makePeople('p', people, 0).csv],
       ['groups', GROUPS],
     ])
       await ask('PUT', `${path}/files/${file}`, { eid, body, type: 'text/csv' })
@@ -126,15 +126,19 @@ describe('a suspended organisation', () => {
 
   test('loses its runs that are queued or in progress, and keeps everything else', async () => {
     const { service, definition, ask, operate, submit } = await start()
-    const own = await submit('1001')
-    const requested = await ask('POST', `${own}/validation-runs`, { eid: '1001' })
-    expect(requested.body.status).toBe('Queued')
-    await operate('PUT', '/organisations/1001/suspension', {})
-    // A request that was authorized before the suspension may still add one afterwards.
-    const late = await submit('1002')
-    await ask('POST', `${late}/validation-runs`, { eid: '1002' })
-    await storeSuspension(service.database, { eid: '1002', reason: '' })
+    // Its check takes some seconds, while the other one waits.
+    const [own, late] = [await submit('1001', 150_000), await submit('1002')]
+    for (const [path, eid] of [
+      [own, '1001'],
+      [late, '1002'],
+    ] as const)
+      expect((await ask('POST', `${path}/validation-runs`, { eid })).body.status).toBe('Queued')
     const worker = await startWorker(service.database, [definition])
+    const status = async () => (await ask('GET', `${own}/validation-runs/1`, { eid: '1001' })).body.status
+    await until(async () => (await status()) === 'InProgress' || undefined)
+    // As if the run had been requested by a request that was authorized before the suspension.
+    await storeSuspension(service.database, { eid: '1002', reason: '' })
+    await operate('PUT', '/organisations/1001/suspension', {})
     await until(async () => {
       const row = await service.database.get<{ open: number }>(
         'select count(*) as open from submission_run where completed is null',
@@ -142,11 +146,12 @@ describe('a suspended organisation', () => {
       return row?.open === 0 ? true : undefined
     })
     await worker.stop()
+    expect(await service.database.all('select block from result_block')).toEqual([])
     await operate('DELETE', '/organisations/1001/suspension')
     await operate('DELETE', '/organisations/1002/suspension')
-    for (const [eid, path] of [
-      ['1001', own],
-      ['1002', late],
+    for (const [eid, path, people] of [
+      ['1001', own, 150_000],
+      ['1002', late, 2],
     ] as const) {
       const run = await ask('GET', `${path}/validation-runs/1`, { eid })
       expect(run.body).toMatchObject({
@@ -154,7 +159,7 @@ describe('a suspended organisation', () => {
         reason: expect.stringMatching(/was suspended before this run ended.*Request a run again/s),
       })
       const { body } = await ask('GET', path, { eid })
-      expect(body.files.map(({ records }: { records: number }) => records)).toEqual([1, 2])
+      expect(body.files.map(({ records }: { records: number }) => records)).toEqual([1, people])
       expect(body.submissionStatus).toBe('Pending')
     }
     expect(await service.database.all('select eid from job where kind = $1', ['run'])).toEqual([])

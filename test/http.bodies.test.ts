@@ -176,18 +176,3 @@ test('a body that is deep, has many values or no UTF-8 is refused, and what look
     expect([broken, await statusOf(broken)]).toEqual([broken, 400])
   expect(await statusOf(titled(`${'['.repeat(110)}"\\${'{'.repeat(10)}`))).toBe(200)
 })
-
-test('a form with more fields than any page has is refused', async () => {
-  const service = await Service.start({ CONSOLE: 'on' })
-  const { statusCode, body } = await service.app.inject({
-    method: 'POST',
-    url: '/console/sign-in',
-    payload: 'kept-a=&'.repeat(10_001),
-    headers: {
-      'content-type': 'application/x-www-form-urlencoded',
-      origin: 'http://localhost',
-      host: 'localhost',
-    },
-  })
-  expect([statusCode, body]).toEqual([413, expect.stringContaining('more than 10,000 fields')])
-})

@@ -112,26 +112,6 @@ test('a broken request has its response in turn, ends its connection, and does n
   expect((await good.send(LIVEZ).read()).status).toBe(200)
 })
 
-test('requests that follow each other without waiting get separate responses in order', async () => {
-  const expected = {
-    '/livez': 200,
-    '/nowhere': 404,
-    '/v1/occupations?Limit=1': 200,
-    '/v9/occupations': 400,
-    '/openapi.json': 200,
-    '/v1/occupations%zz': 400,
-    '/v1/occupations?Limit=0': 400,
-    '/problems/not-found': 200,
-  }
-  const connection = await Connection.open(service)
-  const paths = Object.keys(expected)
-  connection.send(paths.map((path) => `GET ${path} HTTP/1.1\r\n${HOST}\r\n`).join(''))
-  const answers: Answer[] = []
-  for (const _ of paths) answers.push(await connection.read())
-  expect(answers.map(({ status }) => status)).toEqual(Object.values(expected))
-  expect(new Set(answers.map(({ headers }) => headers['x-request-id'])).size).toBe(paths.length)
-})
-
 test('a body that comes with GET is not looked at, and the next request is answered', async () => {
   const cases: [headers: string, body: string][] = [
     ['Content-Type: application/json\r\nContent-Length: 5\r\n', '{{{{{'],
@@ -185,15 +165,6 @@ test('a client that closes its half of a connection still has every response', a
   const half = (await Connection.open(service)).send('GET /liv').end()
   assertProblem(await half.read(), 400, 'malformed-request')
   expect(await half.readToEnd()).toBe('')
-})
-
-test('a request that comes byte by byte is answered as any other', async () => {
-  const connection = await Connection.open(service)
-  for (const byte of `GET /v1/occupations?Limit=2 HTTP/1.1\r\n${HOST}\r\n`) {
-    connection.send(byte)
-    await new Promise(setImmediate)
-  }
-  expect(JSON.parse((await connection.read()).body)).toMatchObject({ resultsCount: 2 })
 })
 
 test('a request with Upgrade ends its connection, because those behind it have no response', async () => {

@@ -1,7 +1,6 @@
-import type { LightMyRequestResponse } from 'fastify'
 import { describe, expect, test } from 'vitest'
 import { PROBLEMS } from '../src/api/contract/problems.ts'
-import { Connection, exchange } from './support/connection.ts'
+import { Connection, exchange, listen } from './support/connection.ts'
 import { Service } from './support/service.ts'
 
 const RESULTS = '/v1/submissions/submission-0001/validation-results'
@@ -14,17 +13,8 @@ async function breakData(service: Service): Promise<void> {
   }
 }
 
-interface Said {
-  readonly status: number
-  readonly headers: Readonly<Record<string, unknown>>
-  readonly body: string
-}
-
-const said = ({ statusCode, headers, body }: LightMyRequestResponse): Said => ({
-  status: statusCode,
-  headers,
-  body,
-})
+/** What would tell which programs and versions answer. */
+const BANNERS = ['server', 'x-powered-by', 'via', 'x-aspnet-version', 'x-runtime', 'x-version']
 
 /** Met in test/operation.test.ts, test/occupations.*.test.ts and test/submissions.*.test.ts. */
 const BODY_PROBLEMS = [
@@ -51,98 +41,121 @@ const BODY_PROBLEMS = [
   'unprocessable-content',
 ] as const satisfies readonly (keyof typeof PROBLEMS)[]
 
-describe('every error is answered with a problem body', () => {
-  test('whose type is the URL of its explanation', async () => {
-    const service = await Service.start({ RATE_LIMIT_OCCUPATIONS: '4/60' })
-    await service.publish([], { token: 'submission-0001' })
-    const get = async (url: string, headers: Record<string, string> = {}) =>
-      said(await service.get(url, { eid: '1001', ...headers }))
-    const raw = async (bytes: string) => await exchange(service, bytes)
+test('every response restricts browsers and identifies no server, and every error has a problem body with its URL', async () => {
+  const service = await Service.start({ RATE_LIMIT_OCCUPATIONS: '6/60' })
+  await service.publish([{ localId: 'a' }], { token: 'submission-0001' })
+  const url = `http://127.0.0.1:${await listen(service)}`
+  const get = async (path: string, headers: Record<string, string> = {}, method = 'GET') => {
+    const own = { 'x-api-key': service.key, eid: '1001', ...headers }
+    const response = await fetch(url + path, { method, headers: own })
+    const body = await response.text()
+    return { status: response.status, headers: Object.fromEntries(response.headers), body }
+  }
+  const raw = async (bytes: string) => await exchange(service, bytes)
+  const preflight = { origin: 'https://a.example', 'access-control-request-method': 'GET' }
+  const etag = (await get('/v1/occupations')).headers.etag ?? ''
+  const answers = [
+    await get('/v1/occupations', { 'if-none-match': etag }),
+    await get('/v1/occupations', {}, 'HEAD'),
+    await get('/v1/occupations?Limit=0'),
+    await get('/v1/occupations?Limmit=1'),
+    await get('/v1/occupations', { accept: 'image/png' }),
+    await get('/v1/occupations'),
+    await get(RESULTS),
+    await get(`${RESULTS}?page=0`),
+    await get(`${RESULTS}?page=9`),
+    await get(RESULTS, { eid: '2002' }),
+    await get('/v1/occupations', { 'x-api-key': 'wrong' }),
+    await get('/v9/occupations'),
+    await get('/nowhere'),
+    await get('/problems/nothing'),
+    await get('/v1/occupations%zz'),
+    await get('/livez'),
+    await get('/readyz'),
+    await get('/openapi.json'),
+    await get('/problems/not-found'),
+    await get('/v1/occupations', {}, 'DELETE'),
+    await get(`/v1/occupations?${'x'.repeat(9000)}`),
+    await get('/v1/occupations', preflight, 'OPTIONS'),
+    await raw('nonsense\r\n\r\n'),
+    await raw('GET /livez HTTP/1.1\r\n\r\n'),
+    await raw('GET /livez HTTP/1.1\r\nHost: a\r\nExpect: the-moon\r\n\r\n'),
+    await raw(`GET /livez HTTP/1.1\r\nHost: a\r\nX-Long: ${'x'.repeat(20_000)}\r\n\r\n`),
+    await raw('CONNECT a:1 HTTP/1.1\r\nHost: a\r\n\r\n'),
+  ]
+  await breakData(service)
+  answers.push(await get(RESULTS))
+  await service.database.write('schema', (writer) => writer.run('drop table migration'))
+  answers.push(await get('/readyz'))
 
-    const answers: Said[] = [
-      await get('/v1/occupations?Limit=0'),
-      await get('/v1/occupations?Limmit=1'),
-      await get('/v1/occupations', { accept: 'text/html' }),
-      await get('/v1/occupations', { 'x-api-key': 'wrong' }),
-      await get(`${RESULTS}?page=0`),
-      await get(`${RESULTS}?page=9`),
-      await get(RESULTS, { eid: '2001' }),
-      await get('/v7/occupations'),
-      await get('/nowhere'),
-      await get('/problems/nothing'),
-      await get('/v1/occupations%'),
-      await get(`/v1/occupations?${'x'.repeat(8192)}`),
-      said(await service.request({ method: 'DELETE', url: '/v1/occupations' })),
-      await raw('nonsense\r\n\r\n'),
-      await raw('GET /livez HTTP/1.1\r\n\r\n'),
-      await raw('GET /livez HTTP/1.1\r\nHost: a\r\nExpect: the-moon\r\n\r\n'),
-      await raw(`GET /livez HTTP/1.1\r\nHost: a\r\nX-Long: ${'x'.repeat(20_000)}\r\n\r\n`),
-    ]
-    await breakData(service)
-    answers.push(await get('/v1/occupations'), await get(RESULTS), await get('/v1/occupations'))
-    await service.database.write('schema', (writer) => writer.run('drop table migration'))
-    answers.push(await get('/readyz'))
+  const seen = new Set<string>()
+  for (const { status, headers, body } of answers) {
+    expect([status, headers]).toEqual([
+      status,
+      expect.objectContaining({
+        'x-content-type-options': 'nosniff',
+        'content-security-policy': "default-src 'none'; base-uri 'none'; frame-ancestors 'none'",
+        'referrer-policy': 'no-referrer',
+        'cross-origin-resource-policy': 'same-origin',
+        'api-supported-versions': '1.0',
+      }),
+    ])
+    // There is none yet.
+    expect(headers).not.toHaveProperty('api-deprecated-versions')
+    for (const banner of BANNERS) expect(headers).not.toHaveProperty(banner)
+    expect(JSON.stringify(headers)).not.toMatch(/node|fastify|sqlite|postgres/i)
+    if (status < 400) continue
+    expect(headers).toMatchObject({
+      'content-type': 'application/problem+json; charset=utf-8',
+      'content-length': String(Buffer.byteLength(body)),
+      'cache-control': 'no-store',
+    })
+    const problem = JSON.parse(body)
+    const slug = String(problem.type).slice('/problems/'.length) as keyof typeof PROBLEMS
+    seen.add(slug)
+    expect(problem).toMatchObject({
+      title: PROBLEMS[slug].title,
+      status: PROBLEMS[slug].status,
+      detail: expect.stringMatching(/\S.*\.$/s),
+      instance: `urn:uuid:${headers['x-request-id']}`,
+    })
+    expect(status).toBe(PROBLEMS[slug].status)
+    expect(problem.instance).toMatch(
+      /^urn:uuid:[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/,
+    )
+    expect((await service.request({ url: problem.type })).statusCode).toBe(200)
+  }
+  const ids = answers.map(({ headers }) => headers['x-request-id'])
+  expect(new Set(ids).size).toBe(answers.length)
+  // No test waits for a request that does not arrive in time; those of bodies are met in test/operation.test.ts.
+  const elsewhere: readonly string[] = ['request-timeout', ...BODY_PROBLEMS]
+  expect([...seen].sort()).toEqual(SLUGS.filter((slug) => !elsewhere.includes(slug)).sort())
+})
 
-    for (const { status, headers, body } of answers) {
-      expect(headers['content-type']).toBe('application/problem+json; charset=utf-8')
-      expect(headers['content-length']).toBe(String(Buffer.byteLength(body)))
-      expect(headers['cache-control']).toBe('no-store')
-      const problem = JSON.parse(body)
-      const slug = String(problem.type).slice('/problems/'.length) as keyof typeof PROBLEMS
-      expect(problem).toMatchObject({
-        type: `/problems/${slug}`,
-        title: PROBLEMS[slug].title,
-        status,
-        detail: expect.stringMatching(/\S.*\.$/s),
-        instance: `urn:uuid:${headers['x-request-id']}`,
-      })
-      expect(PROBLEMS[slug].status).toBe(status)
-      expect(problem.instance).toMatch(
-        /^urn:uuid:[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/,
-      )
-      expect((await service.request({ url: problem.type })).statusCode).toBe(200)
-    }
-    const ids = answers.map(({ headers }) => headers['x-request-id'])
-    expect(new Set(ids).size).toBe(answers.length)
-    const seen = new Set(answers.map(({ body }) => JSON.parse(body).type.slice('/problems/'.length)))
-    // No test waits for a request that does not arrive in time; those of bodies are met in test/operation.test.ts.
-    const elsewhere: readonly string[] = ['request-timeout', ...BODY_PROBLEMS]
-    expect([...seen].sort()).toEqual(SLUGS.filter((slug) => !elsewhere.includes(slug)).sort())
-  })
-
-  test('with the fields of the interface and no others', async () => {
-    const service = await Service.start()
-    for (const url of ['/nowhere', '/v1/occupations?Limit=0', '/v9/occupations']) {
-      expect(Object.keys((await service.get(url)).json())).toEqual([
-        'type',
-        'title',
-        'status',
-        'detail',
-        'instance',
-      ])
-    }
-    await service.publish([], { token: 'submission-0001' })
-    expect(Object.keys((await service.get(`${RESULTS}?page=2`, { eid: '1001' })).json())).toEqual([
+test('a problem has the fields of the interface and no others', async () => {
+  const service = await Service.start()
+  for (const url of ['/nowhere', '/v1/occupations?Limit=0', '/v9/occupations']) {
+    expect(Object.keys((await service.get(url)).json())).toEqual([
       'type',
       'title',
       'status',
       'detail',
       'instance',
-      'errors',
-      'returnId',
-      'submissionToken',
-      'content',
-      'errorCode',
     ])
-  })
-
-  test('that a caller can not choose the id of', async () => {
-    const service = await Service.start()
-    const chosen = '00000000-0000-4000-8000-000000000000'
-    const response = await service.get('/nowhere', { 'x-request-id': chosen, 'request-id': chosen })
-    expect(response.headers['x-request-id']).not.toBe(chosen)
-    expect(response.body).not.toContain(chosen)
-  })
+  }
+  await service.publish([], { token: 'submission-0001' })
+  expect(Object.keys((await service.get(`${RESULTS}?page=2`, { eid: '1001' })).json())).toEqual([
+    'type',
+    'title',
+    'status',
+    'detail',
+    'instance',
+    'errors',
+    'returnId',
+    'submissionToken',
+    'content',
+    'errorCode',
+  ])
 })
 
 describe('a failure of the service is 500 without internal details', () => {

@@ -2,12 +2,13 @@ import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import fastify, { type InjectOptions } from 'fastify'
 import type { Browser, BrowserContextOptions, CDPSession, Page } from 'playwright-core'
-import { expect, onTestFinished } from 'vitest'
+import { afterAll, beforeAll, expect, onTestFinished } from 'vitest'
 import { SCOPES } from '../../src/api/access/principal.ts'
 import { registerConsole } from '../../src/console/console.ts'
 import type { ConsoleServices } from '../../src/console/context.ts'
 import { deriveToken, TOKEN_FIELD } from '../../src/console/form-token.ts'
 import { Sessions } from '../../src/console/sessions.ts'
+import { startBrowser } from './browser.ts'
 import { DEADLINE, untilHolds } from './command.ts'
 import { Service } from './service.ts'
 
@@ -43,8 +44,19 @@ export function describeForm(fields: Record<string, string>, cookie?: string): I
 /** The token of the forms of a session. */
 export const tokenOf = (cookie: string): string => deriveToken(cookie.slice(cookie.indexOf('=') + 1))
 
+let browser: Browser | undefined
+
+/** Has the tests of a file share one browser. */
+export function useBrowser(): void {
+  beforeAll(async () => {
+    browser = await startBrowser()
+  })
+  afterAll(async () => await browser?.close())
+}
+
 /** A page of a new context, for one test, which waits as long as the slowest machine takes. */
-export async function openPage(browser: Browser, options: BrowserContextOptions = {}): Promise<Page> {
+export async function openPage(options: BrowserContextOptions = {}): Promise<Page> {
+  if (browser === undefined) throw new Error('the file has no useBrowser()')
   const context = await browser.newContext(options)
   onTestFinished(() => context.close())
   context.setDefaultTimeout(DEADLINE)
@@ -99,11 +111,10 @@ export class ConsoleService {
    * wrong in it is noted.
    */
   async open(
-    browser: Browser,
     { javaScriptEnabled = true, ...options }: BrowserContextOptions = {},
     { signedIn = true, keyId = this.keyId } = {},
   ): Promise<ConsolePage> {
-    const page = await openPage(browser, { ...this.#screen, ...options })
+    const page = await openPage({ ...this.#screen, ...options })
     const troubles: string[] = []
     page.on('console', (message) => {
       const isIcon = message.location().url.endsWith('/favicon.ico')

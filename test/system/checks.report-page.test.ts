@@ -1,11 +1,10 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import type { Browser } from 'playwright-core'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { chromiumPath, startBrowser } from '../support/browser.ts'
+import { describe, expect, test } from 'vitest'
+import { chromiumPath } from '../support/browser.ts'
 import { check } from '../support/checking.ts'
-import { openPage } from '../support/console.ts'
+import { openPage, useBrowser } from '../support/console.ts'
 import { renderReport } from '../support/reports.ts'
 import { temporaryFolder } from '../support/temporary.ts'
 
@@ -13,14 +12,7 @@ import { temporaryFolder } from '../support/temporary.ts'
 const MEMBERS = Array.from({ length: 120 }, (_, index) => `M${index},x,${index === 7 ? '9' : '01'}`)
 
 describe.skipIf(chromiumPath === undefined)('the HTML report in a browser', () => {
-  let browser: Browser
-
-  beforeAll(async () => {
-    browser = await startBrowser()
-  })
-  afterAll(async () => {
-    await browser.close()
-  })
+  useBrowser()
 
   /** The URL of a report. */
   async function writeReport(): Promise<string> {
@@ -31,7 +23,7 @@ describe.skipIf(chromiumPath === undefined)('the HTML report in a browser', () =
   }
 
   test('records are found by search and by code, and shown in pages', async () => {
-    const page = await openPage(browser, { viewport: { width: 1280, height: 800 } })
+    const page = await openPage({ viewport: { width: 1280, height: 800 } })
     const errors: Error[] = []
     page.on('pageerror', (error) => errors.push(error))
     await page.goto(await writeReport())
@@ -70,7 +62,7 @@ describe.skipIf(chromiumPath === undefined)('the HTML report in a browser', () =
   })
 
   test('a narrow screen needs no scrolling sideways', async () => {
-    const page = await openPage(browser, { viewport: { width: 360, height: 800 } })
+    const page = await openPage({ viewport: { width: 360, height: 800 } })
     await page.goto(await writeReport())
     expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(360)
   })

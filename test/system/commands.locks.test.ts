@@ -21,27 +21,12 @@ function expectNoLock({ stdout, stderr }: { stdout: string; stderr: string }): v
   expect(stdout + stderr).not.toMatch(LOCKED)
 }
 
-test('two imports at once: the second says that it waits, and then is made on what the first has left', async () => {
-  const mahi = new Installation({ inProcesses: true })
+test('during an import another one waits, and a server starts with the old catalogue, then with both changes', async () => {
+  const mahi = await new Installation({ inProcesses: true }).fill([{ occupationCode: 'OLD' }])
   const first = await holdImport(mahi)
   const input = toLines([{ occupationCode: 'HELD', titleEnglish: 'changed' }, { occupationCode: 'NEW' }])
   const second = mahi.start(IMPORT, { input })
   await second.output(/Waiting/)
-  first.finish()
-  const outcomes = await Promise.all([first.command.ended, second.ended])
-  expect(outcomes.map(({ code }) => code)).toEqual([0, 0])
-  expect(second.stderr).toBe(WAITING)
-  expect(outcomes.map(({ stdout }) => JSON.parse(stdout))).toMatchObject([
-    { created: 1 },
-    { created: 1, updated: 1 },
-  ])
-  const [one, two] = outcomes.map(({ stdout }) => JSON.parse(stdout).lastUpdatedDate as string)
-  expect(two && one && two > one).toBe(true)
-})
-
-test('a server starts and serves the old catalogue during an import, and the new one after it', async () => {
-  const mahi = await new Installation({ inProcesses: true }).fill([{ occupationCode: 'OLD' }])
-  const first = await holdImport(mahi)
   const { command, url } = await mahi.serve({ OCCUPATIONS_ACCESS: 'public' })
   const codes = async () => {
     const page = (await (await ask(`${url}/v1/occupations`)).json()) as {
@@ -50,12 +35,16 @@ test('a server starts and serves the old catalogue during an import, and the new
     return page.data.map(({ occupationCode }) => occupationCode)
   }
   expect(await codes()).toEqual(['OLD'])
-  const exported = await mahi.run(['occupations', 'export'])
-  expect(exported.stdout).toMatch(/^\{"occupationCode":"OLD"[^\n]*\n$/)
+  expect((await mahi.run(['occupations', 'export'])).stdout).toMatch(/^\{"occupationCode":"OLD"[^\n]*\n$/)
 
   first.finish()
-  expect((await first.command.ended).code).toBe(0)
-  await expect.poll(codes).toEqual(['HELD', 'OLD'])
+  const outcomes = await Promise.all([first.command.ended, second.ended])
+  expect(outcomes.map(({ code }) => code)).toEqual([0, 0])
+  expect(second.stderr).toBe(WAITING)
+  const summaries = outcomes.map(({ stdout }) => JSON.parse(stdout))
+  expect(summaries).toMatchObject([{ created: 1 }, { created: 1, updated: 1 }])
+  expect(summaries[1].lastUpdatedDate > summaries[0].lastUpdatedDate).toBe(true)
+  await expect.poll(codes).toEqual(['HELD', 'NEW', 'OLD'])
   command.kill('SIGTERM')
   const outcome = await command.ended
   expect(outcome.code).toBe(0)

@@ -65,20 +65,6 @@ describe('status', () => {
     expect(await mahi.runJson(['status'])).toMatchObject({ queue: { waiting: 0 } })
   })
 
-  test('counts a job as waiting once it is due', async () => {
-    const mahi = await new Installation().migrate()
-    await withDatabase(mahi.databaseUrl, (database) =>
-      database.write('schema', async (writer) => {
-        await enqueue(writer, { kind: 'run', subject: '1', eid: '1001', due: Date.now() - 1000 })
-        await enqueue(writer, { kind: 'retention', subject: '', eid: '', due: Date.now() + 86_400_000 })
-      }),
-    )
-    expect(await mahi.runJson(['status'])).toMatchObject({
-      queue: { waiting: 1, running: 0, oldest: expect.stringMatching(/Z$/) },
-    })
-    expect((await mahi.run(['status'])).stdout).toMatch(/^Queue +1 waiting, 0 running$/m)
-  })
-
   test('a server started in a terminal prints its URL, and what is missing', async () => {
     const mahi = await new Installation().migrate()
     const describe = () =>

@@ -1,8 +1,7 @@
 import { gzipSync } from 'node:zlib'
-import type { Browser } from 'playwright-core'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { chromiumPath, startBrowser } from '../support/browser.ts'
-import { ConsoleService } from '../support/console.ts'
+import { describe, expect, test } from 'vitest'
+import { chromiumPath } from '../support/browser.ts'
+import { ConsoleService, useBrowser } from '../support/console.ts'
 
 const RECORDS = [
   {
@@ -24,11 +23,7 @@ const RECORDS = [
 const screen = { viewport: { width: 320, height: 800 } }
 
 describe.skipIf(chromiumPath === undefined)('the console in a browser', () => {
-  let browser: Browser
-  beforeAll(async () => {
-    browser = await startBrowser()
-  })
-  afterAll(() => browser.close())
+  useBrowser()
 
   async function start() {
     const console = await ConsoleService.start({}, screen)
@@ -39,7 +34,7 @@ describe.skipIf(chromiumPath === undefined)('the console in a browser', () => {
 
   test('signing out leaves nothing in the browser, and Back shows no data', async () => {
     const console = await start()
-    const { page, url } = await console.open(browser)
+    const { page, url } = await console.open()
     await page.goto(`${url}/console/occupations/A1`)
     const stored = () =>
       page.evaluate(async () => ({
@@ -59,7 +54,7 @@ describe.skipIf(chromiumPath === undefined)('the console in a browser', () => {
 
   test('the search box offers suggestions that the keyboard reaches', async () => {
     const console = await start()
-    const { page, url } = await console.open(browser)
+    const { page, url } = await console.open()
     await page.keyboard.press('/')
     await page.keyboard.type('teac')
     // On a machine that is slow to type, the suggestions for fewer letters come before.
@@ -87,7 +82,7 @@ describe.skipIf(chromiumPath === undefined)('the console in a browser', () => {
       headers: { 'x-api-key': key },
       payload: { items: [{ title: 'tutor of pupils', occupationCode: 'A1' }] },
     })
-    const { page } = await console.open(browser)
+    const { page } = await console.open()
     await page.goto(`${console.url}/console/code`)
     await page.getByLabel('Job titles').fill('Schoolteacher\nTutor of pupils\nGrower\nVibe manager')
     await page.getByRole('button', { name: 'Find the codes' }).click()
@@ -128,7 +123,7 @@ describe.skipIf(chromiumPath === undefined)('the console in a browser', () => {
 
   test('rules are filtered while the user types, and the URL follows', async () => {
     const console = await start()
-    const shown = await console.open(browser)
+    const shown = await console.open()
     const { page } = shown
     await shown.goto('/console/rules')
     const status = page.getByRole('status').last()
@@ -149,7 +144,7 @@ describe.skipIf(chromiumPath === undefined)('the console in a browser', () => {
 
   test('the record of an occupation and the command for it can be copied', async () => {
     const console = await start()
-    const shown = await console.open(browser, { permissions: ['clipboard-read', 'clipboard-write'] })
+    const shown = await console.open({ permissions: ['clipboard-read', 'clipboard-write'] })
     const { page, url } = shown
     await shown.goto('/console/occupations/A1')
     const copied = () => page.evaluate(() => navigator.clipboard.readText())
@@ -161,14 +156,14 @@ describe.skipIf(chromiumPath === undefined)('the console in a browser', () => {
     await expect.poll(async () => (await copied()).slice(0, 1)).toBe('{')
     expect(JSON.parse(await copied())).toMatchObject({ occupationCode: 'A1', titleEnglish: 'Teacher' })
     expect(shown.troubles).toEqual([])
-    const plain = await console.open(browser, { javaScriptEnabled: false })
+    const plain = await console.open({ javaScriptEnabled: false })
     await plain.goto('/console/occupations/A1')
     expect(await plain.page.getByRole('button', { name: /^Copy/ }).count()).toBe(0)
   })
 
   test('the first page is small and needs two further requests, and the next page none', async () => {
     const console = await start()
-    const { page, url } = await console.open(browser)
+    const { page, url } = await console.open()
     const asked: string[] = []
     page.on('request', (request) => asked.push(new URL(request.url()).pathname))
     const response = await page.goto(`${url}/console/occupations`, { waitUntil: 'networkidle' })

@@ -1,22 +1,17 @@
 import { createServer } from 'node:http'
-import type { Browser } from 'playwright-core'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { TOKEN_FIELD } from '../../src/console/form-token.ts'
-import { chromiumPath, startBrowser } from '../support/browser.ts'
+import { chromiumPath } from '../support/browser.ts'
 import { listenOn } from '../support/connection.ts'
-import { ConsoleService } from '../support/console.ts'
+import { ConsoleService, useBrowser } from '../support/console.ts'
 
 describe.skipIf(chromiumPath === undefined)('a page of another origin', () => {
-  let browser: Browser
-  beforeAll(async () => {
-    browser = await startBrowser()
-  })
-  afterAll(() => browser.close())
+  useBrowser()
 
   // test/console.forgery.test.ts sends each form in every encoding; here the browser decides about origin and cookie.
   test('cannot send a form of the console, by itself or by a script', async () => {
     const console = await ConsoleService.start()
-    const { page } = await console.open(browser)
+    const { page } = await console.open()
     let content = ''
     const server = createServer((_, response) => {
       response.setHeader('content-type', 'text/html; charset=utf-8').end(content)

@@ -1,19 +1,14 @@
-import type { Browser } from 'playwright-core'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { DEFAULT_SCOPES, SCOPES } from '../../src/api/access/principal.ts'
 import { Sessions } from '../../src/console/sessions.ts'
-import { chromiumPath, startBrowser } from '../support/browser.ts'
-import { openPage } from '../support/console.ts'
+import { chromiumPath } from '../support/browser.ts'
+import { openPage, useBrowser } from '../support/console.ts'
 import { findFreePort } from '../support/free-port.ts'
 import { startIdentityProvider } from '../support/identity-provider.ts'
 import { Service } from '../support/service.ts'
 
 describe.skipIf(chromiumPath === undefined)('signing in with an identity provider', () => {
-  let browser: Browser
-  beforeAll(async () => {
-    browser = await startBrowser()
-  })
-  afterAll(() => browser.close())
+  useBrowser()
 
   async function start() {
     const port = await findFreePort()
@@ -37,7 +32,7 @@ describe.skipIf(chromiumPath === undefined)('signing in with an identity provide
     'returns %s to the requested page, with the scopes that the provider lists, by default those to read',
     async (login, scopes) => {
       const { service, publicUrl } = await start()
-      const page = await openPage(browser)
+      const page = await openPage()
       await page.goto(`${publicUrl}/console/changes`)
       await page.getByRole('link', { name: 'Sign in with your organisation' }).click()
       await page.locator('input[name="login"]').fill(login)

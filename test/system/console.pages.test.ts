@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs'
-import type { Browser, Page } from 'playwright-core'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { chromiumPath, startBrowser } from '../support/browser.ts'
+import type { Page } from 'playwright-core'
+import { describe, expect, test } from 'vitest'
+import { chromiumPath } from '../support/browser.ts'
 import { untilHolds } from '../support/command.ts'
-import { type ConsolePage, ConsoleService, listRoutes } from '../support/console.ts'
+import { type ConsolePage, ConsoleService, listRoutes, useBrowser } from '../support/console.ts'
 import { SDR_FILES } from '../support/sdr/file-types.ts'
 import { startWorker } from '../support/submission-worker.ts'
 
@@ -195,19 +195,15 @@ const WIDE = { width: 1920, height: 800 }
 const NARROW = { width: 320, height: 800 }
 
 describe.skipIf(chromiumPath === undefined)('in a browser', () => {
-  let browser: Browser
-  beforeAll(async () => {
-    browser = await startBrowser()
-  })
-  afterAll(() => browser.close())
+  useBrowser()
 
   test('every route of a page is complete, accessible and within its policy, and fits in each width', async () => {
     const { console, tokens } = await start()
     const light = { colorScheme: 'light', viewport: WIDE } as const
     const dark = { colorScheme: 'dark', viewport: NARROW } as const
-    const signedIn = [await console.open(browser, light), await console.open(browser, dark)] as const
+    const signedIn = [await console.open(light), await console.open(dark)] as const
     const plain = { ...light, javaScriptEnabled: false }
-    const stranger = await console.open(browser, plain, { signedIn: false })
+    const stranger = await console.open(plain, { signedIn: false })
     const faults: string[] = []
     for (const [index, [path, heading, action, tried = {}]] of PAGES.entries()) {
       const shown = tried.stranger === true ? stranger : signedIn[index % 2 === 0 ? 0 : 1]
@@ -222,7 +218,7 @@ describe.skipIf(chromiumPath === undefined)('in a browser', () => {
   })
 
   test('targets that are too small are found', async () => {
-    const shown = await (await ConsoleService.start()).open(browser)
+    const shown = await (await ConsoleService.start()).open()
     await shown.page.evaluate(() => {
       for (const name of ['One', 'Two']) {
         const button = document.createElement('button')

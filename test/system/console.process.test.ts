@@ -1,8 +1,8 @@
-import type { Browser, BrowserContextOptions } from 'playwright-core'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { chromiumPath, startBrowser } from '../support/browser.ts'
+import type { BrowserContextOptions } from 'playwright-core'
+import { describe, expect, test } from 'vitest'
+import { chromiumPath } from '../support/browser.ts'
 import { COURSES, makeCollectionDefinition, makeLearners } from '../support/collection.ts'
-import { ConsoleService } from '../support/console.ts'
+import { ConsoleService, useBrowser } from '../support/console.ts'
 import { startWorker } from '../support/submission-worker.ts'
 
 /** An explanation that would become elements, if a page did not escape it, and what they would be. */
@@ -11,11 +11,7 @@ const ELEMENTS = 'main img, main script, main b, [onerror]'
 
 /** The process of a collecting agency, as the public pages describe it, by the pages of the console alone. */
 describe.skipIf(chromiumPath === undefined)('a return from its first file to its last signature', () => {
-  let browser: Browser
-  beforeAll(async () => {
-    browser = await startBrowser()
-  })
-  afterAll(() => browser.close())
+  useBrowser()
 
   async function start(options: BrowserContextOptions) {
     const definition = makeCollectionDefinition()
@@ -32,7 +28,7 @@ describe.skipIf(chromiumPath === undefined)('a return from its first file to its
         ...{ opens: inDays(-1), due: inDays(1), closes: inDays(2) },
       },
     })
-    const shown = await console.open(browser, options)
+    const shown = await console.open(options)
     await shown.goto('/console/submissions')
     return shown
   }
@@ -119,7 +115,8 @@ describe.skipIf(chromiumPath === undefined)('a return from its first file to its
     expect(await page.getByText('Before you submit').count()).toBe(0)
     expect(await shown.findBarriers()).toEqual([])
     await page.getByRole('button', { name: 'Submit', exact: true }).click()
-    await page.getByRole('heading', { name: /^Submitted by adviser at \d/ }).waitFor()
+    await page.getByRole('heading', { name: /^Submitted by adviser at \d+ \w+ \d+, \d\d:\d\d/ }).waitFor()
+    expect(await page.getByRole('button', { name: /^(?:Submit|Send)/ }).count()).toBe(0)
     await page.getByRole('link', { name: 'Receipt', exact: true }).click()
     const receipt = page.locator('.receipt')
     expect(await receipt.textContent()).toMatch(

@@ -1,11 +1,11 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Browser, Page } from 'playwright-core'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { Page } from 'playwright-core'
+import { describe, expect, test } from 'vitest'
 import type { Scope } from '../../src/api/access/principal.ts'
 import { storeReturns } from '../../src/submissions/returns/returns.ts'
-import { chromiumPath, startBrowser } from '../support/browser.ts'
-import { type ConsolePage, ConsoleService } from '../support/console.ts'
+import { chromiumPath } from '../support/browser.ts'
+import { type ConsolePage, ConsoleService, useBrowser } from '../support/console.ts'
 import { libreOffice, saveAs } from '../support/libreoffice.ts'
 import { renderAsExported } from '../support/sdr/as-exported.ts'
 import { startWorker } from '../support/submission-worker.ts'
@@ -73,12 +73,6 @@ const clean = (file: string) => new URL(`../../samples/sdr/clean/${file}.csv`, i
 const RETURN = { returnId: '202512', name: 'December 2025', definition: 'sdr', version: '2025.12.0' } as const
 const DAY = 86_400_000
 
-let browser: Browser
-beforeAll(async () => {
-  if (chromiumPath !== undefined) browser = await startBrowser()
-})
-afterAll(() => browser?.close())
-
 /** A service that collects a return, and the page of a person with these scopes. */
 async function start(client: string, scopes: readonly Scope[]): Promise<Walk> {
   const console = await ConsoleService.start()
@@ -88,10 +82,12 @@ async function start(client: string, scopes: readonly Scope[]): Promise<Walk> {
   const dates = { opens: now - DAY, due: now + DAY, closes: now + 2 * DAY, zone: 'UTC' }
   await storeReturns(database, [{ ...RETURN, ...dates, type: 'Full', eids: ['1001'] }])
   const { id: keyId } = await console.service.createKey({ client, scopes, eids: ['1001'] })
-  return new Walk(await console.open(browser, {}, { keyId }))
+  return new Walk(await console.open({}, { keyId }))
 }
 
 describe.skipIf(chromiumPath === undefined)('the walk of', () => {
+  useBrowser()
+
   test('an analyst, from a messy export to a signed return in fifteen minutes and two rounds', async () => {
     const walk = await start('analyst', ['submissions:write', 'validation-results:read'])
     const { page } = walk

@@ -200,6 +200,29 @@ describe.skipIf(!canRestore)('PostgreSQL, with the roles of deploy/postgres', ()
     return { cluster, server, owner, service, mahi, machine: new Machine(mahi) }
   }
 
+  test('the service works as a role that cannot change tables, and migrations as their owner', async () => {
+    const { owner, service, mahi } = await startServer()
+    const environment = { DATABASE_URL: service }
+    for (const early of [['migrate'], ['serve', '--port', '0']]) {
+      const { code, stderr } = await mahi.run(early, { environment: { ...environment, METRICS_PORT: '0' } })
+      expect([code, stderr]).toEqual([
+        1,
+        expect.stringContaining('Run "mahi migrate" with the DATABASE_URL of their owner'),
+      ])
+    }
+    await mahi.runJson(['migrate'], { environment: { DATABASE_URL: owner } })
+    const { headers, questions } = await fillDatabase(service)
+    const { url } = await mahi.serve(environment)
+    for (const { path } of questions) expect((await ask(url + path, { ...headers })).status).toBe(200)
+    for (const sql of [
+      ...['create table other (a int)', 'drop table api_key', 'alter table api_key add column a int'],
+      ...['truncate api_key', 'update activity set event = event', 'truncate activity', 'create role other'],
+    ]) {
+      const psql = spawnSync('psql', [service, '-c', sql], { encoding: 'utf8' })
+      expect([sql, psql.stderr]).toEqual([sql, expect.stringMatching(/permission denied|must be owner/)])
+    }
+  })
+
   async function start() {
     const started = await startServer()
     const { owner, service, mahi } = started

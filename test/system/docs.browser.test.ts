@@ -1,11 +1,11 @@
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { build } from 'esbuild'
-import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { BrowserContextOptions, Page } from 'playwright-core'
+import { describe, expect, test } from 'vitest'
 import { PROBLEMS } from '../../src/api/contract/problems.ts'
-import { chromiumPath, startBrowser } from '../support/browser.ts'
-import { openPage } from '../support/console.ts'
+import { chromiumPath } from '../support/browser.ts'
+import { openPage, useBrowser } from '../support/console.ts'
 import { Service } from '../support/service.ts'
 
 const EID = '1001'
@@ -26,11 +26,7 @@ async function findViolations(page: Page): Promise<string[]> {
 const DEMO = 'demo'
 
 describe.skipIf(chromiumPath === undefined)('in a browser', () => {
-  let browser: Browser
-  beforeAll(async () => {
-    browser = await startBrowser()
-  })
-  afterAll(() => browser.close())
+  useBrowser()
 
   /** A service that listens, with a record and a submission, and a page that notes what goes wrong in it. */
   async function open(path: string, options: BrowserContextOptions = {}) {
@@ -40,7 +36,7 @@ describe.skipIf(chromiumPath === undefined)('in a browser', () => {
     await service.import([{ occupationCode: 'A1', titleEnglish: 'Teacher', titleMaori: 'Kaiako' }])
     await service.publish([{ localId: 'L1', errorCode: 'E1', errorType: 'Error' }], { token: 'a-submission' })
     const url = await service.app.listen({ host: '127.0.0.1', port: 0 })
-    const page = await openPage(browser, options)
+    const page = await openPage(options)
     const troubles: string[] = []
     page.on('console', (message) => {
       // A browser asks for an icon wherever it goes.

@@ -19,13 +19,11 @@ test.skipIf(!hasCluster)(
     const load = new Load([url], questions, { check: checkPage })
     const writing = new Writing(mahi, DATABASE_URL)
 
-    for (let round = 0; round < 2; round++) {
-      await writing.untilMore(2)
-      await cluster.kill()
-      await load.untilMore('unavailable', 50)
-      await cluster.start()
-      await load.untilMore('ok', 200)
-    }
+    await writing.untilMore(2)
+    await cluster.kill()
+    await load.untilMore('unavailable', 50)
+    await cluster.start()
+    await load.untilMore('ok', 200)
     await writing.untilMore(2)
     const { codes, tokens, refused } = await writing.stop()
     const counts = await load.stop()

@@ -1,8 +1,5 @@
-import { once } from 'node:events'
-import { connect } from 'node:net'
 import { expect, test } from 'vitest'
 import { Installation } from '../support/command.ts'
-import { Issuer } from '../support/jwks.ts'
 import { engine } from '../support/temporary.ts'
 
 /** What must be in no line of any log. Each is found nowhere else. */
@@ -14,7 +11,6 @@ const SECRETS = {
   recordText: 'marked-record-text',
   databasePassword: 'marked-database-password',
   redisPassword: 'marked-redis-password',
-  query: 'marked-query-value',
 }
 
 type Line = Record<string, unknown>
@@ -50,20 +46,9 @@ function withPassword(url: string): string {
   return address.toString()
 }
 
-async function send(url: string, bytes: string): Promise<void> {
-  const socket = connect(Number(new URL(url).port), '127.0.0.1')
-  socket.on('error', () => undefined)
-  socket.end(bytes)
-  await once(socket, 'data')
-  socket.destroy()
-}
-
 test('at LOG_LEVEL=trace no stream of a server or a command has a secret, and each line is of a known kind', async () => {
   const mahi = new Installation({ inProcesses: true })
-  const issuer = await Issuer.start()
-  const issuerKey = await issuer.addKey()
   const environment = {
-    ...issuer.settings,
     DATABASE_URL: withPassword(mahi.databaseUrl),
     REDIS_URL: `redis://:${SECRETS.redisPassword}@127.0.0.1:1`,
     LOG_LEVEL: 'trace',
@@ -114,25 +99,14 @@ test('at LOG_LEVEL=trace no stream of a server or a command has a secret, and ea
   const fetched = await mahi.run(fetching, { environment: { ...environment, MAHI_API_KEY: key } })
   said.push(fetched.stderr)
 
-  const jwt = await issuer.sign(issuerKey)
-  const wrongJwt = await issuer.sign(issuerKey, { aud: 'somebody else' })
-  const results = `/v1/submissions/${SECRETS.token}/validation-results`
+  // test/http.logs.test.ts sends requests of every kind; these have a line of each.
+  const results = `${url}/v1/submissions/${SECRETS.token}/validation-results`
   const wrongKey = `${id}_${'A'.repeat(43)}`
-  const own = { 'x-api-key': key, eid: '1001' }
-  const requests: [string, RequestInit, number][] = [
-    [results, { headers: own }, 200],
-    [results, { headers: { authorization: `Bearer ${jwt}`, eid: '1001' } }, 200],
-    [results, { headers: { authorization: `Bearer ${wrongJwt}`, eid: '1001' } }, 401],
-    [results, { headers: { ...own, 'x-api-key': wrongKey } }, 401],
-    [results, { headers: { ...own, eid: SECRETS.query } }, 401],
-    [`${results}?${SECRETS.query}=1`, { headers: own }, 400],
-    [results, { method: 'POST', body: SECRETS.recordText, headers: own }, 405],
-    [`/${SECRETS.token}`, { headers: { cookie: SECRETS.query, referer: SECRETS.query } }, 404],
-  ]
-  for (const [path, options, expected] of requests)
-    expect([path, (await fetch(url + path, options)).status]).toEqual([path, expected])
-  await send(url, `GET ${results}\0 HTTP/1.1\r\nX-API-Key: ${key}\r\n\r\n`)
-  await send(url, `GET ${results} HTTP/1.1\r\nHost: a\r\nX-API-Key: ${key}${'x'.repeat(20_000)}\r\n\r\n`)
+  for (const [sent, status] of [
+    [key, 200],
+    [wrongKey, 401],
+  ] as const)
+    expect((await fetch(results, { headers: { 'x-api-key': sent, eid: '1001' } })).status).toBe(status)
 
   // Another server, which can't have the port, and one whose database is not there.
   const nowhere =
@@ -163,9 +137,6 @@ test('at LOG_LEVEL=trace no stream of a server or a command has a secret, and ea
     key: key.slice(id.length + 1),
     doomedKey: doomed.key.slice(id.length + 1),
     wrongKey: 'A'.repeat(43),
-    jwt: jwt.split('.')[1] ?? '',
-    signature: jwt.split('.')[2] ?? '',
-    wrongJwt: wrongJwt.split('.')[1] ?? '',
     number: '410077410077',
   }
   for (const [name, secret] of Object.entries(hidden)) {

@@ -46,17 +46,6 @@ describe('mahi occupations import-names', () => {
     })
     expect((await find(mahi, 'mahita')).totalCount).toBe(0)
   })
-
-  test('names every fault and stores nothing', async () => {
-    const mahi = await new Installation().fill(RECORDS)
-    mahi.write('names.csv', 'occupationCode,name,language\n,Driver,en\nB2,,en\nB2,Driver,fr\n')
-    const { code, stderr } = await mahi.run(['occupations', 'import-names', 'names.csv'])
-    expect(code).toBe(1)
-    expect(stderr).toContain('names.csv:2: occupationCode')
-    expect(stderr).toContain('names.csv:3: name')
-    expect(stderr).toContain('names.csv:4: language')
-    expect((await find(mahi, 'driver')).totalCount).toBe(1)
-  })
 })
 
 test('mahi occupations import-synonyms stores a list of synonyms', async () => {

@@ -5,6 +5,7 @@ const TITLES = 'test/console.titles.test.ts'
 const FORMS = 'test/console.forms.test.ts'
 const FORGERY = 'test/console.forgery.test.ts'
 const PROVIDER = 'test/console.provider.test.ts'
+const ELEMENTS = 'test/console.elements.test.ts'
 
 export default [
   {
@@ -142,5 +143,20 @@ export default [
     text: 'if (bytes > most)',
     replacement: 'if (bytes > 1e10)',
     test: PROVIDER,
+  },
+  // Pages of the catalogue
+  {
+    fault: 'rows of a comparison are in the order of the fields',
+    file: 'src/console/pages/compare.ts',
+    text: '[...known.filter(differs), ...known.filter((row) => !differs(row))]',
+    replacement: 'known',
+    test: ELEMENTS,
+  },
+  {
+    fault: 'the page of a revision does not name the successors of a removed code',
+    file: 'src/console/pages/changes.ts',
+    text: 'if (codes.length === 0) return false',
+    replacement: 'if (codes.length < 9) return false',
+    test: ELEMENTS,
   },
 ] satisfies Mutation[]
