@@ -30,20 +30,6 @@ async function checkMembers(content: string | Uint8Array, name = 'members.csv') 
 
 const good = `${HEADER}\nM1,1990-01-31,01\n`
 
-test('a missing file is a finding, and the checks that need it are listed as not run', async () => {
-  const { findings, summary } = await check({ 'book-loans.csv': LOANS }, { complete: true })
-  expect(findings[0]).toMatchObject({
-    errorCode: 'MEM-00-file',
-    errorDescription: 'The file members.csv is missing.',
-    line: 1,
-  })
-  expect(places(findings.slice(1))).toEqual(OF_LOANS)
-  expect(summary.notRun).toEqual([
-    { code: 'LOA-00-reference1', reason: 'The file members.csv is missing.' },
-    { code: 'MEM-00-key', reason: 'The file members.csv is missing.' },
-  ])
-})
-
 const NO_HEADER = 'The first line has none of the expected columns, such as memberId, born, kind.'
 
 test.each<[string, string | Buffer]>([
@@ -203,18 +189,6 @@ test.each([
     ['MEM-00-record', 1, message],
     ['MEM-02-type', 2, expect.any(String)],
   ])
-})
-
-test('a million empty lines are passed over', async () => {
-  const { findings, summary } = await check({
-    'members.csv': Buffer.concat([
-      Buffer.from(`${HEADER}\n`),
-      Buffer.alloc(1_000_000, '\n'),
-      Buffer.from('M1,x,\n'),
-    ]),
-  })
-  expect(places(findings)).toEqual(['MEM-02-type members.csv:1000002'])
-  expect(summary.files[0]?.records).toBe(1)
 })
 
 const rule = (code: string, query: string) => `/*

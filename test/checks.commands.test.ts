@@ -121,22 +121,6 @@ test.each<[string, string, RegExp]>([
   },
 )
 
-test('named files are checked alone; what needs the others is listed as not run', async () => {
-  const file = join(writeFiles({ 'book-loans.csv': LOANS }), 'book-loans.csv')
-  const { code, stdout } = await runCheck(file, '--json')
-  expect(code).toBe(0)
-  const missing = { reason: 'The file members.csv is missing.' }
-  expect(JSON.parse(stdout)).toMatchObject({
-    errors: 0,
-    warnings: 1,
-    notRun: [
-      { code: 'LOA-00-reference1', ...missing },
-      { code: 'MEM-00-key', ...missing },
-    ],
-    codes: [{ code: 'LOA-201', count: 1 }],
-  })
-})
-
 test('NDJSON is the findings, which a publish and a later check accept', async () => {
   const { stdout, stderr, code } = await checkFolder(FILES, '--format', 'ndjson')
   expect([code, stderr]).toEqual([1, '2 errors and 1 warning in the 2 files that were checked.\n'])

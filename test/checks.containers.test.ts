@@ -1,11 +1,9 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
-import { loadDefinition } from '../src/engines/checking/definition/load.ts'
 import { listGaps } from '../src/engines/checking/report/report.ts'
-import type { InputFile } from '../src/engines/checking/request.ts'
 import { type ArchiveLimits, Containers } from '../src/engines/checking/unpack.ts'
-import { checkInputs } from './support/checking.ts'
+import { checkPaths } from './support/checking.ts'
 import { LIBRARY, writeDefinition } from './support/definition.ts'
 import { pack } from './support/pack.ts'
 import { temporaryFolder, writeFiles } from './support/temporary.ts'
@@ -26,17 +24,9 @@ function open(limits: Partial<ArchiveLimits> = {}): Containers {
   return containers
 }
 
-/** Checks paths as the command does, after it has opened archives and workbooks. */
-async function checkPaths(
-  given: readonly string[],
-  named: readonly string[] = [],
-  folder?: (paths: readonly string[]) => string,
-) {
-  const containers = open()
-  const paths = await containers.openArchives(given)
-  const definition = loadDefinition(folder?.(paths) ?? writeDefinition())
-  const { files, notes, ...more } = await containers.select(paths, definition, named)
-  const { summary, findings } = await checkInputs(files as InputFile[], { definition, ...more })
+/** What is found in paths, and what is said of what was not read. */
+async function look(...parameters: Parameters<typeof checkPaths>) {
+  const { summary, findings, notes } = await checkPaths(...parameters)
   return {
     notes,
     gaps: listGaps(summary),
@@ -45,11 +35,9 @@ async function checkPaths(
   }
 }
 
-/** Checks one file of this name. */
-async function checkFile(name: string, content: string | Uint8Array, named: readonly string[] = []) {
-  const path = join(writeFiles({ [name]: content }), name)
-  return await checkPaths([path], named)
-}
+/** The same of one file of this name. */
+const lookAt = (name: string, content: string | Uint8Array) =>
+  look([join(writeFiles({ [name]: content }), name)])
 
 describe('a ZIP archive', () => {
   test.each(['', 'my return/'])(
@@ -57,7 +45,7 @@ describe('a ZIP archive', () => {
     async (prefix) => {
       const junk = { '__MACOSX/._members.csv': 'x', [`${prefix}.DS_Store`]: 'x' }
       const files = { [`${prefix}members.csv`]: MEMBERS, [`${prefix}book-loans.csv`]: LOANS }
-      expect(await checkFile('return.zip', await pack({ ...files, ...junk }))).toMatchObject({
+      expect(await lookAt('return.zip', await pack({ ...files, ...junk }))).toMatchObject({
         found: ['return.zip/members.csv:3 MEM-02-type x'],
         notes: [],
         gaps: [],
@@ -74,7 +62,7 @@ describe('a ZIP archive', () => {
       'p/data/towns.csv': 'people\n12\nmany\n',
     }
     const path = join(writeFiles({ 'package.zip': await pack(files) }), 'package.zip')
-    const { found } = await checkPaths([path], [], ([folder = '']) => folder)
+    const { found } = await look([path], ([folder = '']) => folder)
     expect(found).toEqual(['package.zip/data/towns.csv:3 towns-01-type many'])
   })
 
@@ -96,7 +84,7 @@ describe('a ZIP archive', () => {
     ['no file of a return', async () => await pack({ 'a.csv': 'x' }), /^return\.zip: has none of the files/],
     ['nothing', async () => await pack({}), /empty ZIP|is not a ZIP/],
   ] as const)('with %s is refused in a sentence', async (_, make, reason) => {
-    await expect(checkFile('return.zip', await make())).rejects.toThrow(reason)
+    await expect(lookAt('return.zip', await make())).rejects.toThrow(reason)
   })
 
   test('that was cut off anywhere is refused without waiting for its rest', async () => {
@@ -106,7 +94,7 @@ describe('a ZIP archive', () => {
     const whole = await pack({ 'a.csv': 'x', 'members.csv': noise })
     const lengths = [0.01, 0.1, 0.5, 0.9, 0.99].map((share) => whole.length * share)
     for (const length of [...lengths, whole.length - 1])
-      await expect(checkFile('return.zip', whole.subarray(0, length))).rejects.toThrow(
+      await expect(lookAt('return.zip', whole.subarray(0, length))).rejects.toThrow(
         'return.zip: is not a ZIP archive, or is damaged',
       )
   })
@@ -169,7 +157,7 @@ describe('a ZIP archive', () => {
 describe('a workbook', () => {
   test('with a sheet for each file is checked like the files', async () => {
     const book = makeXlsx({ Notes: [['Prepared on Monday']], ...SHEETS })
-    expect(await checkFile('Return 2025.xlsx', book)).toMatchObject({
+    expect(await lookAt('Return 2025.xlsx', book)).toMatchObject({
       found: ['Return 2025.xlsx/members:3 MEM-02-type x'],
       notes: ['The file Return 2025.xlsx/book_loans was read as book-loans.csv.'],
       gaps: ['Return 2025.xlsx/Notes was not read: the definition has no such file.'],
@@ -182,14 +170,14 @@ describe('a workbook', () => {
     const definition = writeDefinition(library)
     const book = makeXlsx({ 'Loans of books': SHEETS.book_loans, 'People 2': SHEETS.members })
     const path = join(writeFiles({ 'return.xlsx': book }), 'return.xlsx')
-    const named = await checkPaths([path], ['members=return.xlsx/People 2'], () => definition)
+    const named = await look([path], definition, ['members=return.xlsx/People 2'])
     expect(named).toMatchObject({
       found: ['return.xlsx/People 2:3 MEM-02-type x'],
       notes: [
         'The file return.xlsx/Loans of books was read as book-loans.csv, because its name is the title Loans of books.',
       ],
     })
-    const { notes } = await checkPaths([path], [], () => definition)
+    const { notes } = await look([path], definition)
     expect(notes).toContain(
       'The file return.xlsx/People 2 was read as members.csv, because it has its columns.',
     )
@@ -200,7 +188,7 @@ describe('a workbook', () => {
     mkdirSync(folder)
     writeFileSync(join(folder, 'members.xlsx'), makeXlsx({ Sheet1: SHEETS.members }))
     writeFileSync(join(folder, 'book-loans.csv'), LOANS)
-    expect((await checkPaths([folder])).found).toEqual(['members.xlsx/members:3 MEM-02-type x'])
+    expect((await look([folder])).found).toEqual(['members.xlsx/members:3 MEM-02-type x'])
   })
 
   test('has cells as a person would type them: codes, numbers, and dates in whatever form', async () => {
@@ -216,13 +204,13 @@ describe('a workbook', () => {
       members,
       book_loans: [head, loan(day, day, { xml: '<c><v>0.15000000000000002</v></c>' })],
     })
-    expect((await checkFile('return.xlsx', good)).found).toEqual([])
+    expect((await lookAt('return.xlsx', good)).found).toEqual([])
     // What the cells do not show is not there.
     const bad = makeXlsx({
       members: [...members, ['M2', day, 1]],
       book_loans: [head, loan(day, day, { xml: '<c t="e"><v>#N/A</v></c>' })],
     })
-    expect((await checkFile('return.xlsx', bad)).found).toEqual([
+    expect((await lookAt('return.xlsx', bad)).found).toEqual([
       'return.xlsx/members:3 MEM-03-enum 1',
       'return.xlsx/book_loans:2 LOA-05-type #N/A',
     ])
@@ -231,7 +219,7 @@ describe('a workbook', () => {
   test('has findings that name the row of the sheet, below blank rows and line ends within cells', async () => {
     const [head = [], first = [], second = []] = SHEETS.members
     const broken = [...first.slice(0, 2), 'Two\nlines\nhere']
-    const { found } = await checkFile(
+    const { found } = await lookAt(
       'members.xlsx',
       makeXlsx({ Sheet1: [[], head, broken, [], second, [], []] }),
     )
@@ -243,7 +231,7 @@ describe('a workbook', () => {
 
   test('that has a formula without a stored result has a finding, and no empty cell', async () => {
     const formula = (xml: string) => ({ xml: `<c><f>1+1</f>${xml}</c>` })
-    const { found, messages } = await checkFile(
+    const { found, messages } = await lookAt(
       'members.xlsx',
       makeXlsx({
         Sheet1: [
@@ -278,14 +266,14 @@ test.each<[string, Uint8Array, RegExp]>([
 ])(
   'a workbook that is %s is refused alone, a finding in its place, and a line elsewhere',
   async (_, book, reason) => {
-    await expect(checkFile('return.xlsx', book)).rejects.toThrow(/return\.xlsx: /)
-    const own = await checkPaths([writeFiles({ 'members.xlsx': book, 'book-loans.csv': LOANS })])
+    await expect(lookAt('return.xlsx', book)).rejects.toThrow(/return\.xlsx: /)
+    const own = await look([writeFiles({ 'members.xlsx': book, 'book-loans.csv': LOANS })])
     expect([own.found, own.messages[0]]).toEqual([
       ['members.xlsx:1 MEM-00-file '],
       expect.stringMatching(reason),
     ])
     const files = { 'members.csv': MEMBERS, 'book-loans.csv': LOANS, 'notes.xlsx': book }
-    const other = await checkPaths([writeFiles(files)])
+    const other = await look([writeFiles(files)])
     expect(other.found).toEqual(['members.csv:3 MEM-02-type x'])
     expect(other.notes[0]).toMatch(/^notes\.xlsx was not read\. The file /)
     expect(other.notes[0]).toMatch(reason)

@@ -4,10 +4,9 @@ import { gzipSync } from 'node:zlib'
 import { describe, expect, test } from 'vitest'
 import { findDescriptor, loadDefinition } from '../src/engines/checking/definition/load.ts'
 import { describeVerdict, listGaps } from '../src/engines/checking/report/report.ts'
-import type { InputFile } from '../src/engines/checking/request.ts'
 import { selectFiles } from '../src/engines/checking/select-files.ts'
 import { Containers } from '../src/engines/checking/unpack.ts'
-import { checkInputs, places } from './support/checking.ts'
+import { checkPaths, places } from './support/checking.ts'
 import { Installation } from './support/command.ts'
 import { define, LIBRARY, writeDefinition } from './support/definition.ts'
 import { pack } from './support/pack.ts'
@@ -19,15 +18,9 @@ const FAULTY = 'memberId,born,kind\nM1,x,01\n'
 const LOANS = 'loanId,memberId,lent,returned,fee\nL1,M1,,,\n'
 const CLEAN = { 'members.csv': MEMBERS, 'book-loans.csv': LOANS }
 
-/** Checks paths as the command does: it assigns them to the files of a definition, and checks these. */
-async function checkPaths(
-  paths: readonly string[],
-  named: readonly string[] = [],
-  folder = writeDefinition(),
-) {
-  const definition = loadDefinition(folder)
-  const { files, notes, ...more } = selectFiles(paths, definition, named)
-  const { summary, findings } = await checkInputs(files as InputFile[], { definition, ...more })
+/** What is found in paths, and what is said of their files. */
+async function look(paths: readonly string[], named: readonly string[] = [], definition = writeDefinition()) {
+  const { summary, findings, notes } = await checkPaths(paths, definition, named)
   return {
     found: places(findings),
     notes: [...notes, ...summary.files.flatMap(({ notes: own }) => own)],
@@ -54,7 +47,7 @@ describe('a file with the columns of one that was read is the first cause', () =
     ['half.txt', MEMBERS],
     ['more.csv', Buffer.from(`\ufeff${MEMBERS}`, 'utf16le')],
   ])('%s', async (name, content) => {
-    const { causes, verdict } = await checkPaths([writeFiles({ ...CLEAN, [name]: content })])
+    const { causes, verdict } = await look([writeFiles({ ...CLEAN, [name]: content })])
     expect(causes).toEqual([
       `${name} has the columns of members.csv, and was not read. Put its records into members.csv, or remove it from the folder.`,
     ])
@@ -64,7 +57,7 @@ describe('a file with the columns of one that was read is the first cause', () =
 
 test('other files, and those beside one that --file names, are only listed', async () => {
   const folder = writeFiles({ ...CLEAN, 'notes.csv': 'date,note\n', 'members2.csv': MEMBERS })
-  const { found, gaps } = await checkPaths([folder], [`members=${join(folder, 'members2.csv')}`])
+  const { found, gaps } = await look([folder], [`members=${join(folder, 'members2.csv')}`])
   expect([found, gaps]).toEqual([[], expect.stringContaining('notes.csv was not read')])
 })
 
@@ -73,13 +66,13 @@ test('the surest of several files for one is read, and the others are listed wit
   Object.assign(library.resources[0] ?? {}, { 'mahi:fileNames': ['MEMB*'] })
   const definition = writeDefinition(library)
   const folder = writeFiles({ ...CLEAN, 'Members 2025.csv': FAULTY, 'mahi-changes.csv': 'file,line\n' })
-  const { found, gaps } = await checkPaths([folder], [], definition)
+  const { found, gaps } = await look([folder], [], definition)
   expect([found, gaps]).toEqual([
     ['MEM-00-file members.csv:1'],
     'Members 2025.csv was not read: members.csv was read in its place. Remove it, or use --file members="Members 2025.csv".',
   ])
   rmSync(join(folder, 'members.csv'))
-  expect(await checkPaths([folder], [], definition)).toMatchObject({
+  expect(await look([folder], [], definition)).toMatchObject({
     found: ['MEM-02-type Members 2025.csv:2'],
     notes: ['The file Members 2025.csv was read as members.csv, because its name matches MEMB*.'],
   })
@@ -155,7 +148,7 @@ test('of two files that may be a missing one, neither is recommended', async () 
   )
   // Only one of them has the columns.
   writeFileSync(join(folder, 'members final.csv'), 'a note about the members\n')
-  expect((await checkPaths([folder])).notes).toEqual([
+  expect((await look([folder])).notes).toEqual([
     'The file members final v2.csv was read as members.csv, because it has its columns.',
   ])
 })
@@ -163,7 +156,7 @@ test('of two files that may be a missing one, neither is recommended', async () 
 test('hidden files are no data', async () => {
   const hidden = Object.fromEntries(Object.entries(CLEAN).map(([name, text]) => [`._${name}`, text]))
   const folder = writeFiles({ ...CLEAN, ...hidden, '.members.csv': MEMBERS, '~$members.csv': 'x' })
-  expect(await checkPaths([folder])).toMatchObject({ found: [], notes: [], gaps: '' })
+  expect(await look([folder])).toMatchObject({ found: [], notes: [], gaps: '' })
 })
 
 test('a folder without the files says which of its folders has them, or what else it has', async () => {
@@ -215,7 +208,7 @@ test('names of files and columns may have another case and other separators, whi
     'Members.CSV': FAULTY.replace('memberId', 'Member ID').replace('kind', 'KIND'),
     'Book_Loans.csv': LOANS.replace('loanId', 'loan_id'),
   })
-  const { found, notes } = await checkPaths([folder])
+  const { found, notes } = await look([folder])
   expect(found).toEqual(['MEM-02-type Members.CSV:2'])
   expect(notes).toEqual([
     'The file Book_Loans.csv was read as book-loans.csv.',
@@ -225,7 +218,7 @@ test('names of files and columns may have another case and other separators, whi
   ])
   // A name that two columns resemble is not guessed.
   const two = writeFiles({ 'members.csv': 'member_id,Member Id,born,kind\nM1,M1,,01\n' })
-  expect((await checkPaths([join(two, 'members.csv')])).found).toContain('MEM-00-header members.csv:1')
+  expect((await look([join(two, 'members.csv')])).found).toContain('MEM-00-header members.csv:1')
 })
 
 test.each([
@@ -238,15 +231,9 @@ test.each([
     const definition = define({ things: { fields, resource: { path } } })
     const beside = path.replace('things.csv', name)
     const folder = writeFiles({ [path]: 'value\nx\n', [beside]: content })
-    const mahi = new Installation()
-    const run = ['check', folder, '--definition', definition, '--format', 'ndjson']
-    const { code, stdout, stderr } = await mahi.run(run)
-    expect({ code, found: stdout.match(/"file":"[^"]*","line":2/g) }).toEqual({
-      code: 1,
-      found: [`"file":"${path}","line":2`],
-    })
-    expect(stdout.trim().split('\n')).toHaveLength(1)
-    expect(stderr).toContain(
+    const { found, gaps, notes } = await look([folder], [], definition)
+    expect(found).toEqual([`THI-01-type ${path}:2`])
+    expect([gaps, ...notes].join('\n')).toContain(
       `${path === 'things.csv' ? shown : beside} was not read: ${path} was read in its place.`,
     )
   }
@@ -256,12 +243,12 @@ test('--file says which file is which, also by its name in the folder that is ch
   const folder = writeFiles({ 'book-loans.csv': LOANS.replace('L1,M1,,,\n', ''), 'SDR_2025.csv': FAULTY })
   const named = `members=${join(folder, 'SDR_2025.csv')}`
   const expected = ['MEM-02-type SDR_2025.csv:2']
-  expect((await checkPaths([folder], [named])).found).toEqual(expected)
-  expect((await checkPaths([], [named])).found).toEqual(expected)
-  expect((await checkPaths([folder], ['members=SDR_2025.csv'])).found).toEqual(expected)
+  expect((await look([folder], [named])).found).toEqual(expected)
+  expect((await look([], [named])).found).toEqual(expected)
+  expect((await look([folder], ['members=SDR_2025.csv'])).found).toEqual(expected)
   writeFileSync(join(folder, 'members.csv'), 'memberId,born,kind\n')
-  expect((await checkPaths([folder], [named])).found).toEqual(expected)
-  await expect(checkPaths([folder], ['member=x.csv'])).rejects.toThrow(
+  expect((await look([folder], [named])).found).toEqual(expected)
+  await expect(look([folder], ['member=x.csv'])).rejects.toThrow(
     'x.csv: is named member, but the files are members, book-loans',
   )
 })
@@ -294,7 +281,7 @@ test.each([
   const data = 'ISO3166-1-Alpha-3,Population (2020)\nNZL,5\nNZL,x\n'
   const folder = writeFiles({ [name]: descriptor, 'data/country-codes.csv': data })
   expect(findDescriptor(folder)).toBeDefined()
-  expect((await checkPaths([folder], [], folder)).found).toEqual([
+  expect((await look([folder], [], folder)).found).toEqual([
     'country-codes-02-type data/country-codes.csv:3',
     'country-codes-00-key data/country-codes.csv:3',
   ])

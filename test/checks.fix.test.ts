@@ -19,8 +19,9 @@ import { findDefinition, loadDefinition } from '../src/engines/checking/definiti
 import { CHANGES } from '../src/engines/checking/repair/changes-name.ts'
 import { ColumnEvidence, repairValue } from '../src/engines/checking/repair/column-evidence.ts'
 import { compileTester } from '../src/engines/checking/repair/field-tester.ts'
-import { chooseFixFolder, fixFiles } from '../src/engines/checking/repair/fix.ts'
+import { chooseFixFolder } from '../src/engines/checking/repair/fix.ts'
 import { splitRecord } from '../src/engines/records/index.ts'
+import { fix } from './support/checking.ts'
 import { Installation } from './support/command.ts'
 import { type Cell, corrupt, makeReturn, renderTable, type Table } from './support/corruptions.ts'
 import { define, writeDefinition } from './support/definition.ts'
@@ -38,14 +39,12 @@ async function fixReturn(tables: readonly Table[]) {
   try {
     const [from, to] = [join(folder, 'from'), join(folder, 'to')]
     mkdirSync(from)
-    const files = tables.map((table) => {
-      const path = join(from, table.name)
-      writeFileSync(path, renderTable(table))
-      return { resource: table.name.replace('.csv', ''), name: table.name, path }
-    })
-    const chosen = chooseFixFolder(to, files, { overwrite: false })
-    const { changes } = await fixFiles({ definition: SDR, files }, chosen)
-    const read = (name: string) => readFileSync(join(to, name))
+    for (const table of tables) writeFileSync(join(from, table.name), renderTable(table))
+    const inputs = inputsOf(
+      from,
+      tables.map(({ name }) => name),
+    )
+    const { changes, read } = await fix(inputs, SDR, { to })
     return { changes, copies: tables.map(({ name }) => read(name)) }
   } finally {
     rmSync(folder, { recursive: true })
@@ -112,25 +111,18 @@ L4,M4,2025-04-07,2025-04-20,
 const CLEAN = { 'members.csv': MEMBERS, 'book-loans.csv': LOANS }
 
 /** Runs the command, which checks the corrected copies. */
-async function fix(files: Readonly<Record<string, string | Uint8Array>>, ...options: string[]) {
+async function runFix(files: Readonly<Record<string, string | Uint8Array>>, ...options: string[]) {
   const folder = writeFiles(files)
   const to = join(folder, 'fixed')
   const command = ['check', folder, '--definition', writeDefinition(), '--fix', to, ...options]
-  return { ...(await new Installation().run(command)), folder, to }
+  return { ...(await new Installation().run(command)), to }
 }
 
 /** Corrects files, without the check. */
 async function fixOnly(files: Readonly<Record<string, string | Uint8Array>>) {
-  const [folder, to] = [writeFiles(files), temporaryFolder()]
-  const inputs = inputsOf(folder, Object.keys(files))
-  const definition = loadDefinition(writeDefinition())
-  const fixed = await fixFiles(
-    { definition, files: inputs },
-    chooseFixFolder(to, inputs, { overwrite: false }),
-  )
-  const read = (name: string) => readFileSync(join(to, name))
-  const changes = read(CHANGES).toString().trim().split('\n').slice(1)
-  return { ...fixed, folder, to, read, changes }
+  const folder = writeFiles(files)
+  const fixed = await fix(inputsOf(folder, Object.keys(files)))
+  return { ...fixed, folder, changes: fixed.read(CHANGES).toString().trim().split('\n').slice(1) }
 }
 
 const inputsOf = (folder: string, names: readonly string[] = Object.keys(CLEAN)) =>
@@ -194,7 +186,7 @@ test('the list of changes opens in a spreadsheet, where no cell is a formula', a
 
 test('the corrected copies are checked and marked: what is left decides the exit code', async () => {
   const written = members(MEMBERS.replace('M1', 'M1 '))
-  const { code, stdout, stderr, to } = await fix(written)
+  const { code, stdout, stderr, to } = await runFix(written)
   expect([code, stdout]).toEqual([
     0,
     expect.stringMatching(/^No findings in the 2 files that were checked\.$/m),
@@ -204,7 +196,7 @@ test('the corrected copies are checked and marked: what is left decides the exit
   )
   const wrong = members(MEMBERS.replace('M1', 'M1 ').replace(',02', ',9'))
   const marked = join(temporaryFolder(), 'marked')
-  const left = await fix(wrong, '--json', '--mark', marked)
+  const left = await runFix(wrong, '--json', '--mark', marked)
   expect(left.code).toBe(1)
   expect(JSON.parse(left.stdout)).toMatchObject({
     fixed: {
@@ -217,7 +209,7 @@ test('the corrected copies are checked and marked: what is left decides the exit
     marked: [join(marked, 'members.csv'), join(marked, 'book-loans.csv')],
   })
   expect(readFileSync(join(marked, 'members.csv'), 'utf8')).toMatch(/\n2,,,M1,.*\n3,Error,"MEM-03-enum/)
-  const clean = await fix(CLEAN)
+  const clean = await runFix(CLEAN)
   expect(clean.stderr).toBe(`Nothing was changed. Copies of the files are in ${clean.to}.\n`)
 })
 
@@ -235,20 +227,6 @@ test('decimal commas, local dates and lost zeros are repaired by whole columns',
   expect(read('book-loans.csv').toString()).toContain('L2,M2,03/02/2025,2025-02-18,12.25')
 })
 
-test('codes lose no zeros in a column that holds other codes', () => {
-  const field = SDR.resources.flatMap(({ fields }) => fields).find(({ name }) => name === 'sourceOfFunding')
-  const decide = (values: readonly string[]) => {
-    const tester = compileTester(field as Field, () => true, '2025-12-31')
-    const evidence = new ColumnEvidence(tester)
-    for (const value of values) evidence.add(value)
-    return repairValue('1', tester, evidence.decide())?.value
-  }
-  expect(decide(['1', '1', '1', '11', '11', '25'])).toBe('01')
-  // Levels, under the name of another column.
-  expect(decide(['1', '2', '3', '1', '6', '7'])).toBeUndefined()
-  expect(decide(['1', '1', '1', '11', '11', '25', '01'])).toBeUndefined()
-})
-
 test('a row that may be a record is left, and is reported', async () => {
   const { read, left, changes } = await fixOnly(loans(`${LOANS}Total,M1,,,\nTotal,M2,,,\nTotal,,,,5\n`))
   const why = 'The row has totals, and is no record.'
@@ -260,24 +238,6 @@ test('a row that may be a record is left, and is reported', async () => {
 })
 
 test.each([
-  ['one decimal comma among points', loans(LOANS.replace('1.50', '"1,50"'))],
-  ['a comma that may separate thousands', loans(LOANS.replaceAll(/\d+\.\d+/g, '"1,250"'))],
-  ['dates of which none proves the order', loans(LOANS.replaceAll(/2025-0(\d)-\d\d/g, '0$1/05/2025'))],
-  [
-    'dates of two orders',
-    loans(
-      LOANS.replace('2025-01-17', '17/01/2025')
-        .replace('2025-02-18', '02/18/2025')
-        .replace('2025-03-19', '19/03/2025'),
-    ),
-  ],
-  [
-    'dates that a spreadsheet has turned around',
-    loans(
-      `loanId,memberId,lent,returned,fee\n${['17/01/2025', '2025-05-04', '18/02/2025', '2025-06-04', '19/03/2025', '2025-07-04'].map((date, at) => `L${at},M1,2025-01-0${at + 1},${date},\n`).join('')}`,
-    ),
-  ],
-  ['a code that lost its zero beside one that did not', members(MEMBERS.replace(',01', ',1'))],
   ['a reference whose case is right in no other row', loans(LOANS.replaceAll(',M', ',m'))],
   ['a value that is wrong', members(MEMBERS.replace(',02', ',9'))],
   ['a repeated header of two names', members('memberId,born\nM1,\nmemberId,born\nM2,\nM3,\nM4,\n')],
@@ -329,27 +289,25 @@ test('the folder of an input, one that leads to it, and existing files are refus
 
 const canFill = requireProgram(hasSmallDisk, '--fix on a full disk', 'no file system can be mounted')
 
-async function fixHere(to: string, signal?: AbortSignal) {
-  const files = inputsOf(writeFiles({ ...CLEAN, 'book-loans.csv': LOANS + 'L9,M1,,,1.00\n'.repeat(50_000) }))
-  const definition = loadDefinition(writeDefinition())
-  return await fixFiles({ definition, files }, chooseFixFolder(to, files, { overwrite: false }), signal)
-}
+const fixMany = (to: string, signal = new AbortController().signal) =>
+  fix(inputsOf(writeFiles(loans(LOANS + 'L9,M1,,,1.00\n'.repeat(50_000)))), undefined, { to, signal })
 
 test('a stop in the middle leaves no file', async () => {
   const to = temporaryFolder()
-  await expect(fixHere(to, AbortSignal.abort(new Error('stopped')))).rejects.toThrow('stopped')
+  await expect(fixMany(to, AbortSignal.abort(new Error('stopped')))).rejects.toThrow('stopped')
   expect(readdirSync(to)).toEqual([])
 })
 
 test.skipIf(!canFill)('a full disk leaves no file, and is explained', async () => {
   const disk = SmallDisk.create(8)
   disk.fill(64 * 1024)
-  await expect(fixHere(disk.folder)).rejects.toThrow(/cannot be written: the disk is full/)
+  await expect(fixMany(disk.folder)).rejects.toThrow(/cannot be written: the disk is full/)
   expect(readdirSync(disk.folder).sort()).toEqual(['filler', 'lost+found'])
 })
 
 describe('what was done to a whole column is undone:', () => {
   const codes = { constraints: { enum: ['X', 'Y', 'z'] } }
+  const funding = { constraints: { enum: ['01', '02', '03', '11', '25'] } }
   const postcode = { constraints: { pattern: '[0-9]{4}' } }
   test.each<[string, object, string[], string[]]>([
     [
@@ -371,6 +329,14 @@ describe('what was done to a whole column is undone:', () => {
       ['2025-02-17', '2025-03-01', '2025-09-03'],
     ],
     ['unless the year has two digits', { type: 'date' }, ['17-Feb-25', '18-Feb-25', '19-Feb-25'], []],
+    ['unless none proves the order', { type: 'date' }, ['01/05/2025', '02/05/2025', '03/05/2025'], []],
+    ['unless two orders occur', { type: 'date' }, ['17/01/2025', '02/18/2025', '19/03/2025'], []],
+    [
+      'unless a spreadsheet has turned some around',
+      { type: 'date' },
+      ['17/01/2025', '2025-05-04', '18/02/2025', '2025-06-04', '19/03/2025', '2025-07-04'],
+      [],
+    ],
     ['the other case of codes', codes, ['x', 'y', 'Z', 'X'], ['X', 'Y', 'z', 'X']],
     [
       'the sign of a currency',
@@ -379,6 +345,8 @@ describe('what was done to a whole column is undone:', () => {
       ['12', '1234.50', '-0.5', '7'],
     ],
     ['unless its comma is not certain', { type: 'number' }, ['$1,234', '$2,345', '$3,456'], []],
+    ['unless points occur beside a decimal comma', { type: 'number' }, ['1,50', '12.25', '0.75'], []],
+    ['unless all commas may separate thousands', { type: 'number' }, ['1,250', '1,250', '1,250'], []],
     ['words for no value', { type: 'integer' }, ['N/A', 'null', 'n/a', '7'], ['', '', '', '7']],
     [
       'unless there must be a value',
@@ -392,6 +360,14 @@ describe('what was done to a whole column is undone:', () => {
       ['600', '610', '620', '6011', '6012', '8011'],
       ['0600', '0610', '0620', '6011', '6012', '8011'],
     ],
+    [
+      'lost zeros of codes in a list',
+      funding,
+      ['1', '1', '1', '11', '11', '25'],
+      ['01', '01', '01', '11', '11', '25'],
+    ],
+    ['unless the values are others', funding, ['1', '2', '3', '1', '6', '7'], []],
+    ['unless a code has kept its zero', funding, ['1', '1', '1', '11', '11', '25', '01'], []],
     ['unless one has kept them', postcode, ['600', '610', '620', '0630', '6011', '6012', '6013'], []],
     ['unless no value is right', postcode, ['3', '4', '5', '6'], []],
     ['unless it is one of many', postcode, ['600', ...Array(30).fill('6011')], []],

@@ -3,7 +3,7 @@ import { loadDefinition } from '../src/engines/checking/definition/load.ts'
 import { tabulateCauses } from '../src/engines/checking/report/cause-table.ts'
 import { listGaps } from '../src/engines/checking/report/report.ts'
 import { selectFiles } from '../src/engines/checking/select-files.ts'
-import { check, checkInputs } from './support/checking.ts'
+import { advise, check, checkInputs } from './support/checking.ts'
 import { define } from './support/definition.ts'
 import { writeFiles } from './support/temporary.ts'
 
@@ -15,13 +15,12 @@ const TABLE = {
   ],
 }
 
+type Table = Parameters<typeof define>[0][string]
+
 /** What to fix in a file `tab.csv`, as a person reads it. */
-async function advise(text: string, table: Parameters<typeof define>[0][string] = TABLE): Promise<string[]> {
+async function adviseOn(text: string, table: Table = TABLE): Promise<string[]> {
   const { summary } = await check({ 'tab.csv': text }, { definition: define({ tab: table }) })
-  return summary.causes.map(({ file, sentence, fix = '' }) => {
-    expect(file).toBe('tab.csv')
-    return `${sentence} ${fix}`.trim()
-  })
+  return advise(summary)
 }
 
 describe('a header is described by what a person sees:', () => {
@@ -78,7 +77,7 @@ describe('a header is described by what a person sees:', () => {
       ['2 columns are missing: code, name. Add the column, or export the file with it.'],
     ],
   ])('%s', async (_what, text, expected, table) => {
-    expect(await advise(text, table as never)).toEqual(expected)
+    expect(await adviseOn(text, table as Table)).toEqual(expected)
   })
 
   test('a character that nobody sees is named, and the column is read', async () => {
@@ -135,7 +134,7 @@ describe('values are described by what happened to them:', () => {
       { fields: [{ name: 'k', constraints: { pattern: '[A-Z]{2}[0-9]{1,3}' } }] },
     ],
   ])('%s', async (_what, text, expected, table) => {
-    expect(await advise(text, table as never)).toEqual(expected)
+    expect(await adviseOn(text, table as Table)).toEqual(expected)
   })
 })
 

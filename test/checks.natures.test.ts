@@ -1,36 +1,20 @@
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { loadDefinition } from '../src/engines/checking/definition/load.ts'
-import { chooseFixFolder, fixFiles } from '../src/engines/checking/repair/fix.ts'
-import { check } from './support/checking.ts'
-import { temporaryFolder, writeFiles } from './support/temporary.ts'
+import { renderRecord } from '../src/engines/records/index.ts'
+import { advise, check, fix, toInputs } from './support/checking.ts'
+import { define } from './support/definition.ts'
 
 type Values = readonly string[]
 
-function writePackage(field: object, values: Values): { folder: string; csv: string } {
-  const schema = { fields: [{ name: 'id' }, { name: 'n', ...field }] }
-  const toCell = (value: string) => (/[,"]/.test(value) ? `"${value.replaceAll('"', '""')}"` : value)
-  const csv = `id,n\n${values.map((value, at) => `${at + 1},${toCell(value)}\n`).join('')}`
-  const resources = [{ name: 't', path: 't.csv', schema }]
-  return { folder: writeFiles({ 'datapackage.json': JSON.stringify({ resources }), 't.csv': csv }), csv }
+const definePackage = (field: object) =>
+  define({ t: { fields: [{ name: 'id' }, { name: 'n', ...field }], resource: { 'mahi:code': 'TAB' } } })
+
+function renderColumn(values: Values): { 't.csv': string } {
+  const rows = values.map((value, at) => `${renderRecord([String(at + 1), value])}\n`)
+  return { 't.csv': `id,n\n${rows.join('')}` }
 }
 
-async function checkColumn(field: object, values: Values) {
-  const { folder, csv } = writePackage(field, values)
-  return await check({ 't.csv': csv }, { definition: folder })
-}
-
-/** The sentence and the fix of each cause of a column. */
-async function listCauses(field: object, values: Values): Promise<string[]> {
-  const { summary } = await checkColumn(field, values)
-  return summary.causes.map(({ sentence, fix }) => `${sentence} ${fix}`)
-}
-
-/** The findings of a column. */
-async function listMessages(field: object, values: Values): Promise<string[]> {
-  return (await checkColumn(field, values)).findings.map(({ errorDescription }) => errorDescription)
-}
+const checkColumn = (field: object, values: Values) =>
+  check(renderColumn(values), { definition: definePackage(field) })
 
 const CODE = { constraints: { required: true, pattern: '[0-9]{2}' } }
 const DATE = { type: 'date' }
@@ -124,7 +108,8 @@ test.each<[object, string, string, string]>([
   ],
   [INTEGER, 'N/A', '2', 'is a word that programs write for no value. Leave the cell empty.'],
 ])('the cause in a column of %j with %s says what to do', async (field, value, valid, expected) => {
-  expect(await listCauses(field, [value, valid])).toEqual([`n: 1 of 2 values ${expected}`])
+  const { summary } = await checkColumn(field, [value, valid])
+  expect(advise(summary)).toEqual([`n: 1 of 2 values ${expected}`])
 })
 
 const repeat = (values: Values, times: number) => Array.from({ length: times }, () => values).flat()
@@ -205,15 +190,14 @@ test.each<[object, Values, string]>([
     'n has 1 character, but must have exactly 2.',
   ],
 ])('a finding of %j says what to do with its value', async (field, values, message) => {
-  expect(await listMessages(field, values)).toEqual([message])
+  const { findings } = await checkColumn(field, values)
+  expect(findings.map(({ errorDescription }) => errorDescription)).toEqual([message])
 })
 
 test('a check says of a column what a repair does', async () => {
   const values = ['0,005', '0,0833', '0,125', '1,250', '2']
-  expect(await listCauses(NUMBER, values)).toEqual([`n: 4 of 5 values have a decimal comma. ${POINT}`])
-  const { folder } = writePackage(NUMBER, values)
-  const [to, files] = [temporaryFolder(), [{ resource: 't', name: 't.csv', path: join(folder, 't.csv') }]]
-  const chosen = chooseFixFolder(to, files, { overwrite: false })
-  await fixFiles({ definition: loadDefinition(folder), files }, chosen)
-  expect(readFileSync(join(to, 't.csv'), 'utf8')).toBe('id,n\n1,0.005\n2,0.0833\n3,0.125\n4,1.250\n5,2\n')
+  const { summary } = await checkColumn(NUMBER, values)
+  expect(advise(summary)).toEqual([`n: 4 of 5 values have a decimal comma. ${POINT}`])
+  const { read } = await fix(toInputs(renderColumn(values)), definePackage(NUMBER))
+  expect(read('t.csv').toString()).toBe('id,n\n1,0.005\n2,0.0833\n3,0.125\n4,1.250\n5,2\n')
 })

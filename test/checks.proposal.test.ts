@@ -4,12 +4,9 @@ import { gzipSync } from 'node:zlib'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { parse } from 'yaml'
-import { loadDefinition } from '../src/engines/checking/definition/load.ts'
 import { propose } from '../src/engines/checking/proposal/propose.ts'
-import type { InputFile } from '../src/engines/checking/request.ts'
-import { Containers } from '../src/engines/checking/unpack.ts'
 import { renderRecord } from '../src/engines/records/index.ts'
-import { checkInputs } from './support/checking.ts'
+import { checkPaths } from './support/checking.ts'
 import { Installation } from './support/command.ts'
 import { cases } from './support/properties.ts'
 import { makeTables, writeReturn } from './support/sdr/small.ts'
@@ -31,17 +28,8 @@ interface Written {
   }[]
 }
 
-/** Checks a folder against its definition, as `mahi check` does. */
-async function checkAgain(folder: string) {
-  const definition = loadDefinition(folder)
-  const containers = new Containers()
-  try {
-    const { files, complete } = await containers.select([folder], definition)
-    return (await checkInputs(files as InputFile[], { definition, complete })).summary
-  } finally {
-    await containers.remove()
-  }
-}
+/** Checks a folder against its definition. */
+const checkAgain = async (folder: string) => (await checkPaths([folder], folder)).summary
 
 /** Proposes a definition for a folder, and checks the folder against it. */
 async function proposeAndCheck(folder: string) {

@@ -193,15 +193,6 @@ describe('a quoted value that is too long', () => {
     expect(records).toBe(3)
   })
 
-  test('is one fault with a separator of two bytes', () => {
-    for (const chunk of [997, 1 << 16])
-      expect(readText(`a¦b\n"1"¦"${long}"¦"3"\n2¦x\n`, chunk, '¦')).toEqual([
-        [1, ['a', 'b']],
-        [2, TOO_LONG],
-        [20_003, ['2', 'x']],
-      ])
-  })
-
   test('is one fault at the end of a file, and its quote is named if it is not closed', () => {
     expect(readText(`a,b\n1,"${long}"`).slice(1)).toEqual([[2, TOO_LONG]])
     expect(readText(`a,b\n1,"${long}`).slice(1)).toEqual([

@@ -159,12 +159,4 @@ describe('the generator', () => {
     expect(places(findings)).toEqual([])
     expect(summary.files.map(({ records }) => records).slice(0, 3)).toEqual([200, 40, 800])
   })
-
-  test('breaks every record when asked to', async () => {
-    const folder = temporaryFolder()
-    await writeFolder(folder, size, 1)
-    const { findings, summary } = await checkFolder(folder, 'sdr')
-    const records = new Set(findings.map(({ file, line }) => `${file}:${line}`))
-    expect(records.size).toBe(summary.files.reduce((sum, file) => sum + file.records, 0))
-  })
 })

@@ -2,7 +2,6 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { FirstRecords, Interner, PairTable } from '../src/engines/checking/engine/interner.ts'
 import { hashPair, hashText } from '../src/foundation/text/seeded-hash.ts'
-import { collide, fnv } from './support/colliding.ts'
 import { cases } from './support/properties.ts'
 
 /** Texts that are easily mistaken for each other: leading zeros, other prefixes, long numbers, other scripts. */
@@ -67,19 +66,16 @@ test('the first record of each key is known, however large its number is', () =>
   )
 })
 
-test('texts and pairs that collide in a known hash do not collide in ours, whose seed differs by process', async () => {
-  const texts = collide(12)
-  expect([texts.length, new Set(texts.map((each) => fnv(each))).size]).toEqual([4096, 1])
+test('texts that a hash without a seed confuses do not collide, and the seed differs by process', async () => {
   // What one position adds must not depend on its distance to another.
   const swapped = Array.from({ length: 4096 }, (_, number) => {
     const [one, other] = ['a'.repeat(32), 'b'.repeat(32)]
     return Array.from({ length: 12 }, (_, bit) => ((number >> bit) & 1 ? one + other : other + one)).join('')
   })
   const pairs = Array.from({ length: 4096 }, (_, number) => hashPair(number, Math.imul(number, 0x9e3779b1)))
-  for (const hashes of [texts.map(hashText), swapped.map(hashText), pairs])
-    expect(new Set(hashes).size).toBeGreaterThan(4090)
+  for (const hashes of [swapped.map(hashText), pairs]) expect(new Set(hashes).size).toBeGreaterThan(4090)
 
   const path = '../src/foundation/text/seeded-hash.ts?again'
   const again = (await import(/* @vite-ignore */ path)) as { hashText: typeof hashText }
-  expect(texts.slice(0, 3).map(again.hashText)).not.toEqual(texts.slice(0, 3).map(hashText))
+  expect(swapped.slice(0, 3).map(again.hashText)).not.toEqual(swapped.slice(0, 3).map(hashText))
 })

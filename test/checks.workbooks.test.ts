@@ -3,12 +3,8 @@ import { join } from 'node:path'
 import { Workbook } from '@cj-tech-master/excelts'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { loadDefinition } from '../src/engines/checking/definition/load.ts'
-import { chooseFixFolder, fixFiles } from '../src/engines/checking/repair/fix.ts'
-import type { InputFile } from '../src/engines/checking/request.ts'
-import { Containers } from '../src/engines/checking/unpack.ts'
 import { readWorkbook, renderRecord } from '../src/engines/records/index.ts'
-import { checkInputs } from './support/checking.ts'
+import { checkPaths, fix } from './support/checking.ts'
 import { Installation } from './support/command.ts'
 import { define } from './support/definition.ts'
 import { cases } from './support/properties.ts'
@@ -224,36 +220,21 @@ test('a table has the same findings and the same corrections as CSV and as XLSX'
         return value === null ? '' : String(value)
       }
       const csv = table.map((cells) => renderRecord(cells.map(shown)))
-      const definitionFolder = define(definition)
-      const asCsv = writeFiles({ 'table.csv': `${csv.join('\n')}\n` })
-      const asXlsx = writeFiles({ 'table.xlsx': new Uint8Array(await book.xlsx.writeBuffer()) })
-      const [one, other] = await Promise.all(
-        [asCsv, asXlsx].map((folder) => runBoth(folder, definitionFolder)),
-      )
-      expect(other?.findings).toEqual(one?.findings)
-      expect(other?.fixed).toEqual(one?.fixed)
+      const folder = define(definition)
+      const one = await runBoth({ 'table.csv': `${csv.join('\n')}\n` }, folder)
+      const other = await runBoth({ 'table.xlsx': new Uint8Array(await book.xlsx.writeBuffer()) }, folder)
+      expect(other.findings).toEqual(one.findings)
+      expect(other.fixed).toEqual(one.fixed)
     }),
     cases(6),
   )
 })
 
 /** The findings and the corrected file of the table. */
-async function runBoth(folder: string, definitionFolder: string) {
-  const definition = loadDefinition(definitionFolder)
-  const containers = new Containers()
-  try {
-    const { files: selected, ...more } = await containers.select([folder], definition)
-    const files = selected as InputFile[]
-    const { text } = await checkInputs(files, { definition, ...more })
-    const to = temporaryFolder()
-    await fixFiles({ definition, files }, chooseFixFolder(to, files, { overwrite: false }))
-    return {
-      findings: text.replaceAll('table.xlsx/table', 'table.csv'),
-      fixed: readFileSync(join(to, 'table.csv'), 'utf8'),
-    }
-  } finally {
-    await containers.remove()
-  }
+async function runBoth(file: Readonly<Record<string, string | Uint8Array>>, definition: string) {
+  const { text, files } = await checkPaths([writeFiles(file)], definition)
+  const { read } = await fix(files, definition)
+  return { findings: text.replaceAll('table.xlsx/table', 'table.csv'), fixed: read('table.csv').toString() }
 }
 
 const NUMBERS = { table: { fields: [{ name: 'code' }, { name: 'n', type: 'integer' }] } }

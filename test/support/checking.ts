@@ -11,7 +11,9 @@ import {
 import type { Definition } from '../../src/engines/checking/definition/definition.ts'
 import { findDefinition, loadDefinition } from '../../src/engines/checking/definition/load.ts'
 import { type EngineInput, runEngine } from '../../src/engines/checking/engine/run.ts'
+import { chooseFixFolder, fixFiles } from '../../src/engines/checking/repair/fix.ts'
 import type { InputFile } from '../../src/engines/checking/request.ts'
+import { Containers } from '../../src/engines/checking/unpack.ts'
 import { writeDefinition } from './definition.ts'
 import { parseLines } from './lines.ts'
 import { temporaryFolder, writeFiles } from './temporary.ts'
@@ -23,7 +25,8 @@ export interface Checked {
   readonly text: string
 }
 
-function toInputs(files: Readonly<Record<string, string | Uint8Array>>): InputFile[] {
+/** Writes files to a new folder. */
+export function toInputs(files: Readonly<Record<string, string | Uint8Array>>): InputFile[] {
   const folder = writeFiles(files)
   return Object.keys(files).map((name) => ({
     resource: name.replace(/\..*/, ''),
@@ -83,6 +86,39 @@ export async function checkInputs(files: readonly InputFile[], options: Options 
   const text = readFileSync(output, 'utf8')
   return { summary, text, findings: parseLines<Finding>(text) }
 }
+
+/** Checks paths as the command does: archives and workbooks are opened, and files assigned to those of a definition. */
+export async function checkPaths(
+  paths: readonly string[],
+  definition: string | Definition | ((opened: readonly string[]) => string) = writeDefinition(),
+  named: readonly string[] = [],
+) {
+  const containers = new Containers()
+  onTestFinished(() => containers.remove())
+  const opened = await containers.openArchives(paths)
+  const loaded = load(typeof definition === 'function' ? definition(opened) : definition)
+  const { files: selected, notes, ...more } = await containers.select(opened, loaded, named)
+  const files = selected as InputFile[]
+  return { ...(await checkInputs(files, { definition: loaded, ...more })), files, notes }
+}
+
+/** Corrects files into a folder. */
+export async function fix(
+  files: readonly InputFile[],
+  definition: string | Definition = writeDefinition(),
+  { to = temporaryFolder(), signal }: { to?: string; signal?: AbortSignal } = {},
+) {
+  const chosen = chooseFixFolder(to, files, { overwrite: false })
+  const fixed = await fixFiles({ definition: load(definition), files }, chosen, signal)
+  return { ...fixed, to, read: (name: string) => readFileSync(join(to, name)) }
+}
+
+const load = (definition: string | Definition) =>
+  typeof definition === 'string' ? loadDefinition(definition) : definition
+
+/** What a person reads of the causes: what is wrong, and what to do. */
+export const advise = ({ causes }: CheckSummary) =>
+  causes.map(({ sentence, fix: what = '' }) => `${sentence} ${what}`.trim())
 
 /** Checks files in a child process. */
 export async function checkApart(

@@ -327,4 +327,22 @@ export default [
     replacement: 'if (entries.length >= files)',
     test: 'test/checks.containers.test.ts',
   },
+
+  // Hostile keys.
+  {
+    fault: 'texts have the same hashes in every process',
+    file: 'src/foundation/text/seeded-hash.ts',
+    text: 'randomFillSync(new Int32Array(POSITIONS * 256))',
+    replacement: 'new Int32Array(POSITIONS * 256).map((_, at) => Math.imul(at + 1, 0x9e3779b1))',
+    test: 'test/checks.seen.test.ts',
+  },
+  {
+    fault: 'texts whose halves are exchanged have the same hash',
+    file: 'src/foundation/text/seeded-hash.ts',
+    text: `only.
+    if (position === 0 && index > 0) hash = mix(hash)
+`,
+    replacement: 'only.\n',
+    test: 'test/checks.seen.test.ts',
+  },
 ] satisfies Mutation[]
