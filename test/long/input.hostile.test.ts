@@ -72,44 +72,14 @@ test.each<[what: string, input: () => Readable, fault: string]>([
     `-:2: is ${TOO_LONG}. Each line must hold one record`,
   ],
   [
-    'spaces before a list',
-    () => streamOf(repeated(' ', BYTES, '', '[1')),
-    `-:1: is ${TOO_LONG}. Each line must hold one record`,
-  ],
-  [
-    'spaces after a list',
-    () => streamOf(repeated(' ', BYTES, `[${record}]`, 'x')),
-    '-:2: Data follows the end of the list',
-  ],
-  [
-    'lists in lists without end',
-    () => streamOf(repeated('[', BYTES)),
-    `-:1: begins a record that is ${TOO_LONG}`,
-  ],
-  [
     'lines of a number',
     () => streamOf(repeated('1\n', 2 * LINES, record)),
     '-:2: must be an object, not a number',
   ],
   [
-    'lines of a list',
-    () => streamOf(repeated('1,\n', 3 * LINES, '[\n', '1]')),
-    '-:2: must be an object, not a number',
-  ],
-  [
-    'lines of two cells',
-    () => streamOf(repeated('a,b\n', 4 * LINES, 'localId\n')),
-    '-:2: has 2 cells, and the header row has 1 column',
-  ],
-  [
     'many columns',
     () => streamOf([Buffer.from(`localId,${columns(140_000)}`)]),
     '-:1: names the unknown column "c0"',
-  ],
-  [
-    'many cells of a row',
-    () => streamOf([Buffer.from(`localId\n${columns(10_000)}\n`)]),
-    '-:2: has 10,000 cells, and the header row has 1 column',
   ],
 ])('%s is refused within the memory', async (_, input, fault) => {
   expect(await refuse(PUBLISH, input())).toBe(fault)

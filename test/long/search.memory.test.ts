@@ -1,19 +1,15 @@
-import { readdirSync, readFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { createSlots } from '../../src/api/serving/app.ts'
 import { importOccupations } from '../../src/catalogue/import/import.ts'
 import { IndexRefused, runBuild } from '../../src/catalogue/search/build-process.ts'
-import { CodingThreads } from '../../src/catalogue/search/coding-threads.ts'
-import { toSearchDocument } from '../../src/catalogue/search/documents.ts'
 import { readIndexState, storeIndex } from '../../src/catalogue/search/index-store.ts'
 import { LiveIndex } from '../../src/catalogue/search/live-index.ts'
 import { buildIndex } from '../../src/engines/finding/index.ts'
-import { packIndex } from '../../src/engines/finding/index-file.ts'
 import { openDatabase } from '../../src/foundation/database/open.ts'
 import { readRevisions } from '../../src/foundation/database/revisions.ts'
-import { Installation, untilHolds } from '../support/command.ts'
+import { Installation } from '../support/command.ts'
 import { findRealData } from '../support/real-data.ts'
 import { temporaryDatabaseUrl } from '../support/temporary.ts'
 import { whenSearchable } from '../support/when-searchable.ts'
@@ -109,18 +105,3 @@ function readMemory(pid: number): number {
   const [, kilobytes] = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8')) ?? []
   return Number(kilobytes) * 1024
 }
-
-// The memory of an index is free when the last thread that reads it has ended. The process has threads of its own, too.
-test('the threads of replaced indexes end', async () => {
-  const threads = new CodingThreads(createSlots().codings)
-  onTestFinished(() => threads.close())
-  const documents = [toSearchDocument({ occupationCode: 'A1', titleEnglish: 'Teacher' }, [])]
-  const packed = new Uint8Array(packIndex(buildIndex(documents, { revision: '0' })))
-  const memory = new SharedArrayBuffer(packed.length)
-  new Uint8Array(memory).set(packed)
-  const count = () => readdirSync('/proc/self/task').length
-  const before = count()
-  for (let revision = 1; revision <= 20; revision++)
-    await threads.code({ revision: String(revision), memory }, [{ title: 'teacher' }], 'a', () => false)
-  await untilHolds(() => expect(count()).toBeLessThan(before + 10))
-})

@@ -23,7 +23,7 @@ if (KILLS < 200)
 const UPLOADED = 60_000
 const VALIDATED = 10_000
 
-const CUTS = { upload: 35, run: 20, publish: 20, delete: 10, purge: 15 }
+const CUTS = { upload: 40, run: 30, publish: 30 }
 type Cut = keyof typeof CUTS
 
 /** The latest moment of a kill: a part of the time that the work takes without one. */
@@ -104,10 +104,6 @@ class Place {
     return lines.map((line) => (JSON.parse(line) as { localId?: string }).localId)
   }
 
-  async read(token: string): Promise<{ file: string; findings: (string | undefined)[] }> {
-    return { file: await this.file(token), findings: await this.findings(token) }
-  }
-
   /** Does everything once without a kill, and returns how long each took, in milliseconds. */
   async measure(): Promise<Record<Cut, number>> {
     const { submissions } = this.client
@@ -125,17 +121,12 @@ class Place {
       await this.#untilStarted(runId)
       publish = await took(() => this.#finish(worker, runId, findings))
     })
-    const deletion = await took(() => submissions.delete(this.#validated))
-    const purge = await took(() => this.#purge())
-    await this.#renew()
-    return { upload, run, publish, delete: deletion, purge }
+    return { upload, run, publish }
   }
 
   async cut(cut: Cut, duration: number): Promise<void> {
     const moment = this.random.fraction() * LATEST * duration
     if (cut === 'upload') await this.#cutUpload(moment)
-    else if (cut === 'delete') await this.#cutDelete(moment)
-    else if (cut === 'purge') await this.#cutPurge(moment)
     else await this.#cutRun(cut, moment)
   }
 
@@ -143,7 +134,7 @@ class Place {
     const token = this.#uploads
     const before = await this.file(token)
     const { csv } = this.#people(UPLOADED)
-    const sent = this.#send('PUT', `${token}/files/people`, csv)
+    const sent = this.#upload(token, csv)
     await sleep(moment)
     await this.killServer()
     const acknowledged = await sent
@@ -189,45 +180,6 @@ class Place {
     await this.#finish(this.work(), runId, findings)
   }
 
-  async #cutDelete(moment: number): Promise<void> {
-    const token = this.#validated
-    const before = await this.read(token)
-    const sent = this.#send('DELETE', token)
-    await sleep(moment)
-    await this.killServer()
-    const acknowledged = await sent
-    await this.#untilUnlocked(`submission:${token}`)
-    await this.serve()
-    const { submissionStatus } = await this.client.submissions.get(token)
-    const left = submissionStatus === 'Cancelled' ? 'new' : 'old'
-    if (left === 'old') expect(await this.read(token)).toEqual(before)
-    else await this.#expectGone(token)
-    this.#judge('delete', 'mahi serve', left, acknowledged)
-    if (left === 'old') return
-    await this.#purge()
-    await this.#renew()
-  }
-
-  async #cutPurge(moment: number): Promise<void> {
-    const token = this.#validated
-    await this.client.submissions.delete(token)
-    const purging = this.mahi.start(['submissions', 'purge', '--json'])
-    await sleep(moment)
-    purging.kill('SIGKILL')
-    const { stdout } = await purging.ended
-    await this.#untilUnlocked(`submission:${token}`)
-    await this.#expectGone(token)
-    const purged = await withDatabase(this.mahi.databaseUrl, (database) =>
-      database.get<{ purged: number | null }>('select purged from submission where token = $1', [token]),
-    )
-    const left = purged?.purged == null ? 'old' : 'new'
-    if (left === 'new') await this.#expectNothingLeft(token)
-    this.#judge('purge', 'mahi submissions purge', left, stdout.endsWith('}\n'))
-    await this.#endLeases()
-    await this.#purge()
-    await this.#renew()
-  }
-
   #judge(cut: Cut, victim: string, left: Left, acknowledged: boolean): void {
     if (acknowledged) expect(left).toBe('new')
     this.tally.count(cut, victim, left, acknowledged)
@@ -250,7 +202,7 @@ class Place {
     worker.kill('SIGTERM')
     expect(await worker.ended).toMatchObject({ code: 0 })
     await withDatabase(this.mahi.databaseUrl, readState)
-    await this.#expectNothingLeft('')
+    await this.#expectNothingLeft()
     expect(readdirSync(join(this.mahi.folder, 'checks'))).toEqual([])
   }
 
@@ -291,45 +243,24 @@ class Place {
     await worker.ended
   }
 
-  async #purge(): Promise<void> {
-    await this.mahi.runJson(['submissions', 'purge'])
-    await this.#expectNothingLeft(this.#validated)
-  }
-
-  /** Sends a request to a server that may be killed, and returns whether it was acknowledged. */
-  async #send(method: string, path: string, body?: string): Promise<boolean> {
-    const headers = {
-      'x-api-key': this.#key,
-      eid: '1001',
-      ...(body !== undefined && { 'content-type': 'text/csv' }),
-    }
-    return await fetch(`${this.#url}/v1/submissions/${path}`, {
-      method,
-      headers,
-      ...(body !== undefined && { body }),
-    }).then(
+  /** Sends a file to a server that may be killed, and returns whether it was acknowledged. */
+  async #upload(token: string, body: string): Promise<boolean> {
+    const headers = { 'x-api-key': this.#key, eid: '1001', 'content-type': 'text/csv' }
+    const url = `${this.#url}/v1/submissions/${token}/files/people`
+    return await fetch(url, { method: 'PUT', headers, body }).then(
       ({ status }) => status === 200,
       () => false,
     )
   }
 
-  async #expectGone(token: string): Promise<void> {
-    await expect(this.client.submissions.getFile(token, 'people')).rejects.toMatchObject({ status: 410 })
-    await expect(this.client.submissions.summary(token)).rejects.toMatchObject({ status: 410 })
-  }
-
-  /** Fails if there is a row of a submission, or of a file or run that no longer exists. */
-  async #expectNothingLeft(token: string): Promise<void> {
+  /** Fails if there is a row of a file or run that no longer exists. */
+  async #expectNothingLeft(): Promise<void> {
     const left = await withDatabase(this.mahi.databaseUrl, (database) =>
       database.all(
-        `select 'file' as what from file_version where token = $1
-         union all select 'claim' from submission_file where token = $1
-         union all select 'run' from submission_run where token = $1
-         union all select 'chunk' from file_chunk where version not in (select version from file_version)
+        `select 'chunk' as what from file_chunk where version not in (select version from file_version)
          union all select 'record' from file_record where version not in (select version from file_version)
          union all select 'block' from result_block where run not in (select run from submission_run)
          union all select 'posting' from result_posting where run not in (select run from submission_run)`,
-        [token],
       ),
     )
     expect(left).toEqual([])
@@ -363,22 +294,18 @@ class Place {
   }
 }
 
-test(
-  `${KILLS} kills of uploads, runs, publishes and deletions leave the old state or the new one`,
-  LONG,
-  async () => {
-    const place = await Place.create()
-    const durations = await place.measure()
-    process.stderr.write(`without a kill, in ms: ${JSON.stringify(durations)}\n`)
-    try {
-      while (place.tally.kills < KILLS) {
-        // A small number is to hold each of them as well.
-        const cut = (Object.keys(CUTS) as Cut[])[place.tally.kills] ?? place.random.pick(CUTS)
-        await place.cut(cut, durations[cut])
-      }
-    } finally {
-      place.tally.print()
+test(`${KILLS} kills of uploads, runs and publishes leave the old state or the new one`, LONG, async () => {
+  const place = await Place.create()
+  const durations = await place.measure()
+  process.stderr.write(`without a kill, in ms: ${JSON.stringify(durations)}\n`)
+  try {
+    while (place.tally.kills < KILLS) {
+      // A small number is to hold each of them as well.
+      const cut = (Object.keys(CUTS) as Cut[])[place.tally.kills] ?? place.random.pick(CUTS)
+      await place.cut(cut, durations[cut])
     }
-    await place.finish()
-  },
-)
+  } finally {
+    place.tally.print()
+  }
+  await place.finish()
+})

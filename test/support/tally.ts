@@ -5,8 +5,6 @@ export class Tally {
   readonly #title: string
   readonly #lines = new Map<string, Record<'kills' | 'old' | 'new' | 'acknowledged', number>>()
   kills = 0
-  /** Kills of a server beside a command on SQLite: the command continues, so that cuts nothing. */
-  others = 0
   /** Kills after which the new state was seen by the next start of the server alone. */
   late = 0
 
@@ -18,8 +16,7 @@ export class Tally {
     const name = `${command}, ${victim}`
     const line = this.#lines.get(name) ?? { kills: 0, old: 0, new: 0, acknowledged: 0 }
     this.#lines.set(name, line)
-    if (victim === 'server') this.others++
-    else this.kills++
+    this.kills++
     line.kills++
     line[left]++
     if (acknowledged) line.acknowledged++
@@ -32,7 +29,7 @@ export class Tally {
         `  ${name}: ${kills} kills, ${old} left the old state, ${fresh} the new one (${acknowledged} acknowledged)\n`,
     )
     process.stderr.write(
-      `${this.#title}: ${this.kills} kills in the middle of a command, ${this.others} of a server beside it, ${this.late} left the new state to the next start\n${text.join('')}`,
+      `${this.#title}: ${this.kills} kills in the middle of a command, ${this.late} left the new state to the next start\n${text.join('')}`,
     )
   }
 }
