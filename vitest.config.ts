@@ -3,40 +3,25 @@ import { defineConfig } from 'vitest/config'
 import { findPostgres } from './test/support/find-postgres.ts'
 import { RetryReporter } from './test/support/retry-reporter.ts'
 
-/** Real servers, processes and browsers: `npm test` leaves them out, and `.ci/run` runs them. */
-const system = process.env.TEST_SUITE === 'fast' ? ['test/system/**'] : []
-/** What needs minutes or luck: `npm run test:long` runs it before a release. */
-const long = process.env.TEST_SUITE === 'long' ? [] : ['test/long/**']
-
-/** Tests whose SQL, or whose handling of database errors, can differ between the engines run once for each engine. */
-const onPostgres = [
-  'test/{catalogue,jobs,occupations,results,submissions}.*.test.ts',
-  'test/access.{audit,credentials,keys,submissions,suspension}.test.ts',
-  'test/commands.after-restore.test.ts',
-  'test/console.sessions.test.ts',
-  'test/http.{deliveries,health}.test.ts',
-  'test/mirror.copy.test.ts',
-  'test/search.{http,index}.test.ts',
-  'test/{slots,database.migrations,database.transactions}.test.ts',
-  'test/system/{commands,submissions}.*.test.ts',
-  'test/system/{faults.disk,faults.processes,http.streams,metrics}.test.ts',
-  'test/long/*.test.ts',
-]
-
 // Half of what a process takes to start is compiling, and the tests start some hundred.
 process.env.NODE_COMPILE_CACHE ??= join(import.meta.dirname, 'node_modules/.cache/compiled')
-const postgres = await findPostgres()
-const sqlite = {
-  name: 'sqlite',
-  include: ['test/**/*.test.ts'],
-  exclude: [...system, ...long],
-  env: { TEST_ENGINE: 'sqlite' },
-}
-const project = {
-  name: 'postgres',
-  include: onPostgres,
-  exclude: [...system, ...long],
-  env: { TEST_ENGINE: 'postgres' },
+
+/** Real processes and browsers are for `.ci/run`, and what needs minutes or luck for `npm run test:long`. */
+const { TEST_SUITE: suite } = process.env
+const left = [...(suite === 'fast' ? ['test/system/**'] : []), ...(suite === 'long' ? [] : ['test/long/**'])]
+
+/** The themes whose SQL, or whose handling of database errors, can differ between the engines. */
+const onBoth = [
+  'test/{access,catalogue,database,jobs,mirror,occupations,results,slots,submissions}.*',
+  'test/{commands.after-restore,console.sessions,http.deliveries,http.health,search.http,search.index}.*',
+  'test/{system/{commands,faults.disk,faults.processes,http,metrics,submissions}.*,long/*}',
+]
+
+const run = (engine: 'sqlite' | 'postgres', include: string[], more = {}) => ({
+  extends: true as const,
+  test: { name: engine, include, exclude: left, env: { TEST_ENGINE: engine }, ...more },
+})
+const schemas = {
   globalSetup: 'test/support/postgres-database.ts',
   setupFiles: 'test/support/postgres-setup.ts',
 }
@@ -54,6 +39,9 @@ export default defineConfig({
     // A change of days does not wait for one unlucky test, but the run names each test that was tried twice.
     retry: process.env.CI === 'true' ? 1 : 0,
     reporters: ['default', new RetryReporter()],
-    projects: [sqlite, ...(postgres ? [project] : [])].map((test) => ({ extends: true, test })),
+    projects: [
+      run('sqlite', ['test/**/*.test.ts']),
+      ...((await findPostgres()) ? [run('postgres', onBoth, schemas)] : []),
+    ],
   },
 })
