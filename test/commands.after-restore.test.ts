@@ -121,14 +121,9 @@ describe('after a restore', () => {
     await mahi.runJson(['backup', 'whole.backup'])
     const whole = readFileSync(join(mahi.folder, 'whole.backup'))
     const file = join(mahi.folder, 'restored.db')
-    const contents = [
-      whole.subarray(0, whole.length / 2),
-      // However little is missing.
-      ...[1, 100, 16_384].map((missing) => whole.subarray(0, -missing)),
-      Buffer.from('SQLite format 3\0 and then nothing'),
-      Buffer.from('PGDMP and then nothing'),
-      Buffer.alloc(0),
-    ]
+    // However little is missing.
+    const none = ['SQLite format 3\0 and then nothing', ''].map((text) => Buffer.from(text))
+    const contents = [whole.subarray(0, whole.length / 2), whole.subarray(0, -1), ...none]
     for (const content of contents) {
       writeFileSync(file, content)
       const { code, stderr } = await mahi.run(['after-restore', '--replaced', mahi.databaseUrl], {

@@ -162,7 +162,8 @@ test('with --fix, the service repairs what was sent, and the command says what',
   const scopes = ['submissions:write', 'validation-results:read'] as const
   const { key } = await service.createKey({ scopes, eids: ['1001'] })
   const mahi = new Installation()
-  const turned = String(LEARNERS).replaceAll(/(\d{4})-(\d{2})-(\d{2})/g, '$3/$2/$1')
+  const [few = ''] = /^(?:.*\n){41}/.exec(String(LEARNERS)) ?? []
+  const turned = few.replaceAll(/(\d{4})-(\d{2})-(\d{2})/g, '$3/$2/$1')
   mahi.write('learners.csv', turned)
   const submit = async (...more: string[]) => {
     const given = [
@@ -182,15 +183,15 @@ test('with --fix, the service repairs what was sent, and the command says what',
   const first = await submit()
   expect([first.code, first.stderr]).toEqual([
     0,
-    expect.stringContaining('Repaired: 400 changes.\nlearners, dateOfBirth: '),
+    expect.stringContaining('Repaired: 40 changes.\nlearners, dateOfBirth: '),
   ])
   const [, token = ''] = /submission (\S+) is/.exec(first.stderr) ?? []
   const headers = { 'x-api-key': key, eid: '1001', accept: 'text/csv' }
   const stored = await service.request({ url: `/v1/submissions/${token}/files/learners`, headers })
-  expect(stored.body).toBe(String(LEARNERS))
+  expect(stored.body).toBe(few)
   const { repairs } = JSON.parse((await submit('--json')).stdout) as { repairs: object[] }
-  expect(repairs).toMatchObject([{ file: 'learners', field: 'dateOfBirth', records: 400 }])
-  mahi.write('learners.csv', String(LEARNERS))
+  expect(repairs).toMatchObject([{ file: 'learners', field: 'dateOfBirth', records: 40 }])
+  mahi.write('learners.csv', few)
   expect((await submit()).stderr).toContain('Nothing has only one possible repair.')
 })
 

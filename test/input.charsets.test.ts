@@ -33,26 +33,6 @@ function findFault(text: string): string | undefined {
 }
 
 describe.each(Object.keys(CHARSETS))('UTF-8 that was decoded as %s', (charset) => {
-  test.each(['Kaiako kōhungahunga', 'Nēhi', 'ī', 'ĀHUA ŌTAUTAHI', 'Tūhoe, Pāpāmoa', 'Ma\u0304ori'])(
-    'is refused where it has a macron: %s',
-    (text) => {
-      expect(findFault(misread(text, charset))).toMatch(
-        new RegExp(
-          `: UTF-8 was decoded as (?:CP850 or )?${charset}(?: or CP437)?\\. Export the data again as UTF-8$`,
-        ),
-      )
-    },
-  )
-
-  test.each(['teacher’s', '“Works”', '2 – 3', 'and so on…'])(
-    'is refused where it has punctuation: %s',
-    (text) => {
-      expect(findFault(misread(text, charset))).toContain(charset)
-      // Beside correct text too.
-      expect(findFault(`Māori, café ${misread(text, charset)}`)).toContain(charset)
-    },
-  )
-
   test('is refused in every line of the sample, by cell, and nothing is changed', async () => {
     const samples = readFileSync(new URL('../samples/occupations.ndjson', import.meta.url), 'utf8')
     const database = await openTemporary()
@@ -70,10 +50,14 @@ describe.each(Object.keys(CHARSETS))('UTF-8 that was decoded as %s', (charset) =
   test('is always refused if it has a macron or a dash, whatever else', () => {
     const part = fc.constantFrom('ā', 'ō', 'Ū', '–', '’', 'é', 'ü', '½', 'ñ', '漢', '😀', 'kai', ' ', ', ')
     fc.assert(
-      fc.property(fc.array(part, { maxLength: 12 }), fc.constantFrom('ē', 'Ī', '“', '…'), (parts, sure) => {
-        const text = misread(`${parts.join('')}${sure}${parts.toReversed().join('')}`, charset)
-        expect(findFault(text)).toContain(charset)
-      }),
+      fc.property(
+        fc.array(part, { maxLength: 12 }),
+        fc.constantFrom('ē', 'Ī', '“', '…', '’', '–'),
+        (parts, sure) => {
+          const text = misread(`${parts.join('')}${sure}${parts.toReversed().join('')}`, charset)
+          expect(findFault(text)).toContain(charset)
+        },
+      ),
       cases(300),
     )
   })

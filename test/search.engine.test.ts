@@ -136,7 +136,7 @@ test('the exact title comes first among more occupations than the embedding rank
     titleMaori: `${pick(maori, at * 11)} ${pick(maori, at * 3 + (at >> 5))}`,
   }))
   const engine = searchIn(records)
-  const tried = records.filter((_, at) => at % 10 === 0)
+  const tried = records.filter((_, at) => at % 50 === 0)
   for (const title of tried.flatMap(({ titleEnglish, titleMaori }) => [titleEnglish, titleMaori])) {
     const found = first(title, engine)
     expect([fold(found?.titleEnglish ?? ''), fold(found?.titleMaori ?? '')]).toContain(fold(title))
@@ -202,13 +202,6 @@ describe('a search', () => {
     expect(first('passengers', engine)?.occupationCode).toBe('A1')
   })
 
-  test('says what a misspelt query may mean', () => {
-    const answer = engine.search({ query: 'Truk driver', limit: 1 })
-    expect(answer.didYouMean).toBe('truck driver')
-    expect(answer.results[0]?.occupationCode).toBe('B2')
-    expect(engine.search({ query: 'truck driver', limit: 1 })).not.toHaveProperty('didYouMean')
-  })
-
   test('keeps to a language and a group, and counts groups', () => {
     const maori = engine.search({ query: 'driver', language: 'mi', limit: 5 })
     expect(maori.results.map(({ occupationCode }) => occupationCode)).toEqual(['B2'])
@@ -230,15 +223,6 @@ describe('a search', () => {
       'Logging Rig Hand',
     )
   })
-})
-
-test('words that nothing has find nothing in a catalogue of a few occupations either', () => {
-  const records = ['Nurse', 'Cook', 'Carer', 'Truck Driver', 'Plumber'].map((titleEnglish, at) => ({
-    occupationCode: `A${at}`,
-    titleEnglish,
-  }))
-  for (const count of [1, 2, 3, 5])
-    expect(searchIn(records.slice(0, count)).search({ query: 'zzzzqq', limit: 9 }).totalCount).toBe(0)
 })
 
 describe('a coding', () => {
@@ -271,11 +255,16 @@ describe('a coding', () => {
     expect(codeTitle(searchIn(records.slice(0, 3)), { title: 'teacher' }).group?.code).toBe('11')
   })
 
-  test('has neither a code nor a group for words that nothing in the catalogue has', () => {
-    expect(codeTitle(search, { id: '1', title: 'zzzzqq' })).toEqual({ id: '1', certainty: 0, candidates: [] })
-    // A rank alone is no occupation.
-    expect(codeTitle(search, { title: 'Senior' })).toEqual({ certainty: 0, candidates: [] })
-  })
+  test.each(['zzzzqq', 'Senior', '…'])(
+    'has neither a code nor a group for %s, nor a search a result',
+    (title) => {
+      for (const count of [1, 2, 3, samples.length]) {
+        const engine = searchIn(samples.slice(0, count))
+        expect(codeTitle(engine, { id: '1', title })).toEqual({ id: '1', certainty: 0, candidates: [] })
+        expect(engine.search({ query: 'zzzzqq', limit: 9 }).totalCount).toBe(0)
+      }
+    },
+  )
 
   test.each(['Senior X', 'Lead X', 'X (Full Time)', 'X - Night Shift', 'X II'])(
     'of a title stays the same with what only qualifies it: %s',
@@ -331,10 +320,6 @@ describe('a coding', () => {
     for (const title of ['Bus Drivr', 'Bus Driver 12'])
       expect(codeTitle(search, { title }).certainty, title).toBeGreaterThan(0.9)
   })
-
-  test('has no code for a title without words', () => {
-    expect(codeTitle(search, { title: '…' })).toEqual({ certainty: 0, candidates: [] })
-  })
 })
 
 describe('whatever is typed', () => {
@@ -351,17 +336,9 @@ describe('whatever is typed', () => {
     'x'.repeat(10_000),
   ]
 
-  test('there is a well-formed answer', () => {
-    for (const query of HOSTILE) {
-      const answer = search.search({ query, limit: 10 })
-      expect(answer.totalCount).toBeGreaterThanOrEqual(answer.results.length)
-      search.suggest({ query, limit: 10 })
-      codeTitle(search, { title: query, tasks: query })
-    }
-  })
-
   test('the answer is the same each time, in order, within the text', () => {
     const query = fc.oneof(
+      fc.constantFrom(...HOSTILE),
       fc.string({ unit: 'grapheme' }),
       fc
         .array(fc.constantFrom('kaiako', 'teacher', 'nurs', 'enginer', 'ā', '#'), { maxLength: 30 })
@@ -371,6 +348,9 @@ describe('whatever is typed', () => {
       fc.property(query, (text) => {
         const answer = search.search({ query: text, limit: 20 })
         expect(search.search({ query: text, limit: 20 })).toEqual(answer)
+        expect(answer.totalCount).toBeGreaterThanOrEqual(answer.results.length)
+        search.suggest({ query: text, limit: 10 })
+        codeTitle(search, { title: text, tasks: text })
         for (const { matchedName, highlights } of answer.results) {
           for (const [from, to] of highlights) {
             expect(from).toBeGreaterThanOrEqual(0)
@@ -408,7 +388,7 @@ describe('a text of a form', () => {
   })
 })
 
-describe('letters with points', () => {
+describe('letters in another form are read as what they look like:', () => {
   const engine = searchIn([
     {
       occupationCode: 'A',
@@ -418,28 +398,30 @@ describe('letters with points', () => {
     { occupationCode: 'B', titleEnglish: 'Software Developer', altJobTitlesEnglish: ['R Programmer'] },
     { occupationCode: 'C', titleEnglish: 'Chief Executive', altJobTitlesEnglish: ['C.E.O.'] },
     { occupationCode: 'D', titleEnglish: 'Personal Assistant (P.A.)' },
+    { occupationCode: 'E', titleEnglish: 'Office Manager' },
+    { occupationCode: 'F', titleEnglish: 'Truck Driver' },
+    { occupationCode: 'G', titleEnglish: 'Re\u00adcep\u00adtionist' },
   ])
 
-  test('are read as without them, in names and in queries', () => {
-    for (const [query, code] of [
-      ['R.N.', 'A'],
-      ['r.n', 'A'],
-      ['Staff R.N.', 'A'],
-      ['CEO', 'C'],
-      ['C.E.O', 'C'],
-      ['P.A.', 'D'],
-      ['PA', 'D'],
-    ] as const) {
-      expect([query, first(query, engine)?.occupationCode]).toEqual([query, code])
-      expect([query, codeTitle(engine, { title: query }).candidates[0]?.occupationCode]).toEqual([
-        query,
-        code,
-      ])
-    }
-    expect(first('pa', engine)?.highlights).toEqual([[20, 23]])
+  test.each([
+    ['R.N.', 'A'],
+    ['r.n', 'A'],
+    ['Staff R.N.', 'A'],
+    ['CEO', 'C'],
+    ['C.E.O', 'C'],
+    ['P.A.', 'D'],
+    ['PA', 'D'],
+    ['ｏｆｆｉｃｅ　ｍａｎａｇｅｒ', 'E'],
+    ['o\ufb03ce manager', 'E'],
+    ['Tr\u00aduck Dri\u200bver', 'F'],
+    ['receptionist', 'G'],
+  ])('%s', (query, code) => {
+    expect(first(query, engine)?.occupationCode).toBe(code)
+    expect(codeTitle(engine, { title: query }).candidates[0]?.occupationCode).toBe(code)
   })
 
-  test('are not part of longer words', () => {
+  test('points are not part of longer words, and are not highlighted', () => {
+    expect(first('pa', engine)?.highlights).toEqual([[20, 23]])
     expect(fold('R.N. C.E.O. Ā.B.')).toBe('rn ceo ab')
     expect(fold('J.Smith, node.js, e.g. this. A. B.')).toBe('j smith node js eg this a b')
   })
@@ -570,19 +552,6 @@ test('an index of another format is not opened', () => {
   expect(openIndex(new ArrayBuffer(64))).toBeUndefined()
 })
 
-test('full-width letters, ligatures and soft hyphens find what they look like', () => {
-  const engine = searchIn([
-    { occupationCode: 'A', titleEnglish: 'Office Manager' },
-    { occupationCode: 'B', titleEnglish: 'Truck Driver' },
-    { occupationCode: 'C', titleEnglish: 'Re\u00adcep\u00adtionist' },
-  ])
-  const code = (query: string) => first(query, engine)?.occupationCode
-  expect(code('ｏｆｆｉｃｅ　ｍａｎａｇｅｒ')).toBe('A')
-  expect(code('o\ufb03ce manager')).toBe('A')
-  expect(code('Tr\u00aduck Dri\u200bver')).toBe('B')
-  expect(code('receptionist')).toBe('C')
-})
-
 test('a typed macron ranks names with it first, and no macron ranks them as before', () => {
   const engine = searchIn([
     ...Array.from({ length: 30 }, (_, index) => ({
@@ -614,12 +583,21 @@ test('a search is as certain of its results as a coding of the same title', () =
   expect(first('Truck Driver')?.score).toBeLessThan(0.5)
 })
 
-test('a short word is not corrected to one that goes with the other words nowhere', () => {
+test.each([
+  ['Truk driver', 'truck driver'],
+  ['dairy farmor', expect.stringMatching(/^dairy farmer/)],
+  ['loger', 'logger', 'Logger'],
+  ['acountent', 'accountant', 'Accountant'],
   // The tracks of the sample catalogue belong to rangers.
-  for (const query of ['truck driver', 'Truck Driver '])
-    expect(search.search({ query, limit: 1 }), query).not.toHaveProperty('didYouMean')
-  expect(search.search({ query: 'bas driver', limit: 1 }).results[0]?.occupationCode).toBe('H0202')
-  expect(search.search({ query: 'dairy farmor', limit: 1 }).didYouMean).toMatch(/^dairy farmer/)
+  ['truck driver', undefined],
+  ['Truck Driver ', undefined],
+])('the query %s may mean %s', (query, meant, ...titleEnglish) => {
+  const own = titleEnglish.map((title, at) => ({ occupationCode: `A${at}`, titleEnglish: title }))
+  expect((own.length > 0 ? searchIn(own) : search).search({ query, limit: 1 }).didYouMean).toEqual(meant)
+})
+
+test('a short word is corrected to one that goes with the other words', () => {
+  expect(first('bas driver')?.occupationCode).toBe('H0202')
 })
 
 test('a confirmed name raises its occupation for similar titles, in any order and spelling', () => {
@@ -663,8 +641,6 @@ test('words that look right are not corrected', () => {
     ).toEqual([])
     expect(codeTitle(engine, { title: query }), query).toEqual({ certainty: 0, candidates: [] })
   }
-  expect(engine.search({ query: 'loger', limit: 1 }).didYouMean).toBe('logger')
-  expect(engine.search({ query: 'acountent', limit: 1 }).didYouMean).toBe('accountant')
 })
 
 test('one letter is completed, and one word finds what has it', () => {

@@ -6,7 +6,7 @@ import { bumpRevision } from '../src/foundation/database/revisions.ts'
 import { until, untilHolds } from './support/command.ts'
 import { parseLines } from './support/lines.ts'
 import { Service } from './support/service.ts'
-import { engine, temporaryDatabaseUrl, temporaryFolder } from './support/temporary.ts'
+import { engine, temporaryFolder } from './support/temporary.ts'
 import { testWhere } from './support/test-where.ts'
 
 const RECORDS = [
@@ -124,20 +124,6 @@ describe('GET /v1/occupations/search', () => {
       const { statusCode } = await service.get(`/v1/occupations/search?${query}`)
       expect([query, statusCode]).toEqual([query, status])
     }
-  })
-
-  test('loads a stored index, with the same results', async () => {
-    const url = temporaryDatabaseUrl()
-    const service = await Service.start({}, url)
-    await service.import(RECORDS)
-    await service.index()
-    const first = await service.get('/v1/occupations/search?q=teacher')
-    const parts = await service.database.all<{ part: number }>('select part from search_index')
-    expect(parts.length).toBeGreaterThan(0)
-    const other = await Service.start({}, url)
-    const again = await other.get('/v1/occupations/search?q=teacher')
-    expect(again.json()).toEqual(first.json())
-    expect(again.headers.etag).toBe(first.headers.etag)
   })
 })
 
