@@ -584,7 +584,7 @@ test('a search is as certain of its results as a coding of the same title', () =
 })
 
 test.each([
-  ['Truk driver', 'truck driver'],
+  ['Truk driver', 'truck driver', 'Truck Driver', 'Bus Driver'],
   ['dairy farmor', expect.stringMatching(/^dairy farmer/)],
   ['loger', 'logger', 'Logger'],
   ['acountent', 'accountant', 'Accountant'],
