@@ -3,7 +3,7 @@ import { gunzipSync } from 'node:zlib'
 import { expect, test } from 'vitest'
 import { Sealer } from '../src/foundation/database/seal.ts'
 import { CSV, NDJSON, streamEntries } from '../src/submissions/findings/export.ts'
-import { findSubmission } from '../src/submissions/findings/queries.ts'
+import { findAny } from '../src/submissions/submission.ts'
 import { parseLines } from './support/lines.ts'
 import { Service } from './support/service.ts'
 
@@ -12,7 +12,7 @@ test('an export is read in small pieces with a turn for others between them, bec
   const recordText = 'x'.repeat(4096)
   const entries = Array.from({ length: 300 }, (_, index) => ({ localId: String(index), recordText }))
   const { submissionToken } = await service.publish(entries)
-  const submission = await findSubmission(service.database, submissionToken)
+  const submission = await findAny(service.database, submissionToken)
   if (submission === undefined) throw new Error('there is no submission')
   for (const type of [CSV, NDJSON]) {
     const sealing = { sealer: new Sealer(), etag: '"1"' }

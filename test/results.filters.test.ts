@@ -11,10 +11,10 @@ import {
   PostingBlock,
 } from '../src/submissions/findings/postings.ts'
 import { publishResults } from '../src/submissions/findings/publish.ts'
-import { findSubmission } from '../src/submissions/findings/queries.ts'
 import { readDetails, readJoined } from '../src/submissions/findings/read-findings.ts'
 import { listRuns, readSummary } from '../src/submissions/findings/runs.ts'
 import type { ValidationEntry } from '../src/submissions/findings/schema.ts'
+import { findAny } from '../src/submissions/submission.ts'
 import { cases } from './support/properties.ts'
 import { openTemporary } from './support/reused-schemas.ts'
 import { Service, sourceOf } from './support/service.ts'
@@ -51,7 +51,7 @@ test.each([new Sealer(), new Sealer([KEY])])(
     const property = async (entries: ValidationEntry[], given: Filters, size: number) => {
       const published = { eid: '1', returnId: 'R', token: 'filters-token', sealer }
       await publishResults(database, sourceOf(entries), published)
-      const submission = await findSubmission(database, 'filters-token')
+      const submission = await findAny(database, 'filters-token')
       if (submission === undefined) throw new Error('nothing was published')
       const names = Object.keys(given) as (keyof typeof FILTER_FIELDS)[]
       const expected = entries.filter((each) =>
@@ -154,7 +154,7 @@ test('nothing of an encrypted finding is stored readably, and another key does n
     )
     expect(text.join('\n')).not.toContain(secret)
   }
-  const submission = await findSubmission(database, 'sealed-token')
+  const submission = await findAny(database, 'sealed-token')
   if (submission === undefined) throw new Error('nothing was published')
   const rotated = new Sealer([{ id: 'k2', key: new Uint8Array(32).fill(9) }, KEY])
   expect((await readJoined(database, submission.run, [0], rotated))?.toString()).toBe(

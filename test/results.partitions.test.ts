@@ -1,10 +1,10 @@
 import { expect } from 'vitest'
 import type { Reader, Value } from '../src/foundation/database/database.ts'
 import { Sealer } from '../src/foundation/database/seal.ts'
-import { findSubmission } from '../src/submissions/findings/queries.ts'
 import { readJoined } from '../src/submissions/findings/read-findings.ts'
 import { cancelSubmission } from '../src/submissions/retention/ending.ts'
 import { purgeNow } from '../src/submissions/retention/purge.ts'
+import { findAny } from '../src/submissions/submission.ts'
 import { partitionResults } from './support/partition.ts'
 import { Service } from './support/service.ts'
 import { countStored } from './support/stored-findings.ts'
@@ -79,7 +79,7 @@ testOnPostgres(
         return service.database.all(sql, values)
       },
     }
-    const submission = await findSubmission(service.database, tokens[2] ?? '')
+    const submission = await findAny(service.database, tokens[2] ?? '')
     await readJoined(watching, submission?.run ?? 0, [7, 8, 9], new Sealer())
     const [[sql, values] = ['', []], ...others] = statements
     expect(others).toEqual([])

@@ -13,7 +13,7 @@ import type { SourceRecord } from '../../src/engines/records/source-record.ts'
 import type { Database } from '../../src/foundation/database/database.ts'
 import { openDatabase } from '../../src/foundation/database/open.ts'
 import { publishResults } from '../../src/submissions/findings/publish.ts'
-import { findSubmission } from '../../src/submissions/findings/queries.ts'
+import { findAny } from '../../src/submissions/submission.ts'
 import { generateFindings } from '../data.ts'
 import { buildMahi, PAGE, prepareDatabase, prepareSchema, script, startProgram } from '../mahi.ts'
 import { assertPrograms, type Contender, measure, median, peakMemory, readStatus } from '../measure.ts'
@@ -255,7 +255,7 @@ async function measureFindings(): Promise<void> {
     await waitFor(requested)
     await place.stopWorkers()
     const bytes = (await readSize(database)) - before
-    const totalCount = (await findSubmission(database, token))?.totalCount ?? 0
+    const totalCount = (await findAny(database, token))?.totalCount ?? 0
     await database.close()
 
     const enrolments = Number(flags.enrolments).toLocaleString('en')

@@ -38,6 +38,9 @@ export interface SubmissionRow {
   readonly revision: number
   /** The number of the current run; 0 or a number without a row if there is none. */
   readonly run: number
+  /** The number of findings of the current run that are stored. */
+  readonly totalCount: number
+  /** When the current run was published, in milliseconds since 1970. */
   readonly published: number
   /** Until when a submission that was opened again can be changed, whatever its return says. */
   readonly reopenedUntil: number | null
@@ -79,6 +82,7 @@ const SUBMISSION: Columns<Omit<SubmissionRow, keyof typeof RETURN>> = {
   endedAt: 'ended_at',
   revision: 'revision',
   run: 'run',
+  totalCount: 'total',
   published: 'published',
   reopenedUntil: 'reopened_until',
 }
@@ -131,7 +135,12 @@ function pick<Row>(row: Readonly<Record<string, unknown>>, names: readonly strin
   return picked as Row
 }
 
-/** Finds an organisation's submission by its token, like `findSubmissionOf`. */
+/**
+ * Finds an organisation's submission by its token. One of another organisation takes as long as one that does not exist:
+ * in both cases the database returns no row.
+ *
+ * @param eid the organisation, if the caller may act for it, otherwise an empty string
+ */
 export async function findOwn(
   reader: Reader,
   eid: string,
@@ -139,6 +148,7 @@ export async function findOwn(
 ): Promise<SubmissionRow | undefined> {
   return await reader.get<SubmissionRow>(
     `select ${COLUMNS} from ${TABLES} where s.token = $1 and s.eid = $2`,
+    // PostgreSQL accepts no NUL in text; another character that no token contains has the same result.
     [token.replaceAll('\0', '\ufffd'), eid],
   )
 }

@@ -3,14 +3,13 @@ import { join } from 'node:path'
 import { makeFolder } from '../foundation/make-folder.ts'
 
 /** Names a folder for the temporary files of this process, and deletes the folders of killed processes. */
-export function nameWorkFolder(parent: string, kind: 'worker' | 'files'): string {
+export function nameWorkFolder(parent: string): string {
   makeFolder(parent, 0o700)
-  const pattern = new RegExp(`^mahi-${kind}-(\\d+)$`)
   for (const name of readdirSync(parent)) {
-    const pid = Number(pattern.exec(name)?.[1])
+    const pid = Number(/^mahi-worker-(\d+)$/.exec(name)?.[1])
     if (pid > 0 && !isAlive(pid)) rmSync(join(parent, name), { recursive: true, force: true })
   }
-  return join(parent, `mahi-${kind}-${process.pid}`)
+  return join(parent, `mahi-worker-${process.pid}`)
 }
 
 function isAlive(pid: number): boolean {

@@ -8,7 +8,7 @@ import { TimedTurns } from '../../foundation/timed-turns.ts'
 import { recordSimilar } from '../activity/activity.ts'
 import { MAX_BATCH_RECORDS } from '../contract.ts'
 import type { SubmissionWriter } from '../lock.ts'
-import { assertOpen, type FileState, withSubmission } from '../submission.ts'
+import { assertOpen, type FileState, listFiles, withSubmission } from '../submission.ts'
 import { isBuilt, type Operation } from './current-file.ts'
 import { assertAllRead } from './file-job.ts'
 import { insertChunk, packChunk } from './file-store.ts'
@@ -81,30 +81,19 @@ async function createFile(
   { token, resource }: Batch,
 ): Promise<FileState> {
   const version = randomBytes(16).toString('hex')
-  const received = Date.now()
   await writer.run(
     `insert into file_version (version, token, resource, format, chunks, records, size, digest, batches, received, sealed, stored)
      values ($1, $2, $3, 'ndjson', 0, 0, 0, '', 0, $4, $5, 1)`,
-    [version, token, resource, received, sealer.keyId],
+    [version, token, resource, Date.now(), sealer.keyId],
   )
   await writer.run('insert into submission_file (token, resource, version) values ($1, $2, $3)', [
     token,
     resource,
     version,
   ])
-  return {
-    resource,
-    version,
-    format: 'ndjson',
-    chunks: 0,
-    batches: 0,
-    records: 0,
-    bytes: 0,
-    sha256: '',
-    received,
-    sealed: sealer.keyId,
-    notes: null,
-  }
+  const file = (await listFiles(writer, token)).find((each) => each.version === version)
+  if (file === undefined) throw new Error('the file that was just stored is missing')
+  return file
 }
 
 /** Renders the operations as they are stored, and lets others have turns. */

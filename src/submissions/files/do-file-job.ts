@@ -1,4 +1,4 @@
-import { createReadStream, createWriteStream, rmSync } from 'node:fs'
+import { createReadStream, createWriteStream } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -34,13 +34,20 @@ import {
   cancelled,
   type FileState,
   findState,
+  listFiles,
   type SubmissionState,
   withSubmission,
 } from '../submission.ts'
-import { nameWorkFolder } from '../work-folder.ts'
 import { dropContent, keepContent, type StoredContent, storeContent } from './content.ts'
 import { readCurrentFile } from './current-file.ts'
-import { assertAllRead, endFileJob, type FileJob, findFileJob, startFileJob } from './file-job.ts'
+import {
+  assertAllRead,
+  endFileJob,
+  type FileJob,
+  type FileWorkResult,
+  findFileJob,
+  startFileJob,
+} from './file-job.ts'
 import { runFileOrder } from './file-process.ts'
 import { FileGone, readChunks } from './file-store.ts'
 import { sealNotes } from './notes.ts'
@@ -57,7 +64,7 @@ export interface FileWorkerOptions {
   readonly limits: Partial<Limits>
   /** The most bytes of a file, and of all files in an archive together. */
   readonly maxBytes: number
-  /** The folder for temporary files; defaults to the system's. */
+  /** The folder for temporary files; by default the system's. */
   readonly folder?: string | undefined
   /** Reads uploads and converts files; by default in a process of its own. */
   readonly readFiles?: typeof runFileOrder
@@ -70,18 +77,24 @@ const FAILED =
 const EXCEEDED =
   'The upload needs too much time, memory or disk space to be read: send its files separately, as CSV.'
 
+/** Work that is done except for its end. */
+interface Done {
+  /** What it has stored, and belongs to nothing yet. */
+  readonly stored: readonly StoredContent[]
+  /** Takes what was stored, in the transaction that ends the job; returns the result. */
+  end(writer: SubmissionWriter, submission: SubmissionState): Promise<FileWorkResult>
+}
+
 /** Reads uploads, repairs files, and makes marked, corrected and converted copies of them. */
 export class DoFileJob implements JobHandler {
   readonly #options: FileWorkerOptions
-  readonly #folder: string
 
   constructor(options: FileWorkerOptions) {
     this.#options = options
-    this.#folder = nameWorkFolder(options.folder ?? tmpdir(), 'files')
   }
 
   async run(job: Job, { signal, describe }: JobContext): Promise<void> {
-    const { database, sealer } = this.#options
+    const { database, sealer, folder: parent = tmpdir() } = this.#options
     const known = await findFileJob(database, sealer, job.subject)
     if (known === undefined || known.completed !== null) return void (await endJob(database, job))
     if (await isSuspended(database, known.eid)) {
@@ -89,20 +102,10 @@ export class DoFileJob implements JobHandler {
       return await this.#refuse(job, known, refused, 'Cancelled')
     }
     await startFileJob(database, known)
-    makeFolder(this.#folder, 0o700)
-    const folder = await mkdtemp(join(this.#folder, 'job-'))
+    makeFolder(parent, 0o700)
+    const folder = await mkdtemp(join(parent, 'job-'))
     try {
-      const work = {
-        upload: this.#readUpload,
-        repair: this.#repair,
-        preview: this.#preview,
-        workbook: this.#return,
-        marked: this.#return,
-        corrected: this.#return,
-        csv: this.#convert,
-        ndjson: this.#convert,
-      }[known.work]
-      await work.call(this, job, known, folder, signal)
+      await this.#finish(job, known, signal, await this.#do(known, folder, signal))
       describe({ work: known.work, status: 'Processed' })
     } catch (error) {
       const refused = signal.aborted ? undefined : explain(error, known)
@@ -121,9 +124,34 @@ export class DoFileJob implements JobHandler {
     await this.#refuse(job, known, unavailable(FAILED, 30), 'UnknownError')
   }
 
-  /** Removes the folder of this worker. */
-  stop(): void {
-    rmSync(this.#folder, { recursive: true, force: true })
+  #do(known: FileJob, folder: string, signal: AbortSignal): Promise<Done> {
+    const work = {
+      upload: this.#readUpload,
+      repair: this.#repair,
+      preview: this.#preview,
+      workbook: this.#return,
+      marked: this.#return,
+      corrected: this.#return,
+      csv: this.#convert,
+      ndjson: this.#convert,
+    }[known.work]
+    return work.call(this, known, folder, signal)
+  }
+
+  async #finish(job: Job, known: FileJob, signal: AbortSignal, { stored, end }: Done): Promise<void> {
+    const { database, sealer } = this.#options
+    try {
+      await withSubmission(database, known, async (writer, submission) => {
+        signal.throwIfAborted()
+        if (!(await finish(writer, job))) throw new JobLost()
+        await endFileJob(writer, sealer, known, { status: 'Processed', ...(await end(writer, submission)) })
+        await requestPurge(writer, known)
+      })
+    } catch (error) {
+      for (const { version } of stored)
+        if (version !== known.content?.version) await dropContent(database, known.token, version)
+      throw error
+    }
   }
 
   async #refuse(
@@ -140,87 +168,48 @@ export class DoFileJob implements JobHandler {
     })
   }
 
-  async #readUpload(job: Job, known: FileJob, folder: string, signal: AbortSignal): Promise<void> {
+  async #readUpload(known: FileJob, folder: string, signal: AbortSignal): Promise<Done> {
     const { database, sealer, definitions, maxBytes } = this.#options
-    const { content, sent, resource } = known
+    const { content, sent, resource, token, actor } = known
     const submission = await findState(database, known)
     if (submission === undefined || content === undefined || sent === undefined) throw cancelled()
     assertOpen(submission)
     const path = join(folder, 'content')
-    await pipeline(readChunks(database, sealer, content), createWriteStream(path, { mode: 0o600 }), {
-      signal,
-    })
-    const files = await this.#carryOut(
-      {
-        kind: 'read',
-        folder,
-        path,
-        definition: definitions.get(submission.definition ?? ''),
-        only: resource ?? undefined,
-        format: sent.format,
-        gzip: sent.gzip,
-        isContainer: sent.isContainer,
-        maxBytes,
+    await writeTo(path, readChunks(database, sealer, content), signal)
+    const definition = definitions.get(submission.definition ?? '')
+    const { format, gzip, isContainer } = sent
+    const only = resource ?? undefined
+    const order = {
+      kind: 'read',
+      folder,
+      path,
+      definition,
+      only,
+      format,
+      gzip,
+      isContainer,
+      maxBytes,
+    } as const
+    const files = await this.#storeAll(known, await this.#carryOut(order, signal))
+    return {
+      stored: files.map(({ stored }) => stored),
+      end: async (writer, now) => {
+        const replaced = await replaceAll(writer, now, sealer, known, files)
+        for (const { resource: file, records } of replaced)
+          await recordActivity(writer, { token, event: 'FileUploaded', actor, file, detail: { records } })
+        return { files: replaced }
       },
-      signal,
-    )
-    await this.#replaceAll(job, known, files, signal, async (writer, replaced) => {
-      for (const { resource, records } of replaced) {
-        const { token, actor } = known
-        await recordActivity(writer, {
-          token,
-          event: 'FileUploaded',
-          actor,
-          file: resource,
-          detail: { records },
-        })
-      }
-      await endFileJob(writer, sealer, known, { status: 'Processed', files: replaced })
-      await requestPurge(writer, known)
-    })
-  }
-
-  /** Stores files, and makes them the current ones in the transaction that ends the job. */
-  async #replaceAll(
-    job: Job,
-    known: FileJob,
-    files: readonly ReadFile[],
-    signal: AbortSignal,
-    end: (
-      writer: SubmissionWriter,
-      replaced: readonly FileState[],
-      before: ReadonlyMap<string, FileState>,
-    ) => Promise<void>,
-  ): Promise<void> {
-    const { database, sealer } = this.#options
-    const stored: [ReadFile, StoredContent][] = []
-    try {
-      for (const file of files) stored.push([file, await this.#store(known, file)])
-      await withSubmission(database, known, async (writer, now) => {
-        signal.throwIfAborted()
-        if (!(await finish(writer, job))) throw new JobLost()
-        assertOpen(now)
-        if (known.work === 'repair') await assertRepairable(writer, known, now)
-        if (stored.length > 0) await noteChange(writer, known)
-        const replaced: FileState[] = []
-        for (const [file, each] of stored)
-          replaced.push(await replace(writer, now, sealer, known, file, each))
-        await end(writer, replaced, new Map(now.files.map((file) => [file.resource, file])))
-      })
-    } catch (error) {
-      for (const [, { version }] of stored)
-        if (version !== known.content?.version) await dropContent(database, known.token, version)
-      throw error
     }
   }
 
   /** Repairs the current files. Those before are kept until the files change, or the submission is submitted. */
-  async #repair(job: Job, known: FileJob, folder: string, signal: AbortSignal): Promise<void> {
-    const { database, sealer, limits, maxBytes } = this.#options
+  async #repair(known: FileJob, folder: string, signal: AbortSignal): Promise<Done> {
+    const { sealer, limits, maxBytes } = this.#options
+    const { token, actor } = known
     const { submission, request } = await this.#prepare(known, folder, signal)
     assertOpen(submission)
     const repaired = await repairFiles(request, { folder, limits, signal })
-    const files: ReadFile[] = []
+    const read: ReadFile[] = []
     for (const file of repaired.files) {
       const { resource } = file
       if (!('path' in file) || request.files.some(({ path }) => path === file.path)) continue
@@ -230,43 +219,37 @@ export class DoFileJob implements JobHandler {
       const order = { kind: 'read', folder: own, path, only: resource, format: 'csv' } as const
       const { definition } = request
       const more = { definition, gzip: false, isContainer: false, maxBytes }
-      files.push(...(await this.#carryOut({ ...order, ...more }, signal)))
+      read.push(...(await this.#carryOut({ ...order, ...more }, signal)))
     }
+    const files = await this.#storeAll(known, read)
     const list = toRepairList(repaired, request.files)
-    const stored = await this.#storeList(known, list)
-    try {
-      await this.#replaceAll(job, known, files, signal, async (writer, replaced, before) => {
-        const { token, actor } = known
+    const listed = await this.#storeList(known, list)
+    return {
+      stored: [...files.map(({ stored }) => stored), listed],
+      end: async (writer, now) => {
+        assertOpen(now)
+        await assertRepairable(writer, known, now)
+        const replaced = await replaceAll(writer, now, sealer, known, files)
         for (const { resource, records, sha256 } of replaced) {
-          const { version = null, sha256: digestBefore } = before.get(resource) ?? {}
+          const before = now.files.find((each) => each.resource === resource)
           await writer.run('update submission_file set previous = $3 where token = $1 and resource = $2', [
             token,
             resource,
-            version,
+            before?.version ?? null,
           ])
           const groups = list.groups.filter(({ file }) => file === resource)
           const changes = groups.reduce((sum, { count }) => sum + count, 0)
-          await recordActivity(writer, {
-            token,
-            event: 'FileRepaired',
-            actor,
-            file: resource,
-            detail: { records, changes, digestBefore, digestAfter: sha256 },
-          })
+          const detail = { records, changes, digestBefore: before?.sha256, digestAfter: sha256 }
+          await recordActivity(writer, { token, event: 'FileRepaired', actor, file: resource, detail })
         }
-        await keepContent(writer, known, stored)
-        const { version } = stored
-        const { changes } = list
-        await endFileJob(writer, sealer, known, { status: 'Processed', files: replaced, changes, version })
-      })
-    } catch (error) {
-      await dropContent(database, known.token, stored.version)
-      throw error
+        await keepContent(writer, known, listed)
+        return { files: replaced, changes: list.changes, version: listed.version }
+      },
     }
   }
 
   /** Lists what a repair would change, and which causes are left after it. */
-  async #preview(job: Job, known: FileJob, folder: string, signal: AbortSignal): Promise<void> {
+  async #preview(known: FileJob, folder: string, signal: AbortSignal): Promise<Done> {
     const { limits } = this.#options
     const { request } = await this.#prepare(known, folder, signal)
     const repaired = await repairFiles(request, { folder, limits, signal })
@@ -274,8 +257,28 @@ export class DoFileJob implements JobHandler {
     const { summary, dispose } = await checkFiles({ ...request, files: repaired.files }, options)
     await dispose()
     const causes = summary.causes.map(({ key, codes }) => ({ key, codes }))
-    const list = { ...toRepairList(repaired, request.files), causes }
-    await this.#end(job, known, await this.#storeList(known, list), signal)
+    return copy(known, await this.#storeList(known, { ...toRepairList(repaired, request.files), causes }))
+  }
+
+  async #return(known: FileJob, folder: string, signal: AbortSignal): Promise<Done> {
+    const { database, sealer, limits } = this.#options
+    const { request } = await this.#prepare(known, folder, signal)
+    const path = await returnFiles(request, { form: known.work as ReturnedForm, folder, limits, signal })
+    return copy(known, await storeContent(database, sealer, known, readFile(path)))
+  }
+
+  /** Renders a file in another format, or in its own. */
+  async #convert(known: FileJob, folder: string, signal: AbortSignal): Promise<Done> {
+    const { database, sealer } = this.#options
+    const { request } = await this.#prepare(known, folder, signal)
+    const [file] = request.files
+    if (file === undefined) throw new FileGone()
+    const { resource, format, path } = file
+    const to: Format = known.work === 'csv' ? 'csv' : 'ndjson'
+    const form = formOf(request.definition.resources.find(({ name }) => name === resource))
+    const order = { kind: 'convert', folder, path, form, to } as const
+    const [converted] = format === to ? [file] : await this.#carryOut(order, signal)
+    return copy(known, await storeContent(database, sealer, known, readFile(converted?.path ?? path)))
   }
 
   async #storeList(known: FileJob, list: RepairList): Promise<StoredContent> {
@@ -284,13 +287,19 @@ export class DoFileJob implements JobHandler {
     return await storeContent(database, sealer, known, content)
   }
 
-  /** Stores a file, unless it is what arrived. */
-  async #store(
-    { content, ...owner }: FileJob,
-    { path, bytes, sha256 }: Pick<ReadFile, 'path' | 'bytes' | 'sha256'>,
-  ): Promise<StoredContent> {
-    if (content?.sha256 === sha256) return { ...content, bytes }
-    return await storeContent(this.#options.database, this.#options.sealer, owner, readFile(path))
+  /** Stores files; what arrived is stored already. */
+  async #storeAll({ content, ...owner }: FileJob, files: readonly ReadFile[]): Promise<NewFile[]> {
+    const { database, sealer } = this.#options
+    const all: NewFile[] = []
+    for (const file of files) {
+      const { path, bytes, sha256 } = file
+      const isKept = content?.sha256 === sha256
+      const stored = isKept
+        ? { ...content, bytes }
+        : await storeContent(database, sealer, owner, readFile(path))
+      all.push({ ...file, stored })
+    }
+    return all
   }
 
   /** Writes the files that work is about into its folder. */
@@ -305,49 +314,10 @@ export class DoFileJob implements JobHandler {
     const files = []
     for (const file of submission.files.filter(of)) {
       const path = join(folder, nameFile(file))
-      const content = Readable.from(readCurrentFile(database, sealer, file))
-      await pipeline(content, createWriteStream(path, { mode: 0o600 }), { signal })
+      await writeTo(path, readCurrentFile(database, sealer, file), signal)
       files.push({ ...file, name: nameFile(file), path })
     }
     return { submission, request: { definition, files, returnId, complete: type !== 'Indicative' } }
-  }
-
-  async #return(job: Job, known: FileJob, folder: string, signal: AbortSignal): Promise<void> {
-    const { database, sealer, limits } = this.#options
-    const { request } = await this.#prepare(known, folder, signal)
-    const path = await returnFiles(request, { form: known.work as ReturnedForm, folder, limits, signal })
-    await this.#end(job, known, await storeContent(database, sealer, known, readFile(path)), signal)
-  }
-
-  /** Renders a file in another format, or in its own. */
-  async #convert(job: Job, known: FileJob, folder: string, signal: AbortSignal): Promise<void> {
-    const { database, sealer } = this.#options
-    const { request } = await this.#prepare(known, folder, signal)
-    const [file] = request.files
-    if (file === undefined) throw new FileGone()
-    const { resource, format, path } = file
-    const to: Format = known.work === 'csv' ? 'csv' : 'ndjson'
-    const form = formOf(request.definition.resources.find(({ name }) => name === resource))
-    const order = { kind: 'convert', folder, path, form, to } as const
-    const [converted] = format === to ? [file] : await this.#carryOut(order, signal)
-    const copy = readFile(converted?.path ?? path)
-    await this.#end(job, known, await storeContent(database, sealer, known, copy), signal)
-  }
-
-  /** Ends a job whose result is a copy. */
-  async #end(job: Job, known: FileJob, stored: StoredContent, signal: AbortSignal): Promise<void> {
-    const { database, sealer } = this.#options
-    try {
-      await changeSubmission(database, known.token, async (writer) => {
-        signal.throwIfAborted()
-        if (!(await finish(writer, job))) throw new JobLost()
-        await keepContent(writer, known, stored)
-        await endFileJob(writer, sealer, known, { status: 'Processed', version: stored.version })
-      })
-    } catch (error) {
-      await dropContent(database, known.token, stored.version)
-      throw error
-    }
   }
 
   async #carryOut(order: FileOrder, signal: AbortSignal): Promise<readonly ReadFile[]> {
@@ -355,6 +325,22 @@ export class DoFileJob implements JobHandler {
     const { files, refused } = await readFiles(order, { limits, signal })
     if (refused !== undefined) throw toProblem(refused)
     return files
+  }
+}
+
+/** A file that was read, and is stored. */
+interface NewFile extends ReadFile {
+  readonly stored: StoredContent
+}
+
+/** The end of work whose result is a copy. */
+function copy(owner: FileJob, stored: StoredContent): Done {
+  return {
+    stored: [stored],
+    end: async (writer) => {
+      await keepContent(writer, owner, stored)
+      return { version: stored.version }
+    },
   }
 }
 
@@ -376,46 +362,40 @@ export async function assertRepairable(
     throw new Problem('conflict', 'The credential ended before the repair did. Nothing was changed.')
 }
 
-/** Makes a file that was read the current one, under the lock of its submission. */
-async function replace(
+/** Makes files that were read the current ones, under the lock of their submission, and returns them in their order. */
+async function replaceAll(
   writer: SubmissionWriter,
   submission: SubmissionState,
   sealer: Sealer,
   { token, eid, received, sent, content }: FileJob,
-  { resource, format, records, bytes, sha256, notes: found }: ReadFile,
-  stored: StoredContent,
-): Promise<FileState> {
-  const before = submission.files.find((each) => each.resource === resource)
-  if (sent !== undefined) assertMatches(submission, resource, sent)
-  if (before !== undefined && before.received > received)
-    throw new Problem('conflict', 'A later upload has replaced the file.', { members: { errorCode: 'DS1' } })
-  const { version, chunks } = stored
-  if (version !== content?.version) await keepContent(writer, { token, eid }, stored)
-  const notes = found.length === 0 ? null : sealNotes(sealer, version, found)
-  await writer.run(
-    `update file_version set resource = $2, format = $3, records = $4, size = $5, digest = $6, received = $7,
-       notes = $8, stored = 1
-     where version = $1`,
-    [version, resource, format, records, bytes, sha256, received, notes],
-  )
-  await writer.run(
-    `insert into submission_file (token, resource, version) values ($1, $2, $3)
-     on conflict (token, resource) do update set version = excluded.version`,
-    [token, resource, version],
-  )
-  return {
-    resource,
-    version,
-    format,
-    chunks,
-    batches: 0,
-    records,
-    bytes,
-    sha256,
-    received,
-    sealed: sealer.keyId,
-    notes,
+  files: readonly NewFile[],
+): Promise<FileState[]> {
+  assertOpen(submission)
+  if (files.length > 0) await noteChange(writer, { token, eid })
+  for (const { resource, format, records, bytes, sha256, notes: found, stored } of files) {
+    const before = submission.files.find((each) => each.resource === resource)
+    if (sent !== undefined) assertMatches(submission, resource, sent)
+    if (before !== undefined && before.received > received)
+      throw new Problem('conflict', 'A later upload has replaced the file.', {
+        members: { errorCode: 'DS1' },
+      })
+    const { version } = stored
+    if (version !== content?.version) await keepContent(writer, { token, eid }, stored)
+    const notes = found.length === 0 ? null : sealNotes(sealer, version, found)
+    await writer.run(
+      `update file_version set resource = $2, format = $3, records = $4, size = $5, digest = $6, received = $7,
+         notes = $8, stored = 1
+       where version = $1`,
+      [version, resource, format, records, bytes, sha256, received, notes],
+    )
+    await writer.run(
+      `insert into submission_file (token, resource, version) values ($1, $2, $3)
+       on conflict (token, resource) do update set version = excluded.version`,
+      [token, resource, version],
+    )
   }
+  const current = await listFiles(writer, token)
+  return files.flatMap(({ resource }) => current.filter((each) => each.resource === resource))
 }
 
 /** Whether the database or a key is the cause: the message names it, and the caller cannot fix it. */
@@ -441,6 +421,10 @@ function explain(error: unknown, { work }: FileJob): Problem | undefined {
   if (isOfService(error) || !(error instanceof UserError)) return undefined
   if (work !== 'upload') return new Problem('conflict', error.message)
   return new Problem('invalid-body', error instanceof CheckFailed ? EXCEEDED : error.message)
+}
+
+async function writeTo(path: string, content: AsyncIterable<Buffer>, signal: AbortSignal): Promise<void> {
+  await pipeline(Readable.from(content), createWriteStream(path, { mode: 0o600 }), { signal })
 }
 
 /** Opens a file only when it is read, and closes it in any case. */

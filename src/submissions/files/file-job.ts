@@ -196,23 +196,22 @@ export async function startFileJob(database: Database, { id, token }: FileJob): 
   )
 }
 
+/** The result of work with files, or why it has none. */
+export interface FileWorkResult extends Pick<Sealed, 'files' | 'changes' | 'refused'> {
+  /** The copy that was made. */
+  readonly version?: string
+}
+
 /** Stores the result, in the transaction that ends the job. */
 export async function endFileJob(
   writer: SubmissionWriter,
   sealer: Sealer,
   { id, actor }: FileJob,
-  {
-    status,
-    version = null,
-    ...outcome
-  }: Pick<Sealed, 'files' | 'changes' | 'refused'> & {
-    readonly status: RunStatus
-    readonly version?: string | null
-  },
+  { status, version, ...outcome }: FileWorkResult & { readonly status: RunStatus },
 ): Promise<void> {
   await writer.run(
     'update submission_job set status = $2, completed = $3, version = $4, document = $5, sealed = $6 where id = $1',
-    [id, status, Date.now(), version, seal(sealer, id, { actor, ...outcome }), sealer.keyId],
+    [id, status, Date.now(), version ?? null, seal(sealer, id, { actor, ...outcome }), sealer.keyId],
   )
 }
 

@@ -4,9 +4,9 @@ import { pick } from '../../engines/records/index.ts'
 import type { Reader } from '../../foundation/database/database.ts'
 import type { Sealer } from '../../foundation/database/seal.ts'
 import { takeTurn } from '../../foundation/timed-turns.ts'
+import type { SubmissionRow } from '../submission.ts'
 import { ordinalsOf, type Selection } from './filters.ts'
 import { PUBLISHED_COLUMNS } from './publish.ts'
-import type { Submission } from './queries.ts'
 import { readDetails } from './read-findings.ts'
 import type { PublishedFinding } from './schema.ts'
 
@@ -25,7 +25,7 @@ const READ = 60
 export async function streamEntries(
   type: string,
   database: Reader,
-  submission: Submission,
+  submission: SubmissionRow,
   selected: Selection | undefined,
   { sealer, etag, found }: { sealer: Sealer; etag: string; found?: number | undefined },
 ): Promise<BytesResult> {

@@ -11,12 +11,12 @@ import type { Reader } from '../../foundation/database/database.ts'
 import type { Sealer } from '../../foundation/database/seal.ts'
 import { TOKEN_PATH } from '../contract.ts'
 import { linkNextPage, type Paged } from '../paging.ts'
+import type { SubmissionRow } from '../submission.ts'
 import { EXAMPLE_BAD_REQUEST, EXAMPLE_PAGE } from './example.ts'
 import { CSV, NDJSON, streamEntries } from './export.ts'
 import { type Filters, ordinalsOf, type Selection, selectEntries } from './filters.ts'
 import { answerCurrent, findingsPath, nameRun, ofFindings, type ResultsOptions } from './own.ts'
 import { FILTER_NAMES } from './postings.ts'
-import type { Submission } from './queries.ts'
 import { readJoined } from './read-findings.ts'
 import { isPartial, readRun } from './runs.ts'
 import { resultsQuery, ValidationEntry, ValidationResultsPage } from './schema.ts'
@@ -107,7 +107,7 @@ export function getValidationResults(options: ResultsOptions): Operation {
 /** @throws {Problem} the extended 400 of section 2.10, for a page past the last one */
 function assertWithin(
   { page, pageSize }: Paged,
-  submission: Submission,
+  submission: SubmissionRow,
   received: Readonly<Record<string, string>>,
 ): void {
   const lastPage = Math.max(1, Math.ceil(submission.totalCount / pageSize))
@@ -125,7 +125,7 @@ function assertWithin(
 function describePaginationFaults(
   errorCode: 'PR1' | 'PR2',
   faults: readonly ParameterFault[],
-  submission: Submission,
+  submission: SubmissionRow,
   received: Readonly<Record<string, string>>,
 ): ProblemOptions {
   const errors = Object.fromEntries(
@@ -147,7 +147,7 @@ function describePaginationFaults(
 
 async function readResultsPage(
   database: Reader,
-  submission: Submission,
+  submission: SubmissionRow,
   selected: Selection | undefined,
   query: Paged & Filters,
   etag: string,
@@ -175,7 +175,7 @@ function nameFilters(query: Filters): string {
 async function select(
   kept: LRUCache<string, Selection>,
   database: Reader,
-  submission: Submission,
+  submission: SubmissionRow,
   query: Filters,
   sealer: Sealer,
 ): Promise<Selection | undefined> {
@@ -190,7 +190,7 @@ async function select(
 }
 
 /** @throws {Problem} the extended 400 of section 2.10, if a page of an unpaged representation is requested */
-function assertWhole(submission: Submission, received: Readonly<Record<string, string>>): void {
+function assertWhole(submission: SubmissionRow, received: Readonly<Record<string, string>>): void {
   const faults = ['page', 'pageSize']
     .filter((parameter) => (received[parameter] ?? '') !== '')
     .map((parameter) => ({ parameter, message: 'applies to JSON only: CSV and NDJSON hold all entries' }))

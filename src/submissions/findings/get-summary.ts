@@ -5,9 +5,9 @@ import type { Reader } from '../../foundation/database/database.ts'
 import type { Sealer } from '../../foundation/database/seal.ts'
 import { type TSchema, Type } from '../../foundation/schema/type.ts'
 import { TOKEN_PATH } from '../contract.ts'
+import type { SubmissionRow } from '../submission.ts'
 import { NotRun, renderNotRun } from './not-run.ts'
 import { ofFindings, type ResultsOptions } from './own.ts'
-import type { Submission } from './queries.ts'
 import { answerAboutRun, keepAboutRuns } from './run-page.ts'
 import { isPartial, readRun, readSummary } from './runs.ts'
 import { ERROR_TYPES, FILE_TYPES, ValidationEntry } from './schema.ts'
@@ -112,7 +112,7 @@ export function getSummary(options: ResultsOptions): Operation {
   )
 }
 
-async function summarise(reader: Reader, submission: Submission, sealer: Sealer): Promise<object> {
+async function summarise(reader: Reader, submission: SubmissionRow, sealer: Sealer): Promise<object> {
   const { token, returnId, run, totalCount } = submission
   const base = { submissionToken: token, returnId }
   const current = await readRun(reader, run)

@@ -7,11 +7,11 @@ import type { Reader } from '../../foundation/database/database.ts'
 import { Type } from '../../foundation/schema/type.ts'
 import { TOKEN_PATH } from '../contract.ts'
 import { assertPage, linkNextPage } from '../paging.ts'
+import type { SubmissionRow } from '../submission.ts'
 import { readColumns } from './columns.ts'
 import { type Filters, ordinalsOf, type Selection, selectEntries, selectPosted } from './filters.ts'
 import { answerFromCurrent, findingsPath, ofFindings, type ResultsOptions, readCompared } from './own.ts'
 import { CAUSE_FIELD, FILTER_NAMES, NEW_FIELD } from './postings.ts'
-import type { Submission } from './queries.ts'
 import { readDetails } from './read-findings.ts'
 import { readRun, readSummary } from './runs.ts'
 import { PublishedFinding, resultsQuery } from './schema.ts'
@@ -113,7 +113,7 @@ export function listFindings(options: ResultsOptions): Operation {
 /** The findings that are wanted; `undefined` if all are. */
 async function select(
   reader: Reader,
-  submission: Submission,
+  submission: SubmissionRow,
   query: Filters & { readonly 'Filter.Cause'?: string; readonly onlyNew: boolean },
   sealer: ResultsOptions['sealer'],
 ): Promise<Selection | undefined> {

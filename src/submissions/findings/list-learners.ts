@@ -7,9 +7,9 @@ import type { Sealer } from '../../foundation/database/seal.ts'
 import { Type } from '../../foundation/schema/type.ts'
 import { TOKEN_PATH } from '../contract.ts'
 import { assertPage, linkNextPage, type Paged } from '../paging.ts'
+import type { SubmissionRow } from '../submission.ts'
 import { answerFromCurrent, findingsPath, ofFindings, type ResultsOptions } from './own.ts'
 import { decodeLearners, LEARNER_FIELD, LEARNERS } from './postings.ts'
-import type { Submission } from './queries.ts'
 import { readDetails } from './read-findings.ts'
 
 const LearnersPage = Type.Object(
@@ -67,7 +67,7 @@ export function listLearners(options: ResultsOptions): Operation {
 }
 
 /** They were put in order when the run was published. */
-async function readLearners(reader: Reader, submission: Submission, query: Paged, sealer: Sealer) {
+async function readLearners(reader: Reader, submission: SubmissionRow, query: Paged, sealer: Sealer) {
   const { run } = submission
   const { page, pageSize } = query
   const counted = await reader.get<{ total: number | null }>(

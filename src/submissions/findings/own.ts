@@ -8,7 +8,7 @@ import type { Reader } from '../../foundation/database/database.ts'
 import type { Sealer } from '../../foundation/database/seal.ts'
 import type { Download } from '../activity/activity.ts'
 import { REFUSALS } from '../contract.ts'
-import { findSubmissionOf, type Submission } from './queries.ts'
+import { findOwn, type SubmissionRow } from '../submission.ts'
 import { RunMissing } from './run-missing.ts'
 import { type Run, readRun } from './runs.ts'
 
@@ -29,14 +29,14 @@ export function ofFindings({ database }: ResultsOptions) {
     tag: 'Validation results',
     limit: 'validation-results',
     access: asOrganisation('validation-results:read', (eid, { submissionToken = '' }) =>
-      findSubmissionOf(database, eid, submissionToken),
+      findOwn(database, eid, submissionToken),
     ),
     problems: { gone: REFUSALS.gone },
   })
 }
 
 /** @throws {Problem} `gone` if the submission was cancelled */
-function assertThere({ ended }: Submission): void {
+function assertThere({ ended }: SubmissionRow): void {
   if (ended === 'Cancelled') throw new Problem('gone', REFUSALS.gone)
 }
 
@@ -49,8 +49,8 @@ function assertThere({ ended }: Submission): void {
  */
 export async function answerCurrent<T>(
   database: Reader,
-  submission: Submission,
-  answer: (current: Submission) => Promise<T>,
+  submission: SubmissionRow,
+  answer: (current: SubmissionRow) => Promise<T>,
 ): Promise<T> {
   for (let current = submission; ; ) {
     assertThere(current)
@@ -73,8 +73,8 @@ export async function answerCurrent<T>(
  */
 export async function answerFromCurrent<T>(
   database: Reader,
-  submission: Submission,
-  answer: (reader: Reader, current: Submission) => Promise<T>,
+  submission: SubmissionRow,
+  answer: (reader: Reader, current: SubmissionRow) => Promise<T>,
 ): Promise<T> {
   try {
     return await answerCurrent(database, submission, (current) =>
@@ -92,7 +92,7 @@ export async function answerFromCurrent<T>(
  */
 export async function readCurrent<T>(
   database: Reader,
-  submission: Submission,
+  submission: SubmissionRow,
   read: (reader: Reader) => Promise<T>,
 ): Promise<T> {
   try {
@@ -102,12 +102,15 @@ export async function readCurrent<T>(
   }
 }
 
-async function assertUnchanged(database: Reader, submission: Submission): Promise<void> {
+async function assertUnchanged(database: Reader, submission: SubmissionRow): Promise<void> {
   if (!isDeepStrictEqual(await findAgain(database, submission), submission)) throw new RunMissing()
 }
 
-async function findAgain(database: Reader, { eid, token }: Submission): Promise<Submission | undefined> {
-  return await findSubmissionOf(database, eid, token)
+async function findAgain(
+  database: Reader,
+  { eid, token }: SubmissionRow,
+): Promise<SubmissionRow | undefined> {
+  return await findOwn(database, eid, token)
 }
 
 /**
@@ -115,7 +118,7 @@ async function findAgain(database: Reader, { eid, token }: Submission): Promise<
  *
  * @throws {Problem} `no-such-run` if there is none before
  */
-export async function readCompared(reader: Reader, { run }: Submission): Promise<{ from: Run; to: Run }> {
+export async function readCompared(reader: Reader, { run }: SubmissionRow): Promise<{ from: Run; to: Run }> {
   const to = await readRun(reader, run)
   const from = to === undefined || to.previous === null ? undefined : await readRun(reader, to.previous)
   if (to === undefined || from === undefined)
@@ -124,7 +127,7 @@ export async function readCompared(reader: Reader, { run }: Submission): Promise
 }
 
 /** The publishing time distinguishes the run from one with the same number in a restored database. */
-export function nameRun({ run, published }: Pick<Submission, 'run' | 'published'>): string {
+export function nameRun({ run, published }: Pick<SubmissionRow, 'run' | 'published'>): string {
   return `r${run}.${published.toString(36)}`
 }
 

@@ -11,9 +11,9 @@ import { quote } from '../../foundation/text/quote.ts'
 import { recordActivity } from '../activity/activity.ts'
 import { lockSubmission, type SubmissionWriter } from '../lock.ts'
 import { deleteCauses } from '../returns/causes.ts'
+import { findAny, type SubmissionRow } from '../submission.ts'
 import type { Finding } from './blocks.ts'
 import { storeComparison } from './compare.ts'
-import { findSubmission, type Submission } from './queries.ts'
 import { deleteOldRuns, findCurrent, type RunSummary, readRun, summaryContext, trimOldRuns } from './runs.ts'
 import { PublishedFinding } from './schema.ts'
 import { type StoredRun, storeFindings } from './store-run.ts'
@@ -107,8 +107,8 @@ export async function publishResults(
 async function findPublishable(
   reader: Reader,
   { token, eid, returnId }: { token: string; eid: string; returnId: string },
-): Promise<Submission | undefined> {
-  const found = await findSubmission(reader, token)
+): Promise<SubmissionRow | undefined> {
+  const found = await findAny(reader, token)
   if (found !== undefined && (found.eid !== eid || found.returnId !== returnId)) {
     refuse({
       field: '--token',

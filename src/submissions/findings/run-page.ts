@@ -2,8 +2,8 @@ import { notModified, page } from '../../api/contract/results.ts'
 import { digestQuery, makeEtag, Page } from '../../api/serving/page.ts'
 import { cacheUpTo } from '../../api/serving/page-cache.ts'
 import type { Reader } from '../../foundation/database/database.ts'
+import type { SubmissionRow } from '../submission.ts'
 import { answerCurrent, nameRun, readCurrent } from './own.ts'
-import type { Submission } from './queries.ts'
 
 /** Memory for the rendered objects of one kind, in bytes. */
 const KEPT = 4 * 2 ** 20
@@ -20,9 +20,9 @@ export async function answerAboutRun(
   database: Reader,
   kept: ReturnType<typeof keepAboutRuns>,
   name: string,
-  authorized: Submission,
+  authorized: SubmissionRow,
   { isFresh }: { isFresh(etag: string): boolean },
-  read: (reader: Reader, submission: Submission) => Promise<object>,
+  read: (reader: Reader, submission: SubmissionRow) => Promise<object>,
 ) {
   return await answerCurrent(database, authorized, async (submission) => {
     // All submissions without a run have the same name of one.

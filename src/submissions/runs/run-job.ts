@@ -1,5 +1,4 @@
 import { createHash } from 'node:crypto'
-import { rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { isSuspended } from '../../api/access/suspensions.ts'
 import type { Finding as CheckFinding, Limits } from '../../engines/checking/index.ts'
@@ -25,7 +24,6 @@ import { changeSubmission, lockSubmission } from '../lock.ts'
 import { requestPurge } from '../owned.ts'
 import { storeCauses } from '../returns/causes.ts'
 import type { Definitions } from '../rules/definitions.ts'
-import { nameWorkFolder } from '../work-folder.ts'
 import { countEnding } from './run-counts.ts'
 import { endRun } from './validation.ts'
 
@@ -49,11 +47,9 @@ const FAILED = 'The check failed. This is a fault of the service; its operator f
 /** Checks the files of a submission and publishes the findings. */
 export class RunJob implements JobHandler {
   readonly #options: RunJobOptions
-  readonly #folder: string
 
   constructor(options: RunJobOptions) {
     this.#options = options
-    this.#folder = nameWorkFolder(options.folder ?? tmpdir(), 'worker')
   }
 
   async run(job: Job, { signal, describe }: JobContext): Promise<void> {
@@ -103,14 +99,16 @@ export class RunJob implements JobHandler {
     })
   }
 
-  /** Removes the folder of this worker. */
-  stop(): void {
-    rmSync(this.#folder, { recursive: true, force: true })
-  }
-
   /** Returns the number of findings. */
   async #check(job: Job, run: Run, signal: AbortSignal): Promise<number> {
-    const { database, sealer, definitions, limits, check: checkThem = checkFiles } = this.#options
+    const {
+      database,
+      sealer,
+      definitions,
+      limits,
+      folder = tmpdir(),
+      check: checkThem = checkFiles,
+    } = this.#options
     const submission = await database.get<{ returnId: string; type: string | null }>(
       'select return_id as "returnId", type from submission where token = $1',
       [run.token],
@@ -134,7 +132,7 @@ export class RunJob implements JobHandler {
       {
         limits,
         signal,
-        temporary: this.#folder,
+        temporary: folder,
         onProgress: (step) => progress.set(counted.describe(step)),
       },
     ).finally(() => progress.stop())

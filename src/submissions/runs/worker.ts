@@ -1,3 +1,5 @@
+import { rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import type { FastifyBaseLogger } from 'fastify'
 import { type JobKind, schedule } from '../../foundation/jobs/queue.ts'
 import { endJob, type JobHandler, Worker } from '../../foundation/jobs/worker.ts'
@@ -6,6 +8,7 @@ import { DoFileJob, type FileWorkerOptions } from '../files/do-file-job.ts'
 import { type OnOrphans, sweepOrphans } from '../retention/orphans.ts'
 import { type OnPurge, purge } from '../retention/purge.ts'
 import { type Retention, sweep } from '../retention/retention.ts'
+import { nameWorkFolder } from '../work-folder.ts'
 import { RunJob, type RunJobOptions } from './run-job.ts'
 
 export interface SubmissionWorkerOptions extends RunJobOptions, FileWorkerOptions {
@@ -25,10 +28,11 @@ export interface RunningWorker {
 /** Starts validating submissions, deleting data and building the search index, until stopped. */
 export async function startSubmissionWorker(options: SubmissionWorkerOptions): Promise<RunningWorker> {
   const { database, retention, log } = options
+  const folder = nameWorkFolder(options.folder ?? tmpdir())
   const onPurge: OnPurge = (purged) => log.warn({ audit: 'purged', ...purged })
   const onOrphans: OnOrphans = (found) => log.warn({ audit: 'orphans', ...found })
-  const runs = new RunJob(options)
-  const files = new DoFileJob(options)
+  const runs = new RunJob({ ...options, folder })
+  const files = new DoFileJob({ ...options, folder })
   // Any worker can run the recurring sweeps.
   const scheduleSweeps = async () => {
     for (const subject of ['sweep', 'orphans']) await schedule(database, 'retention', subject)
@@ -70,8 +74,7 @@ export async function startSubmissionWorker(options: SubmissionWorkerOptions): P
   return {
     stop: async () => {
       await worker.stop()
-      runs.stop()
-      files.stop()
+      rmSync(folder, { recursive: true, force: true })
     },
   }
 }
