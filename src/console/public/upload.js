@@ -105,7 +105,7 @@ export function attachUpload(form) {
           : pairs.length > 0
             ? `Only one file of a kind can be sent: ${pairs.map(({ title }) => title).join(', ')}.`
             : sent.length > 0
-              ? `Not sent yet: ${sent.map(({ name }) => name).join(', ')}.`
+              ? list('Not sent yet', sent)
               : 'There is nothing to send.'
     return sent
   }
@@ -151,9 +151,11 @@ export function attachUpload(form) {
     bar.hidden = true
     const refused = sent.filter(({ stored }) => !stored)
     if (refused.length > 0) {
-      review()
-      const others = sent.length > refused.length ? ' The others are stored.' : ''
-      status.textContent = `Refused: ${refused.map(({ name }) => name).join(', ')}.${others}`
+      const waiting = review().filter((item) => !sent.includes(item))
+      const stored = sent.filter((item) => item.stored)
+      status.textContent = [list('Refused', refused), list('Stored', stored), list('Not sent yet', waiting)]
+        .filter((each) => each !== '')
+        .join(' ')
       return
     }
     // Others were added meanwhile.
@@ -164,6 +166,9 @@ export function attachUpload(form) {
     document.getElementById('check').requestSubmit()
   })
 }
+
+const list = (what, items) =>
+  items.length === 0 ? '' : `${what}: ${items.map((item) => item.name).join(', ')}.`
 
 function tell({ outcome }, text, style = '') {
   outcome.textContent = text
