@@ -269,7 +269,7 @@ describe('a browser that leaves', () => {
         console.service.log.join('').matchAll(/"route":"\/console\/submissions".*?"status":(\d+)/g),
         ([, status]) => Number(status),
       )
-    await expect.poll(() => find().length, { timeout: 60_000 }).toBe(2)
+    await expect.poll(() => find().length).toBe(2)
     expect(Math.max(...find())).toBeLessThan(500)
     expect(console.service.log.join('')).not.toContain('"level":"error"')
   })

@@ -55,7 +55,7 @@ async function start() {
 /** The text of a page, with one space where there are several. */
 const toText = (body: string) => body.replace(/<[^>]*>/g, ' ').replace(/\s+/g, ' ')
 
-test('every link that a page shows works for the one who sees it', { timeout: 240_000 }, async () => {
+test('every link that a page shows works for the one who sees it', async () => {
   const { enter } = await start()
   const kinds: readonly (readonly [readonly Scope[], readonly string[], number])[] = [
     [['occupations:read'], [], 6],

@@ -87,9 +87,7 @@ test('the bill of materials has every package in production, with its licence', 
   for (const { licenses } of found) expect(licenses).toHaveLength(1)
 })
 
-test('an audit fails on what the registry knows, and is skipped, with a line, where it does not answer', {
-  timeout: 120_000,
-}, async () => {
+test('an audit fails on what the registry knows, and is skipped, with a line, where it does not answer', async () => {
   const folder = temporaryFolder()
   const version = readLock().find(({ name }) => name === 'fastify')?.version ?? ''
   let away = true

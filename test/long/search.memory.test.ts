@@ -54,7 +54,7 @@ test(`${RECORDS} records with 3.6 KB of text each are indexed in ${ENOUGH} MB`, 
   await expect(runBuild({ databaseUrl: url, memoryBytes: 32 * MB })).rejects.toThrow(IndexRefused)
 })
 
-test('indexes that were replaced do not stay in memory', { timeout: 120_000 }, async () => {
+test('indexes that were replaced do not stay in memory', async () => {
   const { database } = await open()
   const { catalogue } = await readRevisions(database)
   const data = { ...buildIndex([], { revision: 'large' }), bias: new Float32Array(4 * MB).fill(1) }
@@ -82,7 +82,7 @@ test('indexes that were replaced do not stay in memory', { timeout: 120_000 }, a
 const DATA = findRealData('the memory of a server with O*NET')
 
 describe.skipIf(DATA === undefined)('with O*NET', () => {
-  test('a server at rest takes at most 250 MB', { timeout: 120_000 }, async () => {
+  test('a server at rest takes at most 250 MB', async () => {
     const mahi = new Installation({ inProcesses: true })
     const wages = join(DATA ?? '', 'oews-2023/national_M2023.csv')
     const release = join(DATA ?? '', 'onet-27.0')

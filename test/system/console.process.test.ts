@@ -38,9 +38,7 @@ describe.skipIf(chromiumPath === undefined)('a return from its first file to its
       ...{ name: `${name}.csv`, mimeType: 'text/csv', buffer: Buffer.from(text) },
     }))
 
-  test('needs no JavaScript: create, upload, check, fix, explain, submit, receipt, reopen, submit again', {
-    timeout: 240_000,
-  }, async () => {
+  test('needs no JavaScript: create, upload, check, fix, explain, submit, receipt, reopen, submit again', async () => {
     const shown = await start({ javaScriptEnabled: false })
     const { page, url } = shown
     const send = async (files: Record<string, string>) => {
