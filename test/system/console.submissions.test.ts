@@ -138,8 +138,11 @@ describe.skipIf(chromiumPath === undefined)('submissions in the console', () => 
     await startSubmission(shown)
     await page.getByText('Check them when all have arrived').waitFor()
     const sent: string[] = []
+    const texts: string[] = []
     page.on('request', (request) => {
-      if (request.method() === 'PUT') sent.push(new URL(request.url()).pathname.replace(/.*\/files/, ''))
+      if (request.method() !== 'PUT') return
+      sent.push(new URL(request.url()).pathname.replace(/.*\/files/, ''))
+      texts.push(request.postDataBuffer()?.toString() ?? '')
     })
     const [header = '', ...learners] = clean('learners').toString().split('\n')
     const half = Math.ceil(learners.length / 2)
@@ -149,9 +152,9 @@ describe.skipIf(chromiumPath === undefined)('submissions in the console', () => 
       'Completed &amp; done': readRows('course-completions'),
     })
     await drop(page, {
-      [`${'n'.repeat(240)} 2025 FINAL v2.csv`]: clean('enrolments'),
+      [`${'n'.repeat(240)} 2025 FINAL v2.csv`]: `${clean('enrolments')}Total,1\n`,
       'first half.csv': [header, ...learners.slice(0, half)].join('\n'),
-      'second half.csv': [header, ...learners.slice(half), 'Total,1'].join('\n'),
+      'second half.csv': Buffer.from([header, ...learners.slice(half), 'Café'].join('\n'), 'latin1'),
       'jobs.xlsx': workbook,
       'quals.zip': Buffer.from(
         await pack({ 'a/export 7.csv': clean('qualification-completions'), 'a/plan.txt': 'x' }),
@@ -170,11 +173,16 @@ describe.skipIf(chromiumPath === undefined)('submissions in the console', () => 
         [...row.querySelectorAll('.note')].map((note) => note.textContent?.split('.')[0]).join('; '),
       ]),
     )
-    const count = (file: string) => (readRows(file).length - 1).toLocaleString('en-NZ')
+    const count = (file: string, more = 0) => (readRows(file).length - 1 + more).toLocaleString('en-NZ')
     expect(listed).toEqual([
-      ['nnnnn 2025 FINAL v2.csv'.slice(-20), count('enrolments'), 'enrolments', ''],
+      [
+        'nnnnn 2025 FINAL v2.csv'.slice(-20),
+        count('enrolments', 1),
+        'enrolments',
+        'The last line is a total',
+      ],
       ['first half.csv', String(half), 'learners', ''],
-      ['second half.csv', expect.any(String), 'learners', 'The last line is a total'],
+      ['second half.csv', String(learners.length - half), 'learners', ''],
       ['jobs.xlsx/About this', '1', '', ''],
       ['jobs.xlsx/Sheet 1', count('courses'), 'courses', 'The first line is not the header'],
       ['lsx/Completed & done', count('course-completions'), 'course-completions', ''],
@@ -194,11 +202,19 @@ describe.skipIf(chromiumPath === undefined)('submissions in the console', () => 
     expect(await status.textContent()).toBe('Choose what jobs.xlsx/About this, quals.zip/a/plan.txt is.')
     expect(await shown.findBarriers()).toEqual([])
     expect(await shown.isWithinWidth()).toBe(true)
-    await page.getByLabel('What jobs.xlsx/About this is').selectOption('-')
-    await page.getByLabel('What quals.zip/a/plan.txt is').selectOption('-')
+    await page.setViewportSize({ width: 1280, height: 800 })
+    expect(await shown.isWithinWidth()).toBe(true)
+    await page.getByRole('button', { name: 'Leave out these 2' }).click()
     expect(await status.textContent()).toBe('Only one file of a kind can be sent: Learners.')
     expect([await button.isDisabled(), sent]).toEqual([true, []])
+    await page.getByRole('button', { name: 'Only this one' }).last().click()
+    expect(await page.getByLabel('What first half.csv is').inputValue()).toBe('-')
+    await page.getByLabel('What first half.csv is').selectOption('learners')
     await page.getByRole('button', { name: 'Join them' }).click()
+    await page.getByRole('button', { name: 'Take them apart' }).click()
+    expect(await status.textContent()).toBe('Only one file of a kind can be sent: Learners.')
+    await page.getByRole('button', { name: 'Join them' }).click()
+    expect(await rows.nth(1).locator('td').first().textContent()).toBe(String(learners.length))
     expect(await rows.nth(2).textContent()).toContain('Joined to first half.csv.')
     expect(await rows.nth(2).locator('td').last().getAttribute('class')).toBe('')
 
@@ -213,6 +229,7 @@ describe.skipIf(chromiumPath === undefined)('submissions in the console', () => 
       ...['/enrolments', '/learners', '/courses', '/course-completions', '/qualification-completions'],
       '/courses',
     ])
+    expect(texts[1]).toMatch(/^Café$/m)
     await page.getByRole('link', { name: /^Files/ }).click()
     await page.getByText('All 5 files are here.').waitFor()
     const stored = page.locator('table.files').first().locator('tbody tr')
@@ -221,8 +238,7 @@ describe.skipIf(chromiumPath === undefined)('submissions in the console', () => 
         (
           readRows(file).length -
           1 +
-          (file === 'learners' ? 1 : 0) +
-          (file === 'courses' ? 1 : 0)
+          (['learners', 'courses', 'enrolments'].includes(file) ? 1 : 0)
         ).toLocaleString('en-NZ'),
       ),
     )
@@ -266,6 +282,25 @@ describe.skipIf(chromiumPath === undefined)('submissions in the console', () => 
       expect(await page.getByText(/^Missing: /).textContent()).not.toMatch(/Learners|Course register/)
     },
   )
+
+  test('what was chosen is kept when the session has ended, and is sent after the sign-in', async () => {
+    const console = await start()
+    const shown = await console.open(browser)
+    const { page } = shown
+    await startSubmission(shown)
+    await page.getByText('Check them when all have arrived').waitFor()
+    await drop(page, { 'learners.csv': clean('learners') })
+    await page.context().clearCookies()
+    const button = page.getByRole('button', { name: 'Send the file' })
+    await button.click()
+    await page.getByText('Your session has ended.').waitFor()
+    expect(await page.getByRole('link', { name: 'Sign in' }).getAttribute('target')).toBe('_blank')
+    const [name = '', value = ''] = (await console.signIn()).split('=')
+    await page.context().addCookies([{ name, value, url: shown.url }])
+    await button.click()
+    await page.getByText(/^Missing: /).waitFor()
+    expect(await page.getByText(/^Missing: /).textContent()).not.toContain('Learners')
+  })
 
   test('without JavaScript, an archive or a file that is refused says why beside its form', async () => {
     const console = await start()

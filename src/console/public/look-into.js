@@ -50,7 +50,7 @@ export async function inspect(file, kinds, name = file.name) {
   }
   const isGzip = start[0] === 0x1f && start[1] === 0x8b
   const content = isGzip ? file.stream().pipeThrough(new DecompressionStream('gzip')) : file.stream()
-  const { text, lines, bytes } = await scan(content)
+  const { text, lines, charset } = await scan(content)
   if (text.includes('\u0000'))
     return [refuse(name, 'It is not a table. Send CSV, NDJSON, a ZIP archive or a workbook (XLSX).')]
   const shared = { name, blob: file, ...(isGzip && { encoding: 'gzip' }) }
@@ -76,7 +76,7 @@ export async function inspect(file, kinds, name = file.name) {
     ...(hasTotal ? ['The last line is a total. Delete it before you send the file.'] : []),
   ]
   const line = /^.*(?:\r\n|\r|\n)/.exec(text)?.[0] ?? ''
-  const canJoin = header === 0 && !isGzip && bytes === 1
+  const canJoin = header === 0 && !isGzip && !hasTotal
   return [
     {
       ...shared,
@@ -84,24 +84,33 @@ export async function inspect(file, kinds, name = file.name) {
       notes,
       records: Math.max(0, lines - header - 1),
       type: 'text/csv',
-      ...(canJoin && { header: line, body: new TextEncoder().encode(line).length }),
+      ...(canJoin && { header: line, charset }),
     },
   ]
 }
 
-/** The first characters of a text, its lines outside of quotes, and the bytes of a character of its encoding. */
+/** The first characters of a text, its lines outside of quotes, and its encoding: UTF-8 if it can be that. */
 async function scan(stream) {
-  let [text, lines, quoted, last, bytes, decoder] = ['', 0, false, 10, 1, undefined]
+  let [size, lines, quoted, last, charset, decoder] = [0, 0, false, 10, 'utf-8', undefined]
+  const head = []
+  const read = (bytes) => {
+    try {
+      decoder.decode(bytes, { stream: bytes !== undefined })
+    } catch {
+      charset = 'windows-1252'
+    }
+  }
   const reader = stream.getReader()
   for (let part = await reader.read(); !part.done; part = await reader.read()) {
     if (decoder === undefined) {
       const [one, two] = part.value
-      const wide =
-        one === 0xff && two === 0xfe ? 'utf-16le' : one === 0xfe && two === 0xff ? 'utf-16be' : undefined
-      decoder = new TextDecoder(wide ?? 'utf-8')
-      bytes = wide === undefined ? 1 : 2
+      if (one === 0xff && two === 0xfe) charset = 'utf-16le'
+      if (one === 0xfe && two === 0xff) charset = 'utf-16be'
+      decoder = new TextDecoder('utf-8', { fatal: true })
     }
-    if (text.length < 65_536) text += decoder.decode(part.value, { stream: true })
+    if (charset === 'utf-8') read(part.value)
+    if (size < 65_536) head.push(part.value)
+    size += part.value.length
     for (const byte of part.value) {
       if (byte === 34) quoted = !quoted
       // An empty line is no record, and a line end of two characters is one.
@@ -109,7 +118,9 @@ async function scan(stream) {
       if (byte !== 0) last = byte
     }
   }
-  return { text, bytes, lines: lines + (last === 10 || last === 13 ? 0 : 1) }
+  if (charset === 'utf-8') read()
+  const text = new TextDecoder(charset).decode(await new Blob(head).arrayBuffer()).slice(0, 65_536)
+  return { text, charset, lines: lines + (last === 10 || last === 13 ? 0 : 1) }
 }
 
 function splitLine(line) {

@@ -13,6 +13,11 @@ export function attachUpload(form) {
   const button = form.querySelector('button[type="submit"]')
   const checksThen = form.querySelector('[data-switch]')
   const items = []
+  const leaveOut = action('', () => {
+    for (const { select } of items) if (select?.value === '') select.value = '-'
+    review()
+  })
+  status.after(leaveOut)
   const kept = new Set(form.dataset.stored.split(' '))
   let sending = false
   // Without this script, one file is sent at a time, and the check does not start by itself.
@@ -89,12 +94,19 @@ export function attachUpload(form) {
     const pairs = kinds
       .map((kind) => ({ ...kind, of: sent.filter(({ select }) => select.value === kind.file) }))
       .filter(({ of }) => of.length > 1)
-    for (const item of sending ? [] : open) tell(item, item.refusal ?? '', 'error')
+    for (const item of sending ? [] : open) {
+      if (item.parts === undefined || item.refusal) tell(item, item.refusal ?? '', 'error')
+      else tell(item, `${item.parts.map(({ name }) => name).join(', ')} are one file. `)
+      if (item.parts !== undefined) item.outcome.append(action('Take them apart', () => takeApart(item)))
+    }
     for (const { of, title } of sending ? [] : pairs)
       for (const item of of) {
-        tell(item, `${of.length} are ${title}. Choose one of them. `, 'error')
-        if (item === of[0] && canJoin(of)) item.outcome.append(joinButton(of))
+        tell(item, `${of.length} are ${title}. `, 'error')
+        item.outcome.append(action('Only this one', () => choose(item, of)))
+        if (item === of[0] && canJoin(of)) item.outcome.append(action('Join them', () => join(of)))
       }
+    leaveOut.hidden = sending || undecided.length < 2
+    leaveOut.textContent = `Leave out these ${undecided.length}`
     table.hidden = items.length === 0
     button.disabled = sending || sent.length === 0 || undecided.length > 0 || pairs.length > 0
     button.textContent = sent.length > 1 ? `Send ${sent.length} files` : 'Send the file'
@@ -110,20 +122,49 @@ export function attachUpload(form) {
     return sent
   }
 
-  function joinButton(of) {
-    const join = block('button', 'quiet', 'Join them')
-    join.type = 'button'
-    join.addEventListener('click', () => {
-      const [first, ...rest] = of
-      const parts = of.map(({ blob, body }, at) => (at === 0 ? blob : blob.slice(body)))
-      first.blob = new Blob(parts.flatMap((each) => [each, '\n']))
-      for (const other of rest) {
-        Object.assign(other.select, { value: '-', disabled: true })
-        tell(other, `Joined to ${first.name}.`)
-      }
-      review()
-    })
-    return join
+  function choose(chosen, of) {
+    for (const item of of) if (item !== chosen) item.select.value = '-'
+    review()
+  }
+
+  function join(of) {
+    const [first, ...rest] = of
+    first.parts = of
+    first.content = async () => {
+      const texts = await Promise.all(of.map(readText))
+      return new Blob(texts.flatMap((text, at) => [at === 0 ? text : text.slice(of[at].header.length), '\n']))
+    }
+    for (const other of rest) {
+      Object.assign(other.select, { value: '-', disabled: true })
+      tell(other, `Joined to ${first.name}.`)
+    }
+    showRecords(first, of)
+    review()
+  }
+
+  function takeApart(first) {
+    for (const { select } of first.parts)
+      Object.assign(select, { value: first.select.value, disabled: false })
+    showRecords(first, [first])
+    first.parts = undefined
+    first.content = undefined
+    review()
+  }
+
+  /** Whether somebody is signed in; the forms of a later session have another token. */
+  async function isSignedIn() {
+    const page = await fetch(location.href, { headers: { accept: 'text/html' } }).then(
+      (response) => response.text(),
+      () => undefined,
+    )
+    const token = /data-upload[\s\S]*?name="form-token" value="([^"]+)"/.exec(page)?.[1]
+    if (token !== undefined) form.elements['form-token'].value = token
+    // Without a connection, each file says so.
+    if (token !== undefined || page === undefined) return true
+    const link = block('a', '', 'Sign in')
+    Object.assign(link, { href: location.href, target: '_blank' })
+    status.replaceChildren('Your session has ended. ', link, ' in another tab, then send the files here.')
+    return false
   }
 
   form.addEventListener('submit', async (event) => {
@@ -131,6 +172,11 @@ export function attachUpload(form) {
     const sent = review()
     sending = true
     button.disabled = true
+    if (!(await isSignedIn())) {
+      sending = false
+      button.disabled = false
+      return
+    }
     bar.hidden = false
     bar.value = 0
     bar.max = sent.length
@@ -156,6 +202,7 @@ export function attachUpload(form) {
       status.textContent = [list('Refused', refused), list('Stored', stored), list('Not sent yet', waiting)]
         .filter((each) => each !== '')
         .join(' ')
+      await isSignedIn()
       return
     }
     // Others were added meanwhile.
@@ -182,11 +229,24 @@ function block(name, style, text) {
   return element
 }
 
-/** Whether files are parts of one: their headers are equal to the byte. */
+function action(text, act) {
+  const button = block('button', 'quiet', text)
+  button.type = 'button'
+  button.addEventListener('click', act)
+  return button
+}
+
+function showRecords({ row }, items) {
+  row.cells[1].textContent = items.reduce((sum, { records }) => sum + records, 0).toLocaleString('en-NZ')
+}
+
+/** Whether files are parts of one: their headers are equal. */
 const canJoin = (items) => items.every(({ header }) => header !== undefined && header === items[0].header)
 
+const readText = async ({ blob, charset }) => new TextDecoder(charset).decode(await blob.arrayBuffer())
+
 async function put(form, url, { blob, content, type, encoding }, onProgress) {
-  const body = blob ?? (await content())
+  const body = content === undefined ? blob : await content()
   return await new Promise((resolve) => {
     const request = new XMLHttpRequest()
     request.open('PUT', url)
