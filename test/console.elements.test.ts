@@ -200,20 +200,26 @@ test('the search says when it only guesses, helps when it finds nothing, and res
   await service.import([
     { occupationCode: 'A1', titleEnglish: 'Nurse' },
     { occupationCode: 'A2', titleEnglish: 'Nurse manager' },
+    { occupationCode: 'A3', titleEnglish: 'Driver', descriptionEnglish: 'Drives a nurse to people.' },
   ])
   await console.whenSearchable()
   const open = async (path: string) =>
     (await service.app.inject({ url: `/console${path}`, headers: { cookie, host: 'localhost' } })).body
   const found = await open('/occupations?q=nurse')
-  expect(found).toContain('2 occupations found.')
-  expect(found.match(/name="code" value="A\d"/g)).toHaveLength(2)
+  expect(found).toContain('3 occupations may be meant, the likeliest first.')
+  expect(found.match(/name="code" value="A\d"/g)).toHaveLength(3)
+  expect(found).toMatch(/value="A1"[\s\S]*Less likely from here on:[\s\S]*value="A2"/)
   expect(await open('/compare?code=A1&code=A2')).toContain('<title>Compare Nurse, Nurse manager')
   // One is added to another by its name.
   expect(await open('/compare?code=A1&q=nurse')).toContain('href="/console/compare?code=A1%2CA2"')
   const none = await open('/occupations?q=zebra+juggler')
   expect(none).toContain('No occupation is named “zebra juggler”.')
   expect(none).toMatch(/Nearest:|Try fewer or more general words/)
-  expect(none).not.toContain('found.')
+  expect(none).not.toContain('may be meant')
+  // The search that adds to a comparison says so, too.
+  expect(await open('/compare?code=A1&q=zebra+juggler')).toMatch(
+    /No (?:other )?occupation is named “zebra juggler”/,
+  )
 })
 
 test('the pages of the catalogue lead from group to group, to what differs and to what replaces a code', async () => {

@@ -91,7 +91,12 @@ test('what cannot be used is said in the words of the page, and a form keeps wha
     ['/occupations?q=a&page=11', undefined, 400, 'The page number must be a whole number from 1 to 10'],
     ['/occupations?q=', undefined, 200, 'Teacher'],
     ['/compare?code=', undefined, 200, 'Compare occupations'],
-    ['/compare?code=1,2,3,4,5', undefined, 200, 'At most 4 occupations can be compared; there are 5.'],
+    [
+      '/compare?code=1,2,3,4,5',
+      undefined,
+      200,
+      'At most 4 occupations can be compared, and 5 are chosen. Remove 1:',
+    ],
     [`/compare?code=A1,${SHORTER}`, undefined, 400, 'The list of codes has an item that is 7000'],
     [`/compare?code=${LONG}`, undefined, 414, TOO_LONG],
     ['/changes/1?since=', undefined, 200, 'New (1 occupation)'],

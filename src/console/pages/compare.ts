@@ -7,6 +7,7 @@ import { payChart, payScale, payTable } from '../pay.ts'
 import { nameOf, type Occupation, type OccupationPage, primaryGroup } from '../records.ts'
 import { Table } from '../table.ts'
 import { showValue } from './changes.ts'
+import { isGuessed } from './occupations.ts'
 
 export const comparePages: readonly Route[] = [{ method: 'GET', path: '/compare', handle: compare }]
 
@@ -25,13 +26,17 @@ async function compare({ api, query }: Context): Promise<Shown> {
     return {
       title: 'Compare occupations',
       content: html`<h1>Compare occupations</h1>
-        <p class="problem">At most ${MOST} occupations can be compared; there are ${codes.length}.</p>
-        ${await showAdding(api, query, [])}`,
+        <p class="problem">At most ${MOST} occupations can be compared, and ${codes.length} are chosen. Remove ${codes.length - MOST}:</p>
+        <ul>${codes.map(
+          (code) =>
+            html`<li>${code} <a href=${comparisonLink(codes.filter((each) => each !== code))}>remove<span class="visually-hidden"> ${code}</span></a></li>`,
+        )}</ul>`,
     }
   if (codes.length === 0)
     return {
       title: 'Compare occupations',
-      content: html`<h1>Compare occupations</h1>${await showAdding(api, query, codes)}`,
+      content: html`<h1>Compare occupations</h1>
+        <p>No occupation is chosen. Find the first of up to ${MOST}:</p>${await showAdding(api, query, codes)}`,
     }
   const page = await api.call<OccupationPage>('/occupations', {
     query: { 'Filter.Codes': codes.join(','), Limit: codes.length },
@@ -98,6 +103,7 @@ async function showAdding(api: Api, query: URLSearchParams, codes: readonly stri
       <button type="submit">Search</button>
     </form>
     ${words !== '' && offered.length === 0 && html`<p role="status">No other occupation is named “${words}”. Try fewer or more general words.</p>`}
+    ${offered.length > 0 && isGuessed(results) && html`<p role="status">No occupation is named “${words}”. Nearest:</p>`}
     ${
       offered.length > 0 &&
       html`<ul>${offered.map(

@@ -19,8 +19,10 @@ type SearchResponse = Pick<OccupationSearchPage, 'didYouMean'> & {
 }
 
 const PAGE_SIZE = 20
-/** Below this certainty of the best result, the search has only guessed. */
+/** Below this probability of the best result, the search has only guessed. */
 const LEAST = 0.2
+/** Below this probability, results are said to be less likely. */
+const UNLIKELY = 0.05
 /** The results that are shown then. */
 const GUESSED = 5
 /** The most pages that the search serves. */
@@ -81,8 +83,9 @@ async function find(api: Api, query: URLSearchParams, words: string): Promise<VN
   )
   const scale = payScale([...pay.values()].map(({ renumeration }) => renumeration))
   const at = Number(page)
-  const isGuess = at === 1 && (found.results[0]?.score ?? 0) < LEAST
+  const isGuess = at === 1 && isGuessed(found.results)
   const results = isGuess ? found.results.slice(0, GUESSED) : found.results
+  const unlikely = isGuess ? undefined : results.find(({ score = 0 }) => score < UNLIKELY)
   const pages = isGuess ? 1 : Math.min(LAST_PAGE, Math.ceil(found.totalCount / PAGE_SIZE))
   return html`
     <p role="status">${
@@ -90,7 +93,7 @@ async function find(api: Api, query: URLSearchParams, words: string): Promise<VN
         ? `No occupation is named “${words}”.`
         : isGuess
           ? `No occupation is named “${words}”. Nearest:`
-          : `${count(found.totalCount, 'occupation')} found.`
+          : `${count(found.totalCount, 'occupation')} may be meant${found.totalCount > 1 ? ', the likeliest first' : ''}.`
     }${
       found.didYouMean !== undefined &&
       html` Did you mean <a href=${link('/console/occupations', { q: found.didYouMean, group, lang })}>${found.didYouMean}</a>?`
@@ -103,7 +106,9 @@ async function find(api: Api, query: URLSearchParams, words: string): Promise<VN
       <section aria-labelledby="results"><h2 id="results" class="visually-hidden">Results</h2>
       <form method="get" action="/console/compare">
         <ol class="results" start=${(at - 1) * PAGE_SIZE + 1}>
-          ${results.map((match) => showMatch(match, pay.get(match.occupationCode), scale))}
+          ${results.map((match) =>
+            showMatch(match, pay.get(match.occupationCode), { scale, isFirstUnlikely: match === unlikely }),
+          )}
         </ol>
         ${results.length > 1 && html`<p><button type="submit" class="quiet">Compare the chosen occupations</button></p>`}
       </form></section>
@@ -121,6 +126,11 @@ async function find(api: Api, query: URLSearchParams, words: string): Promise<VN
     </div>
     <${Pager} page=${at} pages=${pages} to=${(number: number) => link('/console/occupations', { q: words, group, lang, page: number })} />
   `
+}
+
+/** Whether even the best result is improbable: then no occupation is named by the words. */
+export function isGuessed([best]: readonly { readonly score?: number }[]): boolean {
+  return (best?.score ?? 0) < LEAST
 }
 
 /** A group that narrows the list, and the number of its occupations. */
@@ -150,7 +160,11 @@ async function readPay(api: Api, codes: readonly string[]): Promise<ReadonlyMap<
   return new Map((page.data ?? []).map((record) => [record.occupationCode ?? '', record]))
 }
 
-function showMatch(match: Match, record: Occupation | undefined, scale: readonly [number, number]): VNode {
+function showMatch(
+  match: Match,
+  record: Occupation | undefined,
+  { scale, isFirstUnlikely }: { scale: readonly [number, number]; isFirstUnlikely: boolean },
+): VNode {
   const name = match.titleEnglish ?? match.titleMaori ?? match.occupationCode
   const marked = markRanges(match.matchedName, match.highlights)
   const show = (text: string) => (text === match.matchedName ? marked : text)
@@ -159,6 +173,7 @@ function showMatch(match: Match, record: Occupation | undefined, scale: readonly
   const pay = record?.renumeration
   return html`<li>
     <div>
+      ${isFirstUnlikely && html`<p class="soft">Less likely from here on:</p>`}
       <h3><a href=${occupationLink(match.occupationCode)}>${show(name)}</a>${
         match.titleMaori !== undefined &&
         match.titleMaori !== name &&
