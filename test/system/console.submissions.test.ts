@@ -285,7 +285,7 @@ describe.skipIf(chromiumPath === undefined)('submissions in the console', () => 
 
   test('what was chosen is kept when the session has ended, and is sent after the sign-in', async () => {
     const console = await start()
-    const shown = await console.open(browser)
+    const shown = await console.open()
     const { page } = shown
     await startSubmission(shown)
     await page.getByText('Check them when all have arrived').waitFor()
