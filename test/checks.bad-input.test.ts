@@ -45,12 +45,16 @@ test.each<[string, string | Buffer]>([
     'Members 2025\nPrinted on 03/01/2026,,\n\nmemberId;born;kind\nM1;1990-01-31;01\n',
   ],
   [
-    'The file is a ZIP archive, not CSV. Unpack it, or give it a name that ends with .zip.',
-    'PK\x03\x04junkjunkjunk',
+    'The file is a ZIP archive, not CSV. Unpack it.',
+    'PK\x03\x04junk, and by chance xl/ and Index/, which are no names',
+  ],
+  [
+    'The file is a spreadsheet (ODS), not CSV. Save it as XLSX or CSV.',
+    `PK\x03\x04${'.'.repeat(26)}mimetypeapplication/vnd.oasis.opendocument.spreadsheet, and xl/ by chance`,
   ],
   [
     'The file is an Excel workbook (XLSX), not CSV. Give it a name that ends with .xlsx, or export it as CSV in UTF-8.',
-    'PK\x03\x04....[Content_Types].xml',
+    `PK\x03\x04${'.'.repeat(26)}[Content_Types].xml`,
   ],
   [
     'The file is an Excel workbook in the old format (XLS), or one with a password, not CSV. Save it as XLSX without a password.',

@@ -30,6 +30,18 @@ const utf16 = (text: string) => Buffer.from(text, 'utf16le')
 
 test.each<[what: string, file: string, content: string | Buffer, fault: string]>([
   [
+    'a PDF document',
+    'a.csv',
+    '%PDF-1.7',
+    'a.csv: is a PDF document, not CSV. Export the table from the program that made it, as CSV or XLSX.',
+  ],
+  [
+    'a spreadsheet of another program, packed',
+    'a.ods.gz',
+    gzipSync(`PK\x03\x04${'.'.repeat(26)}mimetypeapplication/vnd.oasis.opendocument.spreadsheet`),
+    'a.ods.gz: is a spreadsheet (ODS), not CSV. Save it as XLSX or CSV.',
+  ],
+  [
     'UTF-16 with a mark',
     'a.ndjson',
     utf16('\ufeff{"localId":"A"}\n'),

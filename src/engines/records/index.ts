@@ -17,6 +17,7 @@ export {
   nameEncoding,
 } from './encoding.ts'
 export { FileSource } from './file-source.ts'
+export { describeForeign } from './foreign.ts'
 export {
   isTooDeep,
   type JsonRecord,

@@ -5,6 +5,7 @@ import { pipeline } from 'node:stream/promises'
 import { createGunzip } from 'node:zlib'
 import { InputRefused, refuse } from '../../foundation/faults/faults.ts'
 import { describeReadError } from '../../foundation/faults/read-error.ts'
+import { describeForeign } from './foreign.ts'
 
 /** The name of standard input on the command line and in messages. */
 export const STANDARD_INPUT = '-'
@@ -42,6 +43,8 @@ export interface ReadBytesOptions {
 export async function* readBytes(file: string, options: ReadBytesOptions = {}): AsyncGenerator<Buffer, void> {
   let atStart = true
   for await (const chunk of joinStart(unpack(file, options), 3)) {
+    const foreign = atStart ? describeForeign(chunk.subarray(0, 4096)) : undefined
+    if (foreign !== undefined) refuse({ file, message: `is ${foreign}` })
     const text = atStart ? dropMark(chunk, file) : chunk
     atStart = false
     if (text.length === 0) continue

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { Transform, type TransformCallback } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { createGunzip } from 'node:zlib'
-import { EncodingLook, findUtf16 } from '../../records/index.ts'
+import { describeForeign, EncodingLook, findUtf16 } from '../../records/index.ts'
 import type { Resource } from '../definition/definition.ts'
 import { nameFamily, ownEncoding } from '../definition/read-encoding.ts'
 import { DialectDecoder, isUnusual } from './dialect.ts'
@@ -197,43 +197,12 @@ function inspect(path: string): Look {
   }
 }
 
-/** What a file is that is certainly no table of text, by its first bytes, and what to do: the end of a sentence. */
+/** What a file is that is certainly no CSV, by its first bytes, and what to do: the end of a sentence. */
 export function describeFormat(start: Buffer): string | undefined {
-  const bytes = start.toString('latin1')
-  const [, name, advice = 'Export it as CSV in UTF-8.'] =
-    FORMATS.find(([form]) => (typeof form === 'string' ? bytes.startsWith(form) : form.test(bytes))) ?? []
-  return name === undefined ? undefined : `${name}, not CSV. ${advice}`
+  if (/^(?:\xef\xbb\xbf)?\s*\[\s*[{[]/.test(start.toString('latin1')))
+    return 'a JSON list, not CSV. Export it as CSV in UTF-8.'
+  return describeForeign(start)
 }
-
-const ZIP = 'PK\\x03\\x04'
-const AS_XLSX = 'Save it as XLSX or CSV.'
-const AS_UTF8 = 'Save it as CSV in UTF-8.'
-
-const FORMATS: readonly (readonly [form: RegExp | string, name: string, advice?: string])[] = [
-  [new RegExp(`^${ZIP}[^]*xl/workbook\\.bin`), 'a binary workbook (XLSB)', AS_XLSX],
-  [
-    new RegExp(`^${ZIP}[^]*(?:xl/|\\[Content_Types\\]\\.xml)`),
-    'an Excel workbook (XLSX)',
-    'Give it a name that ends with .xlsx, or export it as CSV in UTF-8.',
-  ],
-  [new RegExp(`^${ZIP}[^]*(?:Index/|\\.iwa)`), 'a Numbers spreadsheet', 'Export it as XLSX or CSV.'],
-  [new RegExp(`^${ZIP}[^]*opendocument\\.spreadsheet`), 'a spreadsheet (ODS)', AS_XLSX],
-  [new RegExp(`^${ZIP}`), 'a ZIP archive', 'Unpack it, or give it a name that ends with .zip.'],
-  ['PK\x05\x06', 'an empty ZIP archive'],
-  [
-    '\xd0\xcf\x11\xe0',
-    'an Excel workbook in the old format (XLS), or one with a password',
-    'Save it as XLSX without a password.',
-  ],
-  ['%PDF', 'a PDF document', 'Export the table from the program that made it, as CSV or XLSX.'],
-  ['\xff\xfe\0\0', 'text in UTF-32', AS_UTF8],
-  ['\0\0\xfe\xff', 'text in UTF-32', AS_UTF8],
-  ['PAR1', 'a Parquet file'],
-  ['SQLite f', 'a SQLite database'],
-  [/^(?:\xef\xbb\xbf)?\s*<(?:!doctype html|html|head|meta|body|table|div|style)\b/i, 'an HTML page'],
-  [/^(?:\xef\xbb\xbf)?\s*<\?xml\b/i, 'an XML document'],
-  [/^(?:\xef\xbb\xbf)?\s*\[\s*[{[]/, 'a JSON list'],
-]
 
 async function convert(
   path: string,

@@ -1,0 +1,39 @@
+/** What a file is that is certainly no text of records, by its first bytes, and what to do: the end of a sentence. */
+export function describeForeign(start: Buffer): string | undefined {
+  const bytes = start.toString('latin1')
+  const [, name, advice = 'Export it as CSV in UTF-8.'] =
+    FORMATS.find(([form]) => (typeof form === 'string' ? bytes.startsWith(form) : form.test(bytes))) ?? []
+  return name === undefined ? undefined : `${name}, not CSV. ${advice}`
+}
+
+const ZIP = 'PK\\x03\\x04'
+const AS_XLSX = 'Save it as XLSX or CSV.'
+const AS_UTF8 = 'Save it as CSV in UTF-8.'
+
+/** A ZIP archive with an entry whose name begins so: the name follows 26 bytes of its head. */
+const archiveWith = (name: string) => new RegExp(`^${ZIP}(?:[^]*${ZIP})?[^]{26}${name}`)
+
+const FORMATS: readonly (readonly [form: RegExp | string, name: string, advice?: string])[] = [
+  [archiveWith('mimetypeapplication/vnd\\.oasis\\.opendocument'), 'a spreadsheet (ODS)', AS_XLSX],
+  [archiveWith('xl/workbook\\.bin'), 'a binary workbook (XLSB)', AS_XLSX],
+  [
+    archiveWith('(?:xl/|\\[Content_Types\\]\\.xml)'),
+    'an Excel workbook (XLSX)',
+    'Give it a name that ends with .xlsx, or export it as CSV in UTF-8.',
+  ],
+  [archiveWith('Index[/.]'), 'a Numbers spreadsheet', 'Export it as XLSX or CSV.'],
+  [new RegExp(`^${ZIP}`), 'a ZIP archive', 'Unpack it.'],
+  ['PK\x05\x06', 'an empty ZIP archive'],
+  [
+    '\xd0\xcf\x11\xe0',
+    'an Excel workbook in the old format (XLS), or one with a password',
+    'Save it as XLSX without a password.',
+  ],
+  ['%PDF', 'a PDF document', 'Export the table from the program that made it, as CSV or XLSX.'],
+  ['\xff\xfe\0\0', 'text in UTF-32', AS_UTF8],
+  ['\0\0\xfe\xff', 'text in UTF-32', AS_UTF8],
+  ['PAR1', 'a Parquet file'],
+  ['SQLite f', 'a SQLite database'],
+  [/^(?:\xef\xbb\xbf)?\s*<(?:!doctype html|html|head|meta|body|table|div|style)\b/i, 'an HTML page'],
+  [/^(?:\xef\xbb\xbf)?\s*<\?xml\b/i, 'an XML document'],
+]
