@@ -37,6 +37,8 @@ export interface Demo {
   readonly key: string
   readonly eid: string
   readonly token: string
+  /** Whether it was submitted or deleted, so that its files cannot change. */
+  readonly isEnded: boolean
 }
 
 /**
@@ -55,10 +57,10 @@ export async function prepareDemo(indexMemory: number): Promise<Demo> {
     }
     const options = { database, databaseUrl: DEMO_DATABASE_URL, memoryBytes: indexMemory }
     await buildWaitingIndex(options, () => undefined)
-    if ((await findOwn(database, DEMO_EID, DEMO_TOKEN)) === undefined) {
-      await uploadSample(database, lifecycle)
-    }
-    return { key: await findKey(database), eid: DEMO_EID, token: DEMO_TOKEN }
+    const sample = await findOwn(database, DEMO_EID, DEMO_TOKEN)
+    if (sample === undefined) await uploadSample(database, lifecycle)
+    const isEnded = sample !== undefined && sample.ended !== null
+    return { key: await findKey(database), eid: DEMO_EID, token: DEMO_TOKEN, isEnded }
   } finally {
     await lifecycle.end()
   }
@@ -76,11 +78,12 @@ export async function createDemoLink(
 const FILES = 'learners,courses,enrolments,course-completions'
 
 /** A link and three commands that can be pasted as they are. */
-export function describeDemo({ key, eid, token }: Demo, url: string, consoleLink: string): string {
+export function describeDemo({ key, eid, token, isEnded }: Demo, url: string, consoleLink: string): string {
+  const upload = `curl -H "X-API-Key: ${key}" -H "EID: ${eid}" -H "Content-Type: text/csv" -T "${EXPORTED_SAMPLE}{${FILES}}.csv" "${url}/v1/submissions/${token}/files/"`
   return `
 Mahi is listening on ${url}, with a sample catalogue and a sample submission.
 
-See in the console what to fix in the sample submission. The link signs in, works once, and only
+See in the console what ${isEnded ? 'became of' : 'to fix in'} the sample submission. The link signs in, works once, and only
 for ${LINK_LIFETIME / 60_000} minutes; "npm start" prints a new one:
 
   ${consoleLink}
@@ -91,9 +94,11 @@ Or try the API:
 
   curl -H "X-API-Key: ${key}" -H "EID: ${eid}" "${url}/v1/submissions/${token}/validation-results?pageSize=5"
 
-Upload the sample files, as a spreadsheet program left them, and the console checks them:
-
-  curl -H "X-API-Key: ${key}" -H "EID: ${eid}" -H "Content-Type: text/csv" -T "${EXPORTED_SAMPLE}{${FILES}}.csv" "${url}/v1/submissions/${token}/files/"
+${
+  isEnded
+    ? 'To begin with a new sample submission, stop, and delete var/demo.db and var/demo-key.'
+    : `Upload the sample files, as a spreadsheet program left them, and check them in the console:\n\n  ${upload}`
+}
 
 The API reference, where every operation can be tried, is at ${url}/docs.
 Stop with Ctrl+C. The data stays in var/.
