@@ -55,6 +55,9 @@ test('a URL that is not one is named as the user wrote it, by every command', as
     expect([code, stdout, stderr]).toEqual([1, '', message])
   }
   expect(() => readServiceUrl('ftp://host', '--url')).toThrow(/not "ftp:\/\/host"$/)
+  for (const path of ['/v1', '/v1/submissions', '/console', '/mahi/docs'])
+    expect(() => readServiceUrl(`https://host${path}`, '--url')).toThrow('without /')
+  expect(readServiceUrl('https://host/mahi/', '--url')).toBe('https://host/mahi')
 })
 
 test('another service, or what speaks no HTTP, is refused at once', async () => {

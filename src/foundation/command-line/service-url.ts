@@ -17,6 +17,9 @@ export function readServiceUrl(text: string, field: UrlField): string {
       field,
       message: 'contains a user name or password. Remove them: MAHI_API_KEY is where commands read a key',
     })
+  const [path] = /\/(?:v\d|console|docs)(?:\/.*)?$/.exec(url.pathname) ?? []
+  if (path !== undefined)
+    return fail({ field, message: `must be the URL of the service alone, without ${path}` })
   return dropEnd(text, (character) => character === '/')
 }
 
