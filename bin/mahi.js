@@ -41,6 +41,9 @@ if (process.env.NODE_COMPILE_CACHE === undefined) {
   if (folder !== '') (await import('node:module')).enableCompileCache(folder)
 }
 
+// npm runs a script in the folder of its package: paths mean those of the folder where it was called.
+if (process.env.npm_lifecycle_event === 'mahi' && process.env.INIT_CWD) process.chdir(process.env.INIT_CWD)
+
 // The package holds dist/; a checkout runs its TypeScript sources as they are.
 var sources = new URL('../src/start.ts', import.meta.url)
 await import(fs.existsSync(sources) ? sources.href : new URL('../dist/src/start.js', import.meta.url).href)
