@@ -28,9 +28,10 @@ function describeField({ field, before, after }: FieldDifference): string {
 }
 
 function describeValue(value: unknown): string {
-  return value === undefined
-    ? '(absent)'
-    : quote(typeof value === 'string' ? value : JSON.stringify(value), SHOWN)
+  if (value === undefined) return '(absent)'
+  if (typeof value === 'string') return quote(value, SHOWN)
+  const text = JSON.stringify(value)
+  return escapeControls(text.length > SHOWN ? `${text.slice(0, SHOWN)}…` : text)
 }
 
 /**
