@@ -141,7 +141,8 @@ function examineDisk({ free, bytes }: State): Found {
 function examineFile(url: string): Found {
   if (!url.startsWith('sqlite:')) return undefined
   const path = pathOf(url)
-  const mode = statSync(path, { throwIfNoEntry: false })?.mode ?? 0
+  const found = statSync(path, { throwIfNoEntry: false })
+  const mode = found?.isFile() ? found.mode : 0
   if ((mode & 0o077) === 0) return undefined
   return warning(
     `Others may read it (mode ${(mode & 0o777).toString(8)}), and it holds personal data: chmod 600 ${path}`,

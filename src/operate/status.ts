@@ -120,7 +120,7 @@ function describeState(state: Shown): string[][] {
   const { bytes, free, submissions, queue, workers, encryption, backups, keys } = state
   const runs = Object.entries(submissions.byState).map(([name, number]) => `${formatNumber(number)} ${name}`)
   const encrypted = encryption.map(
-    ({ id, count: kept }) => `${formatNumber(kept)} ${id === null ? 'not' : `with ${id}`}`,
+    ({ id, count: kept }) => `${formatNumber(kept)} ${id === null ? 'not encrypted' : `with ${id}`}`,
   )
   return [
     ['Database', `${state.database}, ${formatBytes(bytes)}`],
