@@ -149,7 +149,9 @@ test('every path that CONTRIBUTING.md names exists', () => {
 
 test('the house plan of CONTRIBUTING.md has every folder of the repository and of the sources', () => {
   const plan = readSection(read('CONTRIBUTING.md'), 'House plan') ?? ''
-  const ignored = read('.gitignore').split('\n')
+  const ignored = read('.gitignore')
+    .split('\n')
+    .map((line) => line.replace(/^\//, ''))
   const folders = [...list('*/'), ...list('src/*/')]
     .map((folder) => `${folder.replace(/\/$/, '')}/`)
     .filter((folder) => folder !== 'src/' && !ignored.includes(folder))
