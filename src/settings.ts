@@ -139,7 +139,8 @@ export const SETTINGS = {
   }),
   CHECK_RULE_SECONDS: define({
     default: '30',
-    meaning: 'time limit of a rule, in seconds; a rule that exceeds it is skipped',
+    meaning:
+      'time limit of a rule, in seconds; a rule that exceeds it is stopped, and prevents submitting unless it only warns',
     read: readWhole(1, 86_400),
   }),
   CHECK_MEMORY_MB: define({
