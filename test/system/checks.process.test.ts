@@ -1,6 +1,7 @@
 import { execFileSync, spawn } from 'node:child_process'
 import { chmodSync, existsSync, readdirSync, readFileSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
 import { CheckFailed, checkFiles } from '../../src/engines/checking/check-files.ts'
 import { loadDefinition } from '../../src/engines/checking/definition/load.ts'
@@ -13,6 +14,8 @@ import { temporaryFolder, writeFiles } from '../support/temporary.ts'
 
 const MEMBERS = 'memberId,born,kind\nM1,x,01\n'
 const LOANS = 'loanId,memberId,lent,returned,fee\nL1,M1,2025-01-01,2025-03-01,\n'
+
+const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 
 /** A rule that never ends. */
 const ENDLESS = LONG_LOAN.replace('LOA-201', 'LOA-202').replace(
@@ -31,6 +34,13 @@ function listChildren(): number[] {
     .filter((line) => line.includes('checking/process/child'))
     .map((line) => Number.parseInt(line, 10))
 }
+
+test('by npm, the paths of a command mean those of the folder where it was called', () => {
+  const folder = temporaryFolder()
+  const npm = ['--prefix', ROOT, 'run', '--silent', 'mahi', '--']
+  execFileSync('npm', [...npm, 'check', '--sample', 'mine'], { cwd: folder, stdio: 'ignore' })
+  expect(readdirSync(join(folder, 'mine'))).toContain('learners.csv')
+})
 
 test('a check in a process of its own finds the same as one in this process, and leaves nothing behind', async () => {
   const temporary = temporaryFolder()

@@ -82,9 +82,13 @@ test('another start keeps the data and the key, unless it was revoked', async ()
   const after = await mahi.run(['occupations', 'export'], DEMO)
   expect(after.stdout).toBe(before.stdout)
 
+  expect(await mahi.run(['submissions', 'delete', 'sample-submission'], DEMO)).toMatchObject({ code: 0 })
   await mahi.run(['keys', 'revoke', first.key], DEMO)
   const third = await startDemo(mahi)
   expect(third.key).not.toBe(first.key)
+  // What cannot change any more is not offered.
+  expect(third.commands).toHaveLength(2)
+  expect(third.demo.stdout).toContain('To begin with a new sample submission')
   expect(mahi.read('var/demo-key').trim()).toBe(third.key)
   expect(statSync(join(mahi.folder, 'var/demo-key')).mode & 0o777).toBe(0o600)
   await stop(third.demo)

@@ -10,7 +10,7 @@ import type { Fault } from '../../src/operate/faults.ts'
 import { describeServer } from '../../src/operate/status.ts'
 import { Installation } from '../support/command.ts'
 import { fillDatabase, withDatabase } from '../support/filled-database.ts'
-import { engine } from '../support/temporary.ts'
+import { engine, temporaryFolder } from '../support/temporary.ts'
 
 describe('status', () => {
   test('shows what the database holds', async () => {
@@ -45,6 +45,15 @@ describe('status', () => {
     const { message } = faults.find(({ name }) => name === 'Keys') ?? {}
     expect(message).toMatch(/^The key mahi_\w+ of load expires on \d+ \w+ 20\d\d: run /)
     expect(message).not.toContain(id)
+  })
+
+  test('a folder in place of the database is named, and nobody is told to lock it', async () => {
+    const folder = temporaryFolder()
+    const status = await new Installation().run(['status'], {
+      environment: { DATABASE_URL: `sqlite:${folder}` },
+    })
+    expect(status).toMatchObject({ code: 1, stdout: expect.stringContaining(`${folder} is a folder.`) })
+    expect(status.stdout).not.toContain('chmod')
   })
 
   test('shows whether the catalogue is indexed, and why it is not', async () => {
