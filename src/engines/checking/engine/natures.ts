@@ -22,6 +22,11 @@ interface Nature {
   readonly hint?: string
 }
 
+/** What is said of values that have something. */
+function has(what: string): Pick<Nature, 'many' | 'one'> {
+  return { many: `have ${what}`, one: `has ${what}` }
+}
+
 /** Fewer values prove nothing about a column: they may be slips. */
 export const LEAST_VALUES = 3
 /** The least share of a column's values, for the same reason. */
@@ -121,14 +126,12 @@ const NO_VALUE: Nature = {
 const OPTIONAL_NO_VALUE: Nature = { ...NO_VALUE, fix: 'Leave the cell empty.' }
 const INVISIBLE: Nature = {
   name: 'invisible',
-  many: 'have an invisible character',
-  one: 'has an invisible character',
+  ...has('an invisible character'),
   fix: 'Remove the invisible characters.',
 }
 const NO_BREAK_SPACE: Nature = {
   name: 'no-break-space',
-  many: 'have a no-break space',
-  one: 'has a no-break space',
+  ...has('a no-break space'),
   fix: 'Replace it with an ordinary space.',
 }
 const FORMULA: Nature = {
@@ -159,45 +162,38 @@ const CASE: Nature = {
 const CAPITALS: Nature = { ...CASE, fix: 'Use capital letters.' }
 const THOUSANDS: Nature = {
   name: 'thousands',
-  many: 'have thousands separators',
-  one: 'has thousands separators',
+  ...has('thousands separators'),
   fix: 'Leave out thousands separators.',
 }
 const EXPONENT: Nature = {
   name: 'exponent',
-  many: 'have an exponent',
-  one: 'has an exponent',
+  ...has('an exponent'),
   fix: 'Format the column as numbers with all digits, and export the file again.',
   hint: 'Write all digits, without an exponent.',
 }
 const DECIMAL_PLACES: Nature = {
   name: 'decimal-places',
-  many: 'have decimal places',
-  one: 'has decimal places',
+  ...has('decimal places'),
   fix: 'Leave out the decimal places.',
 }
 const TIME: Nature = {
   name: 'time',
-  many: 'have a time behind the date',
-  one: 'has a time behind the date',
+  ...has('a time behind the date'),
   fix: 'Leave out the time.',
 }
 const MISREAD: Nature = {
   name: 'misread',
-  many: 'have characters that were decoded wrongly',
-  one: 'has characters that were decoded wrongly',
+  ...has('characters that were decoded wrongly'),
   fix: 'Export the data again as UTF-8.',
 }
 const LOST: Nature = {
   name: 'lost-letters',
-  many: 'have probably lost letters, such as those with macrons',
-  one: 'has probably lost letters, such as those with macrons',
+  ...has('probably lost letters, such as those with macrons'),
   fix: 'Export the data again as UTF-8, or enter the values again.',
 }
 const ZONE: Nature = {
   name: 'time-zone',
-  many: 'have a time zone without a colon',
-  one: 'has a time zone without a colon',
+  ...has('a time zone without a colon'),
   fix: 'Write time zones with a colon, such as +00:00.',
 }
 
@@ -373,8 +369,7 @@ export class FieldNatures {
     if (/[$€£]/.test(text) && passes(dropGroups(text.replace(/ ?[$€£] ?/, ''), mark)))
       return {
         name: 'currency',
-        many: 'have a sign of a currency',
-        one: 'has a sign of a currency',
+        ...has('a sign of a currency'),
         fix: `Leave out the currency: write ${describeType(this.#field)}.`,
       }
     if (type !== 'integer') return undefined
@@ -456,8 +451,7 @@ export class FieldNatures {
     const use = `Use ${own === undefined ? quote(decimalChar) : `a ${own}`} as the decimal separator`
     return {
       name: `decimal-${MARKS[mark]}`,
-      many: `have a decimal ${MARKS[mark]}`,
-      one: `has a decimal ${MARKS[mark]}`,
+      ...has(`a decimal ${MARKS[mark]}`),
       fix: this.#commas.hasBoth ? `${use}, and leave out thousands separators.` : `${use}.`,
     }
   }
@@ -503,8 +497,7 @@ function describeEither(mark: string, decimal: string, whole: string): Nature {
   const sign = MARKS[mark]
   return {
     name: 'decimals-or-thousands',
-    many: `have a ${sign}, which may separate decimals or thousands`,
-    one: `has a ${sign}, which may separate decimals or thousands`,
+    ...has(`a ${sign}, which may separate decimals or thousands`),
     fix: `Write numbers such as ${decimal} if the ${sign} separates decimals, and such as ${whole} if it separates thousands.`,
     hint: `Write ${decimal} if the ${sign} separates decimals, or ${whole} if it separates thousands.`,
   }
