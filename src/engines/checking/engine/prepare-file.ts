@@ -81,58 +81,42 @@ export async function prepareFile(
     const inner = await prepareFile(copy, { ...options, name: `${name}-plain` })
     return { ...inner, ...common }
   }
-  const decode = async (
+  /** Copies a file that is not plain UTF-8 with lines that end with LF. */
+  const finish = async (
     encoding: string,
     decoder: Decoder,
     said: Partial<Pick<PreparedFile, 'notes' | 'faults'>>,
   ): Promise<PreparedFile> => {
-    await convert(path, copy, inDialect(decoder, resource), room)
-    const { hasNul, endsWithCr } = inspect(copy).text
+    const isCopied = encoding !== 'UTF-8' || isUnusual(resource.dialect)
+    if (isCopied) await convert(path, copy, inDialect(decoder, resource), room)
+    const { hasNul, endsWithCr } = isCopied ? inspect(copy).text : look.text
     const decoded = { ...common, encoding, hasNul, faults: [], notes: [], readable: true, ...said }
-    if (!endsWithCr) return { ...decoded, path: copy }
+    const place = isCopied ? copy : path
+    if (!endsWithCr) return { ...decoded, path: place }
     const ended = join(folder, `${name}-lines`)
-    await convert(copy, ended, new TextDecoder(), room, true)
+    await convert(place, ended, new TextDecoder(), room, true)
     return { ...decoded, path: ended, notes: [...decoded.notes, CR_NOTE] }
   }
   const other = describeFormat(look.start)
   if (other !== undefined) return unreadable({ message: `The file is ${other}` })
   const utf16 = findUtf16(look.start)
   if (utf16 !== undefined)
-    return await decode('UTF-16', new TextDecoder(utf16), { notes: describeDetected('UTF-16', stated) })
+    return await finish('UTF-16', new TextDecoder(utf16), { notes: describeDetected('UTF-16', stated) })
   const own = ownEncoding(stated)
   const encoding = look.text.end(own)
   if (encoding === own) {
     const watched = new WatchedDecoder(new TextDecoder(encoding))
-    const prepared = await decode(encoding, watched, {})
+    const prepared = await finish(encoding, watched, {})
     if (watched.line === undefined) return prepared
     const message = `Line ${watched.line} has bytes that are no characters in ${encoding}, the encoding in the definition. Save the file in this encoding, or correct the definition.`
     return { ...prepared, faults: [{ message }] }
   }
-  if (encoding !== 'UTF-8')
-    return await decode(
-      encoding,
-      new TextDecoder(encoding),
-      stated === undefined
-        ? { notes: describeDetected(encoding, stated) }
-        : {
-            faults: [
-              {
-                message: `The file is not in ${stated}, the encoding in the definition: it was read as ${encoding}. Save it as UTF-8, or correct the definition.`,
-              },
-            ],
-          },
-    )
-  const utf8 = { ...common, encoding: 'UTF-8', hasNul: look.text.hasNul, faults: [], readable: true }
-  const notes = stated === undefined ? [] : describeDetected('UTF-8', stated)
-  if (isUnusual(resource.dialect)) {
-    await convert(path, copy, inDialect(new TextDecoder(), resource), room)
-    return { ...utf8, path: copy, notes }
+  if (encoding === 'UTF-8' || stated === undefined) {
+    const notes = encoding === 'UTF-8' && stated === undefined ? [] : describeDetected(encoding, stated)
+    return await finish(encoding, new TextDecoder(encoding), { notes })
   }
-  if (look.text.endsWithCr) {
-    await convert(path, copy, new TextDecoder(), room, true)
-    return { ...utf8, path: copy, notes: [...notes, CR_NOTE] }
-  }
-  return { ...utf8, path, notes }
+  const message = `The file is not in ${stated}, the encoding in the definition: it was read as ${encoding}. Save it as UTF-8, or correct the definition.`
+  return await finish(encoding, new TextDecoder(encoding), { faults: [{ message }] })
 }
 
 /** A note of an encoding that the bytes of a file show, unless it is the one that the definition states. */
