@@ -1,8 +1,19 @@
-import { statSync } from 'node:fs'
+import { closeSync, openSync, readSync, statSync } from 'node:fs'
 
 /** Whether a path is a file, and no link to a file that is gone. */
 export function isFile(path: string): boolean {
   return statSync(path, { throwIfNoEntry: false })?.isFile() === true
+}
+
+/** The first bytes of a file. */
+export function readBytes(path: string, most: number): Buffer {
+  const file = openSync(path, 'r')
+  try {
+    const bytes = Buffer.alloc(most)
+    return bytes.subarray(0, readSync(file, bytes))
+  } finally {
+    closeSync(file)
+  }
 }
 
 /** What operating systems and spreadsheet programs add to folders, such as hidden files and locks. */

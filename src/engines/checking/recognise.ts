@@ -1,10 +1,10 @@
-import { closeSync, openSync, readSync } from 'node:fs'
 import { posix } from 'node:path'
 import { constants, gunzipSync } from 'node:zlib'
 import { findSimilar } from '../../foundation/text/suggest.ts'
 import { detectSeparator, findUtf16, trimName } from '../records/index.ts'
 import type { Resource } from './definition/definition.ts'
 import { plainName } from './engine/columns.ts'
+import { readBytes } from './is-file.ts'
 
 /** The bytes of a file that are looked at, and its first lines: a title may be above the header. */
 const LOOKED_AT = 64 * 1024
@@ -123,15 +123,5 @@ function readStart(path: string): string {
       : new TextDecoder(findUtf16(start)).decode(start)
   } catch {
     return ''
-  }
-}
-
-export function readBytes(path: string, most: number): Buffer {
-  const file = openSync(path, 'r')
-  try {
-    const bytes = Buffer.alloc(most)
-    return bytes.subarray(0, readSync(file, bytes))
-  } finally {
-    closeSync(file)
   }
 }

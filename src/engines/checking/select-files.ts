@@ -8,8 +8,8 @@ import { plainName } from './engine/columns.ts'
 import type { FileFault } from './engine/file-fault.ts'
 import { describeFormat } from './engine/prepare-file.ts'
 import type { SpareFile } from './engine/summary.ts'
-import { isFile, isJunk } from './is-file.ts'
-import { findSure, readBytes, recognise } from './recognise.ts'
+import { isFile, isJunk, readBytes } from './is-file.ts'
+import { findSure, recognise } from './recognise.ts'
 import { CHANGES } from './repair/changes-name.ts'
 
 /** What is known of files that come from an archive or a workbook. */

@@ -1,6 +1,6 @@
-import { closeSync, openSync, readSync } from 'node:fs'
 import { CsvReader, FileSource, NdjsonReader, type RecordReader } from '../../records/index.ts'
 import type { Resource } from '../definition/definition.ts'
+import { readBytes } from '../is-file.ts'
 import { type Columns, mapColumns } from './columns.ts'
 import { EXPORT_AGAIN, type FileFault } from './file-fault.ts'
 import { describeHeader } from './first-line.ts'
@@ -114,11 +114,7 @@ function openCsv(prepared: PreparedFile, resource: Resource, chunk?: number): Op
 
 /** The first lines of a file in UTF-8. */
 export function readStart(path: string): string {
-  const file = openSync(path, 'r')
-  try {
-    const buffer = Buffer.alloc(64 * 1024)
-    return buffer.toString('utf8', 0, readSync(file, buffer, 0, buffer.length, 0)).replace(/^\ufeff/, '')
-  } finally {
-    closeSync(file)
-  }
+  return readBytes(path, 64 * 1024)
+    .toString('utf8')
+    .replace(/^\ufeff/, '')
 }

@@ -3,6 +3,7 @@ import type { CheckedInput } from '../check-files.ts'
 import type { Definition, Resource } from '../definition/definition.ts'
 import { type PreparedFile, prepareFile } from '../engine/prepare-file.ts'
 import { type OpenFile, openFile } from '../engine/read-file.ts'
+import { readBytes } from '../is-file.ts'
 import { DEFAULT_LIMITS } from '../process/limits.ts'
 
 /** The bytes that are read at once. */
@@ -82,11 +83,5 @@ export class Passage {
 
 /** Whether a file begins with the byte order mark of UTF-8, which is no part of its first line. */
 export function hasMark(path: string): boolean {
-  const passage = new Passage(path)
-  try {
-    const [start] = passage.until(3)
-    return start?.toString('latin1') === '\xef\xbb\xbf'
-  } finally {
-    passage.close()
-  }
+  return readBytes(path, 3).toString('latin1') === '\xef\xbb\xbf'
 }
