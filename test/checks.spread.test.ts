@@ -59,7 +59,7 @@ test('the factor divided by the months of the period, rounded down, is accepted,
         return format(index === changed ? right + by : right)
       })
       const record = makeRecord(format(factor), start, end, months)
-      const found = { month: changed + 1, value: months[changed], share: format(share) }
+      const found = { month: String(changed + 1), value: months[changed], share: format(share) }
       const fault = by === 0 ? undefined : found
       const inside = inYear.has(changed + 1)
       expect(find(within, record)).toEqual(inside ? fault : undefined)

@@ -4,7 +4,7 @@ import type { Check, Condition, Field } from '../definition/definition.ts'
 import type { Parameters } from '../parameters.ts'
 import { compileBroken, readBroken, readBrokenJson } from './broken-record.ts'
 import type { Columns } from './columns.ts'
-import { compileField, type FieldCheck } from './field-checks.ts'
+import { compileField, type FieldCheck, type Report } from './field-checks.ts'
 import type { FileState } from './file-state.ts'
 import type { Plan } from './plan.ts'
 import type { OpenFile } from './read-file.ts'
@@ -127,7 +127,7 @@ function compileChecks(
   setRecord: (record: number) => void
 } {
   let current = 0
-  const report = (check: number) => found.add(check, current)
+  const report: Report = (check, extras) => found.add(check, current, extras)
   const { missing } = file.columns
   const fieldChecks = resource.fields.map((field, index) =>
     compileField(field, {

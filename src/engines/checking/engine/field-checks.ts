@@ -1,9 +1,10 @@
 import type { Field } from '../definition/definition.ts'
 import { FIELD_KINDS } from './field-kinds.ts'
+import type { Extras } from './found.ts'
 import { compileValues } from './values.ts'
 
 /** Reports a finding of a check, given by its position, in the current record. */
-export type Report = (check: number) => void
+export type Report = (check: number, extras?: Extras) => void
 
 /** Checks a value, and returns its plain text for further use: without spaces, and empty if it is unknown. */
 export type FieldCheck = (cell: string) => string

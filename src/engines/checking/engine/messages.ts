@@ -9,7 +9,6 @@ import { FIELD_KINDS, permittedOn } from './field-kinds.ts'
 import type { Extras } from './found.ts'
 import { addZeros, FieldNatures } from './natures.ts'
 import { shorten } from './shown-text.ts'
-import { compileSpread } from './spread.ts'
 import { compileValues } from './values.ts'
 
 /** Describes the fault of a record in full sentences. */
@@ -26,11 +25,7 @@ export function compileMessage(check: Check, resource: Resource, parameters: Par
 }
 
 function compileDescription(check: Check, resource: Resource, parameters: Parameters): MessageWriter {
-  if (check.message !== undefined) {
-    const write = compileTemplate(check.message, resource, parameters)
-    const derive = compileExtras(check, resource, parameters)
-    return derive === undefined ? write : (cells) => write(cells, derive(cells))
-  }
+  if (check.message !== undefined) return compileTemplate(check.message, resource, parameters)
   const position = resource.fields.findIndex(({ name }) => name === check.fields[0])
   const field = resource.fields[position]
   if (field?.checks[check.kind] === check) {
@@ -50,26 +45,6 @@ function compileDescription(check: Check, resource: Resource, parameters: Parame
   if (check.kind === 'sum') return (cells) => `The values do not add up: ${showValues(cells)}.`
   const plain = describeKind(resource, check)
   return () => plain
-}
-
-/** Finds the wrong month of a `spread` check again for its message, because a finding is only a number. */
-function compileExtras(
-  check: Check,
-  { fields, recordChecks }: Resource,
-  { returnYear }: Parameters,
-): ((cells: (field: number) => string) => Extras) | undefined {
-  const spread = recordChecks.find((each) => each.check === check)
-  if (spread?.kind !== 'spread' || returnYear === null) return undefined
-  const find = compileSpread(spread, fields, returnYear)
-  const readers = fields.map(compileValues)
-  return (cells) => {
-    const values = readers.map(({ read }, index) => {
-      const text = cells(index).trim()
-      return text === '' ? '' : (read(text) ?? '')
-    })
-    const fault = find(values)
-    return fault === undefined ? {} : { month: String(fault.month), value: fault.value, share: fault.share }
-  }
 }
 
 function compileTemplate(template: string, resource: Resource, parameters: Parameters): MessageWriter {

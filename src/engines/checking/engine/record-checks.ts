@@ -2,6 +2,7 @@ import type { Condition, Field, Operand, RecordCheck, Resource } from '../defini
 import { familyOf } from '../definition/read-record-check.ts'
 import type { Parameters } from '../parameters.ts'
 import type { Report } from './field-checks.ts'
+import type { Extras } from './found.ts'
 import { sumExactly, toMillionths } from './millionths.ts'
 import { compareNumbers, compareTexts, isSpecial } from './numbers.ts'
 import { compileSpread } from './spread.ts'
@@ -34,22 +35,19 @@ export function compileRecordCheck(
 ): RecordTest | undefined {
   const fails = compileFailure(check, fields, parameters)
   if (fails === undefined) return undefined
-  if (check.when === undefined) {
-    return (values) => {
-      if (fails(values)) report(position)
-    }
-  }
-  const applies = compileCondition(check.when)
+  const applies = check.when === undefined ? () => true : compileCondition(check.when)
   return (values) => {
-    if (applies(values) && fails(values)) report(position)
+    const fault = applies(values) && fails(values)
+    if (fault !== false && fault !== undefined) report(position, fault === true ? undefined : fault)
   }
 }
 
+/** Compiles whether a record fails a check, or what its message says about it. */
 function compileFailure(
   check: RecordCheck,
   fields: readonly Field[],
   parameters: Parameters,
-): ((values: Values) => boolean) | undefined {
+): ((values: Values) => boolean | Extras | undefined) | undefined {
   switch (check.kind) {
     case 'order':
       return compileOrder(check.operands, check.strict, fields, parameters)
@@ -92,11 +90,8 @@ function compileFailure(
         return compareNumbers(least, check.tolerance) > 0
       }
     }
-    case 'spread': {
-      if (parameters.returnYear === null) return undefined
-      const find = compileSpread(check, fields, parameters.returnYear)
-      return (values) => find(values) !== undefined
-    }
+    case 'spread':
+      return parameters.returnYear === null ? undefined : compileSpread(check, fields, parameters.returnYear)
     case 'referenced':
       return undefined
   }

@@ -1,27 +1,19 @@
 import type { Field, RecordCheck } from '../definition/definition.ts'
+import type { Extras } from './found.ts'
 import { toMillionths } from './millionths.ts'
 import { compileValues } from './values.ts'
 
 export type Spread = Extract<RecordCheck, { kind: 'spread' }>
 
-/** A month whose part differs from the total divided over the period. */
-export interface SpreadFault {
-  /** From 1. */
-  readonly month: number
-  readonly value: string
-  /** The total divided by the months of the period, rounded down. */
-  readonly share: string
-}
-
 /**
- * Compiles the search for the first wrong month of a `spread` check. A month belongs to the period if any of its days
- * does. Months are counted from January of the return's year, so 0 is the preceding December.
+ * Compiles the search for the first wrong month of a `spread` check, from 1: its part, and the total divided by the
+ * months of the period, rounded down. A month belongs to the period if any of its days does. Months are counted from January of the return's year, so 0 is the preceding December.
  */
 export function compileSpread(
   check: Spread,
   fields: readonly Field[],
   year: number,
-): (values: readonly string[]) => SpreadFault | undefined {
+): (values: readonly string[]) => Extras | undefined {
   const { total, parts, decimals, months } = check
   const unit = 10 ** (6 - decimals)
   const firstMonth = compileMonth(fields[check.from], year)
@@ -60,7 +52,7 @@ export function compileSpread(
       const value = values[parts[index] as number] ?? ''
       // Usually the same text; other spellings of the number are also correct.
       if (value === expected || value === '' || toMillionths(value) === toMillionths(expected)) continue
-      return { month: index + 1, value, share }
+      return { month: String(index + 1), value, share }
     }
     return undefined
   }
