@@ -59,7 +59,7 @@ export class Room {
   #columns: number
   #bytes: number
 
-  constructor(columns = 100, bytes = 2 ** 28) {
+  constructor(columns = 1000, bytes = 2 ** 28) {
     this.#columns = columns
     this.#bytes = bytes
   }
@@ -75,38 +75,6 @@ export class Room {
   }
 }
 
-/** Finds out whether texts repeat, as long as there is room. */
-export class Distinct {
-  readonly #room: Room
-  #seen: Interner | undefined
-
-  constructor(room: Room) {
-    this.#room = room
-    this.#seen = room.open()
-  }
-
-  /** Whether a text was added. */
-  has(text: string): boolean {
-    const size = this.#seen?.size ?? 0
-    return this.#seen !== undefined && this.#seen.intern(text) < size
-  }
-
-  /** Whether no text has repeated, and there was room for all of them. */
-  get isOpen(): boolean {
-    return this.#seen !== undefined
-  }
-
-  /** @returns whether the text has repeated */
-  add(text: string): boolean {
-    if (this.#seen === undefined) return false
-    const { size } = this.#seen
-    const hasRoom = this.#room.take(text)
-    const repeats = hasRoom && this.#seen.intern(text) < size
-    if (!hasRoom || repeats) this.#seen = undefined
-    return repeats
-  }
-}
-
 /** The values of a column, each passed once. What is kept does not depend on their number, but for possible keys. */
 export class Column {
   readonly name: string
@@ -118,13 +86,14 @@ export class Column {
   #candidates = CANDIDATES
   readonly #proven = new Set<Candidate>()
   #counts: Map<string, number> | undefined = new Map()
-  #repeats = false
   readonly #sample: string[] = []
-  #distinct: Distinct | undefined
+  /** All values, as long as none repeats and there is room for them. */
+  #distinct: Interner | undefined
 
   constructor(name: string, room: Room) {
     this.name = name
     this.#room = room
+    this.#distinct = room.open()
   }
 
   add(cell: string): void {
@@ -133,8 +102,11 @@ export class Column {
     if (value === '') return
     this.filled++
     if (this.#candidates.length > 0) this.#narrow(value)
-    if (this.#counts !== undefined) this.#count(value)
-    else if (this.#distinct?.add(value)) this.#repeats = true
+    this.#count(value)
+    const { size } = this.#distinct ?? { size: 0 }
+    const isNew =
+      this.#distinct !== undefined && this.#room.take(value) && this.#distinct.intern(value) >= size
+    if (!isNew) this.#distinct = undefined
   }
 
   #narrow(value: string): void {
@@ -145,25 +117,17 @@ export class Column {
   }
 
   #count(value: string): void {
-    const counts = this.#counts ?? new Map<string, number>()
-    const count = counts.get(value)
-    if (count !== undefined) {
-      this.#repeats = true
-      counts.set(value, count + 1)
-      return
-    }
-    if (counts.size < COUNTED && value.length <= LONGEST) {
+    const counts = this.#counts
+    const count = counts?.get(value)
+    if (counts === undefined) return
+    if (count !== undefined) counts.set(value, count + 1)
+    else if (counts.size < COUNTED && value.length <= LONGEST) {
       // A copy: the value would keep a whole block of the file in memory.
       const copy = Buffer.from(value).toString()
       if (this.example === '') this.example = copy
       counts.set(copy, 1)
       this.#sample.push(copy)
-      return
-    }
-    this.#counts = undefined
-    if (this.#repeats) return
-    this.#distinct = new Distinct(this.#room)
-    for (const each of [...counts.keys(), value]) this.#distinct.add(each)
+    } else this.#counts = undefined
   }
 
   /** Some of the different values. */
@@ -173,7 +137,9 @@ export class Column {
 
   /** Whether a column without repeated values has one. */
   has(value: string): boolean {
-    return this.#counts?.has(value) ?? this.#distinct?.has(value) ?? false
+    if (this.#counts !== undefined) return this.#counts.has(value)
+    const { size } = this.#distinct ?? { size: 0 }
+    return this.#distinct !== undefined && this.#distinct.intern(value) < size
   }
 
   /** Whether every record has a value. */
@@ -183,9 +149,7 @@ export class Column {
 
   /** Whether no value repeats, as far as there was memory to find out. */
   get isUnique(): boolean {
-    return (
-      this.filled > 0 && !this.#repeats && (this.#counts !== undefined || this.#distinct?.isOpen === true)
-    )
+    return this.filled > 0 && this.#distinct !== undefined
   }
 
   /** Whether no value repeats, in so many records that it is hardly by chance. */
