@@ -261,7 +261,7 @@ export class Causes {
       return this.#list.make(kind, key, shown, () => sentence, { fix, isSeveral: true })
     }
     const link = this.#keys.linkOf(check)
-    if (link !== undefined) return this.#findReference(finding, check, readKey(finding.cell, link.key.fields))
+    if (link !== undefined) return this.#findReference(finding, check, readKey(finding.cell, link.own))
     const field = fieldOf(resource, check)
     if (field !== undefined) return this.#findField(finding, field)
     if (this.#keys.needsOf(check) === undefined || record === 0) return this.#makeRepeat(finding)
@@ -342,15 +342,13 @@ export class Causes {
   #findReference(finding: SeenFinding, check: Check, value: string): Building {
     const link = this.#keys.linkOf(check)
     if (link === undefined) throw new Error(`${check.code} is not a reference`)
-    const { from, key } = link
-    const names = key.fields.map((field) => from.fields[field]?.name ?? '').join(', ')
-    const target = this.#definition.resources.find(({ name }) => name === key.resource)
-    const file = target?.path ?? key.resource
+    const { of: from, to, own } = link
+    const names = own.map((field) => from.fields[field]?.name ?? '').join(', ')
+    const file = to.path
     const fix = describeCheck(from, check).fix
-    if (target !== undefined && this.#fileOf(target.name).count === 0) return this.#makeEmpty(finding, target)
+    if (this.#fileOf(to.name).count === 0) return this.#makeEmpty(finding, to)
     const alike = this.#keys.findAlike(check, value)
-    if (alike !== undefined && target !== undefined)
-      return this.#makeAlike(finding, { from, like: target, names, value, alike })
+    if (alike !== undefined) return this.#makeAlike(finding, { from, like: to, names, value, alike })
     if (this.#keys.failsAsColumn(check)) {
       const describe = () => `${names} of ${from.path}: nearly no value is in ${file}.`
       return this.#list.make('column', `column:${from.name}.${names}:reference`, finding, describe, {
@@ -358,16 +356,16 @@ export class Causes {
         field: names,
       })
     }
-    if (this.#keys.isFrequent(key.resource, value)) {
+    if (this.#keys.isFrequent(to.name, value)) {
       const describe = () => `${names} ${shorten(value)} is not in ${file}.`
-      return this.#list.make('reference', `reference:${key.resource}:${value}`, finding, describe, {
+      return this.#list.make('reference', `reference:${to.name}:${value}`, finding, describe, {
         fix,
         value,
         field: names,
       })
     }
     const describe = () => `Some values of ${names} are not in ${file}, such as ${shorten(value)}.`
-    return this.#list.make('reference', `reference:${key.resource}`, finding, describe, { fix, field: names })
+    return this.#list.make('reference', `reference:${to.name}`, finding, describe, { fix, field: names })
   }
 
   #makeRepeat(finding: SeenFinding): Building {
