@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
 import { getOrMake } from '../../../foundation/get-or-make.ts'
 import type { Check, Severity } from '../definition/definition.ts'
-import { Interner, PairTable } from './interner.ts'
+import { DistinctTexts } from './interner.ts'
 import { toPlainForm } from './plain-form.ts'
 import type { SeenFinding } from './seen-finding.ts'
 import { cut, shorten, toShown } from './shown-text.ts'
@@ -48,8 +48,7 @@ export interface Building {
 export class CauseList {
   readonly #fixOf: (finding: SeenFinding) => string | undefined
   readonly #causes = new Map<string, Building>()
-  readonly #students = new Interner()
-  readonly #studentsOfCauses = new PairTable()
+  readonly #students = new DistinctTexts()
 
   /** @param fixOf what to do about the findings of a check */
   constructor(fixOf: (finding: SeenFinding) => string | undefined) {
@@ -111,11 +110,8 @@ export class CauseList {
       cause.lastFile = finding.name
       cause.lastRecord = finding.record
     }
-    if (finding.studentId !== '') {
-      const before = this.#studentsOfCauses.size
-      this.#studentsOfCauses.intern(cause.number, this.#students.intern(toPlainForm(finding.studentId)))
-      if (this.#studentsOfCauses.size > before) cause.learners++
-    }
+    const { studentId } = finding
+    if (studentId !== '' && this.#students.add(cause.number, toPlainForm(studentId))) cause.learners++
   }
 
   /**

@@ -143,6 +143,19 @@ export class PairTable {
   }
 }
 
+/** Distinct texts of each of some numbers, such as the learners of a code. */
+export class DistinctTexts {
+  readonly #texts = new Interner()
+  readonly #pairs = new PairTable()
+
+  /** Returns whether the text is new. */
+  add(number: number, text: string): boolean {
+    const before = this.#pairs.size
+    this.#pairs.intern(number, this.#texts.intern(text))
+    return this.#pairs.size > before
+  }
+}
+
 /** A set of small numbers. */
 export class NumberSet {
   #bits = new Uint8Array(1 << 12)

@@ -8,7 +8,7 @@ import type { Causes } from './causes.ts'
 import type { FileFault } from './file-fault.ts'
 import type { FileState } from './file-state.ts'
 import { FindingShares } from './finding-shares.ts'
-import { Interner, PairTable } from './interner.ts'
+import { DistinctTexts } from './interner.ts'
 import { compileMessage, type MessageWriter } from './messages.ts'
 import type { RecordView } from './record-view.ts'
 import type { SeenFinding } from './seen-finding.ts'
@@ -46,8 +46,7 @@ export class FindingsWriter {
   readonly #codes = new Map<string, WrittenCode & { number: number }>()
   readonly #texts: string[] = []
   #size = 0
-  #students = new Interner()
-  #studentsOfCodes = new PairTable()
+  #students = new DistinctTexts()
 
   /** @param most the bytes that the findings of all files may take */
   constructor(path: string, parameters: Parameters, most: number) {
@@ -160,10 +159,7 @@ export class FindingsWriter {
       return { number: this.#codes.size, stored: 0, students: 0, firstLine: line }
     })
     code.stored++
-    if (studentId === '') return
-    const before = this.#studentsOfCodes.size
-    this.#studentsOfCodes.intern(code.number, this.#students.intern(studentId))
-    if (this.#studentsOfCodes.size > before) code.students++
+    if (studentId !== '' && this.#students.add(code.number, studentId)) code.students++
   }
 
   /**
@@ -175,8 +171,7 @@ export class FindingsWriter {
     renameSync(this.#path, whole)
     this.#file = openSync(this.#path, 'w', 0o600)
     this.#codes.clear()
-    this.#students = new Interner()
-    this.#studentsOfCodes = new PairTable()
+    this.#students = new DistinctTexts()
     const kept = this.#shares.divide()
     const source = new FileSource(whole)
     const lines = new LineReader(source.read, { longest: MOST_LINE })
