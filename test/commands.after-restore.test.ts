@@ -121,9 +121,9 @@ describe('after a restore', () => {
     await mahi.runJson(['backup', 'whole.backup'])
     const whole = readFileSync(join(mahi.folder, 'whole.backup'))
     const file = join(mahi.folder, 'restored.db')
-    // However little is missing.
-    const none = ['SQLite format 3\0 and then nothing', ''].map((text) => Buffer.from(text))
-    const contents = [whole.subarray(0, whole.length / 2), whole.subarray(0, -1), ...none]
+    // However little is missing, and however much.
+    const cut = [whole.subarray(0, -1), whole.subarray(0, whole.length / 2), Buffer.alloc(0)]
+    const contents = [...cut, Buffer.from('SQLite format 3\0 and then nothing')]
     for (const content of contents) {
       writeFileSync(file, content)
       const { code, stderr } = await mahi.run(['after-restore', '--replaced', mahi.databaseUrl], {
