@@ -15,7 +15,7 @@ import { engine } from '../support/temporary.ts'
 
 const KILLS = Number(process.env.MAHI_TEST_KILLS ?? '6')
 const SEED = Number(process.env.MAHI_TEST_SEED ?? '1')
-const LONG = { timeout: 120_000 + KILLS * 20_000 }
+const LONG = { timeout: 600_000 + KILLS * 60_000 }
 if (KILLS < 200)
   process.stderr.write(`REDUCED: ${KILLS} kills instead of 200: npm run test:long -- cuts makes them all\n`)
 

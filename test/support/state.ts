@@ -52,7 +52,8 @@ export async function readState(database: Database): Promise<State> {
     return {
       catalogue,
       submissions: await readSubmissions(reader),
-      keys: new Map((await listKeys(reader)).map((key) => [key.id, key])),
+      // A server notes when a key was used about a minute later.
+      keys: new Map((await listKeys(reader)).map(({ used: _, ...key }) => [key.id, key])),
       revisions: await readRevisions(reader),
       tables: [...tables, ...applied].map(({ name }) => name),
     }
