@@ -103,6 +103,25 @@ test('rows whose cells have moved, or that belong to another file, are one cause
   ])
 })
 
+test('what several have to fix is said without a value, and with the number of columns', async () => {
+  const { causes } = await summarise(({ learners, enrolments }) => {
+    for (const [at, row] of learners.entries()) {
+      for (const field of ['id', 'name', 'born']) row[field] = ` ${row[field]}`
+      row.fee = `${at},5`
+    }
+    for (const row of enrolments.slice(0, 9)) row.course = 'K9'
+  })
+  const said = causes.map(({ general, columns = 1 }) => `${columns}: ${general}`)
+  expect(said).toEqual(
+    expect.arrayContaining([
+      '3: Several columns have spaces at their ends in some records.',
+      '1: fee has values that have a decimal comma.',
+      '1: Some values of course are not in courses.csv.',
+    ]),
+  )
+  expect(said.filter((each) => each.includes('K9'))).toEqual([])
+})
+
 test('columns that are swapped are one cause, with the references that miss their values', async () => {
   const sentence =
     'two and three are swapped: the values of each fit the other. Swap the two names in the header.'

@@ -153,6 +153,7 @@ function summarise(definition: CheckSummary['definition'], { findings, causes }:
         records: each,
         learners: Math.min(each, 20_000),
         sentence: `${FIELD} ${value} is wrong: it must be a year such as 2025.`,
+        general: `${FIELD} must be a year such as 2025.`,
         fix: 'Enter the year in which the learner first enrolled.',
         example: { file: 'learners.csv', line: cause + 2, field: FIELD, value, description },
       }

@@ -382,6 +382,8 @@ const returns = ({ text }: Dialect): string[] => [
     code ${text} not null,
     file ${text} not null,
     field ${text} not null,
+    sentence ${text} not null,
+    columns bigint not null,
     causes bigint not null,
     findings bigint not null,
     records bigint not null,

@@ -1,14 +1,19 @@
+import type { CheckSummary } from '../../engines/checking/index.ts'
 import type { Reader } from '../../foundation/database/database.ts'
-import type { Cause } from '../findings/cause.ts'
+import { getOrMake } from '../../foundation/get-or-make.ts'
 import type { SubmissionWriter } from '../lock.ts'
 
 /** Findings of a kind, without a value of a record. */
 interface CauseCount {
   readonly kind: string
   readonly severity: string
-  readonly code: string
+  code: string
   readonly file: string
   readonly field: string
+  /** What is wrong, without values. */
+  readonly sentence: string
+  /** The most columns that one of the causes is about. */
+  columns: number
   causes: number
   findings: number
   records: number
@@ -18,21 +23,21 @@ interface CauseCount {
 export async function storeCauses(
   writer: SubmissionWriter,
   token: string,
-  causes: readonly Cause[],
+  causes: CheckSummary['causes'],
 ): Promise<void> {
   await deleteCauses(writer, token)
   const counts = new Map<string, CauseCount>()
-  for (const { kind, severity, codes, file = '', field = '', findings = 0, records = 0 } of causes) {
+  for (const { kind, severity, codes, file, field = '', general, columns = 1, ...numbers } of causes) {
     const [code = ''] = codes
-    const name = JSON.stringify([kind, severity, code, file, field])
-    const known = counts.get(name)
-    if (known === undefined)
-      counts.set(name, { kind, severity, code, file, field, causes: 1, findings, records })
-    else {
-      known.causes++
-      known.findings += findings
-      known.records += records
-    }
+    const known = getOrMake(counts, JSON.stringify([kind, severity, file, field, general]), () => {
+      const none = { causes: 0, findings: 0, records: 0 }
+      return { kind, severity, code, file, field, sentence: general, columns, ...none }
+    })
+    if (code < known.code) known.code = code
+    known.columns = Math.max(known.columns, columns)
+    known.causes++
+    known.findings += numbers.findings
+    known.records += numbers.records
   }
   const columns = [
     'token',
@@ -42,13 +47,15 @@ export async function storeCauses(
     'code',
     'file',
     'field',
+    'sentence',
+    'columns',
     'causes',
     'findings',
     'records',
   ]
   const rows = [...counts.values()].map((each, at) => [
     ...[token, at, each.kind, each.severity, each.code, each.file, each.field],
-    ...[each.causes, each.findings, each.records],
+    ...[each.sentence, each.columns, each.causes, each.findings, each.records],
   ])
   await writer.load('submission_cause', columns, rows)
 }
@@ -69,13 +76,13 @@ export async function listFrequentCauses(
   limit: number,
 ): Promise<FrequentCause[]> {
   return await reader.all<FrequentCause>(
-    `select c.kind, c.severity, c.code, c.file, c.field,
-       cast(count(distinct s.eid) as bigint) as organisations, cast(sum(c.causes) as bigint) as causes,
+    `select c.kind, c.severity, min(c.code) as code, c.file, c.field, c.sentence,
+       cast(max(c.columns) as bigint) as columns, cast(count(distinct s.eid) as bigint) as organisations, cast(sum(c.causes) as bigint) as causes,
        cast(sum(c.findings) as bigint) as findings, cast(sum(c.records) as bigint) as records
      from submission s join submission_cause c on c.token = s.token
      where s.return_id = $1 and coalesce(s.ended, '') <> 'Cancelled'
-     group by c.kind, c.severity, c.code, c.file, c.field
-     order by organisations desc, findings desc, c.code, c.file, c.field, c.kind limit ${limit}`,
+     group by c.kind, c.severity, c.file, c.field, c.sentence
+     order by organisations desc, findings desc, min(c.code), c.file, c.field, c.sentence, c.kind limit ${limit}`,
     [returnId],
   )
 }

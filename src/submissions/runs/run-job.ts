@@ -151,7 +151,7 @@ export class RunJob implements JobHandler {
           run.run,
           JSON.stringify(run.files.map((file) => digests.complete(file))),
         ])
-        await storeCauses(writer, run.token, publication.causes ?? [])
+        await storeCauses(writer, run.token, result.summary.causes)
         await recordActivity(writer, {
           token: run.token,
           event: 'Checked',
@@ -227,7 +227,10 @@ function summarise(
     undecided: undecided.map(({ code, file, field, records }) => ({ code, file, field, records })),
     definition: { name, version, title, ...(notice !== undefined && { notice }) },
     files: files.map(({ resource, fileType, state, records }) => ({ resource, fileType, state, records })),
-    causes: causes.map((cause) => ({ ...cause, codes: [...cause.codes] })),
+    causes: causes.map(({ general: _general, columns: _columns, ...cause }) => ({
+      ...cause,
+      codes: [...cause.codes],
+    })),
   }
 }
 

@@ -29,6 +29,8 @@ export interface Alike {
   readonly key: string
   /** Such as `courseStartDate, courseEndDate and 2 more columns`. */
   readonly names: string
+  /** The number of the columns. */
+  readonly columns: number
 }
 
 /** Finds columns to which the same happened: one setting of an export changes many. */
@@ -72,7 +74,7 @@ export class AlikeColumns {
         const name = SILENT_KINDS.has(kind) ? kind : (this.#naturesOf(field).find(kind, value)?.name ?? '')
         const alike = getOrMake(this.#alike, field, () => new Map())
         const key = `column:${resource.name}:${fields[0]?.name}:${name}`
-        alike.set(name, { key, names: joinNames(fields.map((each) => each.name)) })
+        alike.set(name, { key, names: joinNames(fields.map((each) => each.name)), columns: fields.length })
       }
     }
   }

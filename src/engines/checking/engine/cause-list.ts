@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto'
 import { getOrMake } from '../../../foundation/get-or-make.ts'
-import type { Check, Severity } from '../definition/definition.ts'
+import type { Check, Resource, Severity } from '../definition/definition.ts'
+import { describeCheck, summariseMessage } from '../explain.ts'
 import { DistinctTexts } from './interner.ts'
 import { toPlainForm } from './plain-form.ts'
 import type { SeenFinding } from './seen-finding.ts'
@@ -31,7 +32,11 @@ export interface Building {
   example: Cause['example']
   /** Whether the example is a record to correct. */
   isInPlace: boolean
+  /** The file of its first finding. */
+  readonly resource: Resource
   readonly describe: Describe
+  readonly general: string | undefined
+  readonly columns: number | undefined
   readonly fix: string | undefined
   readonly value: string | undefined
   readonly fieldName: string | undefined
@@ -46,14 +51,8 @@ export interface Building {
 
 /** Causes, each with what belongs to it. */
 export class CauseList {
-  readonly #fixOf: (finding: SeenFinding) => string | undefined
   readonly #causes = new Map<string, Building>()
   readonly #students = new DistinctTexts()
-
-  /** @param fixOf what to do about the findings of a check */
-  constructor(fixOf: (finding: SeenFinding) => string | undefined) {
-    this.#fixOf = fixOf
-  }
 
   /** The cause with this name; a new one has the finding as its example. */
   make(
@@ -65,8 +64,10 @@ export class CauseList {
       fix?: string | undefined
       value?: string
       field?: string
-      /** Whether several columns have the cause. */
-      isSeveral?: boolean
+      /** The sentence without values of the data; by default, what the clearest of its checks says. */
+      general?: string
+      /** The number of columns that have the cause, if they are several. */
+      columns?: number
       isAdvised?: boolean
       concerned?: number
     } = {},
@@ -80,10 +81,13 @@ export class CauseList {
       concerned: more.concerned ?? 0,
       example: toExample(finding),
       isInPlace: false,
+      resource: finding.resource,
       describe,
-      fix: more.isAdvised ? undefined : (more.fix ?? this.#fixOf(finding)),
+      general: more.general,
+      columns: more.columns,
+      fix: more.isAdvised ? undefined : (more.fix ?? describeCheck(finding.resource, finding.check).fix),
       value: more.value,
-      fieldName: more.isSeveral ? undefined : (more.field ?? finding.field),
+      fieldName: more.columns === undefined ? (more.field ?? finding.field) : undefined,
       severity: 'Warning',
       checks: new Map(),
       findings: 0,
@@ -176,7 +180,10 @@ export function sortChecks(checks: ReadonlyMap<Check, CheckShare>): [Check, Chec
 }
 
 function toCause(cause: Building): Cause {
-  const { key, kind, severity, example, findings, records, learners, fix, value, fieldName } = cause
+  const { key, kind, severity, example, findings, records, learners, fix, value, fieldName, columns } = cause
+  const checks = sortChecks(cause.checks).map(([check]) => check)
+  const [clearest] = checks
+  const rule = clearest && describeCheck(cause.resource, clearest).message
   return {
     key,
     kind,
@@ -184,11 +191,13 @@ function toCause(cause: Building): Cause {
     file: example.file,
     ...(fieldName !== undefined && { field: fieldName }),
     ...(value !== undefined && { value: shorten(value) }),
-    codes: sortChecks(cause.checks).map(([{ code }]) => code),
+    codes: checks.map(({ code }) => code),
     findings,
     records,
     learners,
     sentence: cause.describe(findings, records, cause.checks),
+    general: cause.general ?? summariseMessage(rule ?? ''),
+    ...(columns !== undefined && { columns }),
     ...(fix !== undefined && { fix }),
     example,
   }

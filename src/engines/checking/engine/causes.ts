@@ -38,6 +38,8 @@ interface Suspect {
   readonly swapped: readonly number[]
   readonly concerns: (uses: readonly Use[]) => boolean
   readonly sentence: string
+  /** The same without values of the data. */
+  readonly general: string
   readonly fix: string
 }
 
@@ -83,7 +85,7 @@ export class Causes {
     this.#keys = new KeyEvidence(definition, uses, fileOf)
     this.#alike = new AlikeColumns((field) => this.#naturesOf(field))
     this.#displaced = new DisplacedRecords(fileOf)
-    this.#list = new CauseList((finding) => this.#describe(finding).fix)
+    this.#list = new CauseList()
   }
 
   /** First pass: counts the values of fields and references. */
@@ -134,13 +136,15 @@ export class Causes {
     const keys = findSwappedKeys(this.#keys.listFailing(), this.#fileOf, natures)
     for (const { resource, fields } of [...swapped, ...keys]) {
       const [one, other] = fields.map((field) => resource.fields[field]?.name ?? '')
+      const sentence = `${one} and ${other} are swapped: the values of each fit the other.`
       this.#suspects.push({
         resource,
         key: `column:${resource.name}:${one}:swapped`,
         kind: 'column',
         swapped: fields,
         concerns: (uses) => fieldsOf(uses, resource).some((field) => fields.includes(field)),
-        sentence: `${one} and ${other} are swapped: the values of each fit the other.`,
+        sentence,
+        general: sentence,
         fix: 'Swap the two names in the header.',
       })
     }
@@ -163,6 +167,7 @@ export class Causes {
           return own.some((field) => fields.includes(field)) || (own.length > 0 && uses.length > 1)
         },
         sentence: `${file} is of ${year}: ${those} values of ${name} are in that year, and the return is of ${this.#returnYear}.`,
+        general: 'The file is of another year than the return.',
         fix: `Export the file again for ${this.#returnYear}, or check it with the return of ${year}.`,
       })
     }
@@ -246,19 +251,21 @@ export class Causes {
       const { code = '' } = (finding.fault ?? {}) as Partial<RecordFault>
       const { some, fix } = kindOf({ code, message })
       const describe = (findings: number) => (findings === 1 ? message : `${formatNumber(findings)} ${some}`)
-      return this.#list.make('record', `record:${resource.name}:${code}`, finding, describe, { fix })
+      const general = `Some ${some}`
+      return this.#list.make('record', `record:${resource.name}:${code}`, finding, describe, { fix, general })
     }
     if (this.#displaced.has(finding)) {
       const describe = (_: number, records: number) => describeDisplaced(records)
       return this.#list.make('record', `record:${resource.name}:displaced`, finding, describe, {
+        general: 'Some records have wrong values in several columns, as if their cells had moved.',
         fix: 'Put the cells of such a row back into their columns, or delete a row of another file.',
       })
     }
     const suspect = this.#suspectOf(check)
     if (suspect !== undefined) {
-      const { kind, key, sentence, fix } = suspect
+      const { kind, key, sentence, general, fix } = suspect
       const shown = this.#showFile(finding, suspect.resource)
-      return this.#list.make(kind, key, shown, () => sentence, { fix, isSeveral: true })
+      return this.#list.make(kind, key, shown, () => sentence, { fix, general })
     }
     const link = this.#keys.linkOf(check)
     if (link !== undefined) return this.#findReference(finding, check, readKey(finding.cell, link.own))
@@ -283,6 +290,7 @@ export class Causes {
       const describe = (_: number, records: number) =>
         `${records === 1 ? 'A row has' : `${formatNumber(records)} rows have`} one value only, such as ${shorten(lone)}.`
       return this.#list.make('record', key, finding, describe, {
+        general: 'Some rows have one value only.',
         fix: 'Delete the row if it is a note; otherwise fill in its other columns.',
       })
     }
@@ -297,7 +305,7 @@ export class Causes {
         plain.key,
         finding,
         (_, records) => `${plain.names} ${SILENT_KINDS.get(kind)} in ${this.#share(resource, records)}.`,
-        { isSeveral: true },
+        { columns: plain.columns, general: `Several columns ${SILENT_KINDS.get(kind)} in some records.` },
       )
     if (phrase !== undefined)
       return this.#list.make(
@@ -311,16 +319,19 @@ export class Causes {
     if (nature !== undefined && alike !== undefined) {
       const describe = (findings: number) =>
         `${alike.names}: ${formatNumber(findings)} values ${nature.many}.`
-      return this.#list.make('column', alike.key, finding, describe, { fix: nature.fix, isSeveral: true })
+      const { columns } = alike
+      const general = `Several columns have values that ${nature.many}.`
+      return this.#list.make('column', alike.key, finding, describe, { fix: nature.fix, general, columns })
     }
     if (nature !== undefined) {
       const describe = (findings: number) =>
         `${field.name}: ${this.#share(resource, findings, field)} ${findings === 1 ? nature.one : nature.many}.`
       return this.#list.make('column', `column:${place}:${nature.name}`, finding, describe, {
         fix: nature.fix,
+        general: `${field.name} has values that ${nature.many}.`,
       })
     }
-    const { message } = this.#describe(finding)
+    const { message } = describeCheck(resource, check)
     const rule = summariseMessage(message)
       .replace(/^\S+ is …, but /, '')
       .replace(/\.$/, '')
@@ -350,22 +361,23 @@ export class Causes {
     const alike = this.#keys.findAlike(check, value)
     if (alike !== undefined) return this.#makeAlike(finding, { from, like: to, names, value, alike })
     if (this.#keys.failsAsColumn(check)) {
-      const describe = () => `${names} of ${from.path}: nearly no value is in ${file}.`
-      return this.#list.make('column', `column:${from.name}.${names}:reference`, finding, describe, {
-        fix,
-        field: names,
-      })
+      const general = `${names} of ${from.path}: nearly no value is in ${file}.`
+      const key = `column:${from.name}.${names}:reference`
+      return this.#list.make('column', key, finding, () => general, { fix, general, field: names })
     }
+    const general = `Some values of ${names} are not in ${file}.`
     if (this.#keys.isFrequent(to.name, value)) {
       const describe = () => `${names} ${shorten(value)} is not in ${file}.`
       return this.#list.make('reference', `reference:${to.name}:${value}`, finding, describe, {
         fix,
+        general,
         value,
         field: names,
       })
     }
     const describe = () => `Some values of ${names} are not in ${file}, such as ${shorten(value)}.`
-    return this.#list.make('reference', `reference:${to.name}`, finding, describe, { fix, field: names })
+    const more = { fix, general, field: names }
+    return this.#list.make('reference', `reference:${to.name}`, finding, describe, more)
   }
 
   #makeRepeat(finding: SeenFinding): Building {
@@ -382,9 +394,10 @@ export class Causes {
 
   #makeEmpty(finding: SeenFinding, resource: Resource): Building {
     const { name, path } = resource
-    const describe = () => `${path} has no records, but other files need them.`
+    const general = `${path} has no records, but other files need them.`
     const shown = this.#showFile(finding, resource)
-    return this.#list.make('file', `file:${name}:empty`, shown, describe, {
+    return this.#list.make('file', `file:${name}:empty`, shown, () => general, {
+      general,
       fix: `Export ${path} again with its records.`,
     })
   }
@@ -395,6 +408,7 @@ export class Causes {
       `${names} of ${from.path} is written differently from ${file}, such as ${shorten(value)} instead of ${shorten(alike)}.`
     const shown = { ...finding, field: names }
     const cause = this.#list.make('column', `column:${from.name}.${names}:alike`, shown, describe, {
+      general: `${names} of ${from.path} is written differently from ${file}.`,
       fix: `Write ${names} exactly as in ${file}: ${shorten(alike)}, not ${shorten(value)}.`,
     })
     // The record to correct, even if one that misses it comes first.
@@ -429,10 +443,6 @@ export class Causes {
    */
   list(countOf: (check: Check) => number): Cause[] {
     return this.#list.sort(countOf)
-  }
-
-  #describe({ resource, check }: SeenFinding): ReturnType<typeof describeCheck> {
-    return describeCheck(resource, check)
   }
 
   /** `all 1,500 records`, or `207 of 1,500 records`; of a field, values. */

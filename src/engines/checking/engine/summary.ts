@@ -80,6 +80,10 @@ export interface Cause {
   readonly learners: number
   /** What is wrong, as a full sentence. */
   readonly sentence: string
+  /** The same without values of the data, for those who see counts only. */
+  readonly general: string
+  /** The number of its columns, if several have it. */
+  readonly columns?: number
   readonly fix?: string
   /** The first of its findings. */
   readonly example: {
