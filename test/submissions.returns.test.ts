@@ -4,7 +4,6 @@ import { expect, test } from 'vitest'
 import { revokeKeys } from '../src/api/access/keys.ts'
 import { removeSuspension, storeSuspension } from '../src/api/access/suspensions.ts'
 import { readZoned, showInstant } from '../src/foundation/text/zoned-time.ts'
-import type { Cause } from '../src/submissions/findings/cause.ts'
 import { changeSubmission } from '../src/submissions/lock.ts'
 import { listFrequentCauses, storeCauses } from '../src/submissions/returns/causes.ts'
 import { readReturns } from '../src/submissions/returns/read-returns.ts'
@@ -16,6 +15,8 @@ import { Installation } from './support/command.ts'
 import { openTemporary } from './support/reused-schemas.ts'
 
 const DAY = 86_400_000
+
+type Cause = Parameters<typeof storeCauses>[2][number]
 
 /** A return that is open now. */
 function makeReturn(returnId: string, more: Partial<CollectedReturn> = {}): CollectedReturn {
@@ -175,12 +176,48 @@ test('what arrives after a return has closed is refused, until the agency opens 
   const agency = await createCaller('agency', [], ['operate'])
   const reopen = { reason: 'A course is missing.' }
   expect((await agency.ask('POST', `/submissions/${token}/reopen`, reopen)).status).toBe(200)
+  // The agency and the organisation see that it is open again, why, and until when.
+  const { statuses, results } = (await agency.ask('GET', '/returns/202512/overview?status=Reopened')).body
+  const { reopenedUntil } = (await provider.ask('GET', `/submissions/${token}`)).body
+  const reopened = {
+    eid: '1001',
+    reopenedUntil,
+    reopenReason: 'A course is missing.',
+    dateSubmitted: expect.any(String),
+  }
+  expect([statuses.Reopened, statuses.Submitted]).toEqual([1, 0])
+  expect(results).toMatchObject([{ ...reopened, returnStatus: 'Reopened' }])
+  expect((await provider.ask('GET', '/returns')).body.results[0]).toMatchObject(reopened)
   expect((await provider.ask('POST', '/submissions', { returnId: '202512' })).body.submissionToken).toBe(
     token,
   )
   expect((await provider.put(token, 'courses', COURSES)).status).toBe(200)
   await provider.check(token)
   expect((await provider.ask('POST', `/submissions/${token}/submit`)).body.receipt.receipt).toBe(2)
+  const submitted = (await provider.ask('GET', '/returns')).body.results[0]
+  expect([submitted.returnStatus, 'reopenedUntil' in submitted]).toEqual(['Submitted', false])
+})
+
+test('a submission is opened again for seven days, or until its return closes if that is later', async () => {
+  const { provider, service, createCaller } = await startCollection()
+  const agency = await createCaller('agency', [], ['operate'])
+  const now = Date.now()
+  for (const [returnId, closes, open] of [
+    ['202512', now + 2 * DAY, now + 7 * DAY],
+    ['202604', now + 60 * DAY, now + 60 * DAY],
+  ] as const) {
+    await storeReturns(service.database, [makeReturn(returnId, { closes })])
+    const token = await provider.create(returnId)
+    await provider.put(token, 'courses', COURSES)
+    await provider.put(token, 'learners', makeLearners({}))
+    await provider.check(token)
+    await provider.ask('POST', `/submissions/${token}/submit`)
+    const { body } = await agency.ask('POST', `/submissions/${token}/reopen`, {
+      reason: 'A course is missing.',
+    })
+    const days = (Date.parse(body.tokenExpiry) - open) / DAY
+    expect([days >= 0, Math.floor(days)]).toEqual([true, 0])
+  }
 })
 
 test('the agency sees who has not started, has errors or has submitted, and what changed', async () => {
@@ -221,6 +258,7 @@ test('the agency sees who has not started, has errors or has submitted, and what
 
   const causes = (await agency.ask('GET', '/returns/202512/causes')).body.causes
   expect(causes[0]).toMatchObject({ code: 'LEA-remark', severity: 'Warning', organisations: 2, findings: 2 })
+  expect(causes[0].sentence).toBe('remark must have at most 8 characters.')
   expect(causes.find(({ severity }: { severity: string }) => severity === 'Error')).toMatchObject({
     organisations: 1,
     findings: 3,
@@ -236,9 +274,15 @@ test('the agency sees who has not started, has errors or has submitted, and what
 
 test('the causes of a return are those of the last check of each submission, counted by organisation', async () => {
   const database = await openTemporary()
-  const cause = (findings: number, field: string): Cause => ({
-    ...({ key: `${findings} ${field}`, kind: 'column', severity: 'Error', codes: ['A'] } as Cause),
-    ...{ file: 'learners', field, findings, records: findings },
+  const cause = (findings: number, field: string, columns?: number): Cause => ({
+    ...({
+      key: `${findings} ${field}`,
+      kind: 'column',
+      severity: 'Error',
+      codes: ['B', 'A'],
+    } as unknown as Cause),
+    ...{ file: 'learners', field, findings, records: findings, general: `${field || 'Several'} are wrong.` },
+    ...(columns !== undefined && { columns }),
   })
   const submitted = async (eid: string, ...checks: (readonly Cause[])[]) => {
     const { submission } = await createSubmission(database, { eid, returnId: '1', definition: 'a' })
@@ -250,11 +294,16 @@ test('the causes of a return are those of the last check of each submission, cou
   await submitted('1001', [cause(9, 'id'), cause(9, 'old')], [cause(1, 'id'), cause(2, 'id')])
   // What replaces it is of the same organisation.
   await submitted('1001', [cause(4, 'id')])
-  await submitted('1002', [cause(8, 'id'), cause(100, 'course')])
+  await submitted('1002', [cause(8, 'id'), cause(100, 'course'), cause(3, '', 3), cause(5, '', 5)])
   const found = await listFrequentCauses(database, '1', 10)
-  expect(found.map((each) => [each.field, each.organisations, each.causes, each.findings])).toEqual([
-    ['id', 2, 4, 15],
-    ['course', 1, 1, 100],
+  expect(
+    found.map(({ sentence, columns, organisations, causes, findings }) => {
+      return [sentence, columns, organisations, causes, findings]
+    }),
+  ).toEqual([
+    ['id are wrong.', 1, 2, 4, 15],
+    ['course are wrong.', 1, 1, 1, 100],
+    ['Several are wrong.', 5, 1, 2, 8],
   ])
 })
 
@@ -282,11 +331,12 @@ test('a return for all expects those whose keys may submit, or who have started,
   const standings = async () => {
     const { body } = await agency.ask('GET', '/returns/202512/overview')
     return body.results.map(
-      ({ eid, returnStatus }: { eid: string; returnStatus: string }) => `${eid} ${returnStatus}`,
+      ({ eid, returnStatus, suspended }: { eid: string; returnStatus: string; suspended?: string }) =>
+        `${eid} ${returnStatus}${suspended === undefined ? '' : ', suspended'}`,
     )
   }
   // What a suspended organisation has sent is not hidden, but one that has sent nothing is not waited for.
-  const shown = ['1001 NotStarted', '1002 FilesReceived', '1003 FilesReceived', '1008 NotStarted']
+  const shown = ['1001 NotStarted', '1002 FilesReceived, suspended', '1003 FilesReceived', '1008 NotStarted']
   expect(await standings()).toEqual(shown)
   await removeSuspension(service.database, '1009')
   expect(await standings()).toEqual([...shown, '1009 NotStarted'])

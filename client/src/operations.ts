@@ -235,7 +235,7 @@ export function createSubmissionOperations(call: Call) {
      * what changed in the last 24 hours. Without a list of organisations, those of valid keys that may submit are
      * expected, unless they are suspended. No EID is needed.
      */
-    returnOverview: (returnId: string, query: { status?: 'NotStarted' | 'FilesReceived' | 'Validating' | 'HasErrors' | 'Incomplete' | 'Ready' | 'Submitted' | undefined; page?: number | undefined; pageSize?: number | undefined } = {}, options?: CallOptions) =>
+    returnOverview: (returnId: string, query: { status?: 'NotStarted' | 'FilesReceived' | 'Validating' | 'HasErrors' | 'Incomplete' | 'Ready' | 'Submitted' | 'Reopened' | undefined; page?: number | undefined; pageSize?: number | undefined } = {}, options?: CallOptions) =>
       call<ReturnOverview>('GET', ['returns', returnId, 'overview'], { ...options, query: nameParameters(query) }),
     /**
      * For the collecting agency: what most organisations have to fix, by the current runs of their submissions. Counts

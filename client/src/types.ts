@@ -1094,9 +1094,10 @@ export interface OwnReturn {
   /**
    * NotStarted: no files. FilesReceived: no run covers the files. Validating: a run is in progress. HasErrors, Ready:
    * the run that covers the files found errors, or none. Incomplete: it found none, but a check was stopped whose
-   * findings must be fixed or explained. Submitted: frozen.
+   * findings must be fixed or explained. Submitted: frozen. Reopened: the agency has opened it again, and it has not
+   * been submitted since.
    */
-  returnStatus?: 'NotStarted' | 'FilesReceived' | 'Validating' | 'HasErrors' | 'Incomplete' | 'Ready' | 'Submitted'
+  returnStatus?: 'NotStarted' | 'FilesReceived' | 'Validating' | 'HasErrors' | 'Incomplete' | 'Ready' | 'Submitted' | 'Reopened'
   /** The submission that counts: the submitted one, or else the last one. */
   submissionToken?: string
   /** Errors that the run found which covers its files. */
@@ -1105,8 +1106,12 @@ export interface OwnReturn {
   warningCount?: number
   /** When the submission was created. */
   dateCreated?: string
-  /** When it was submitted. */
+  /** When it was last submitted. */
   dateSubmitted?: string
+  /** Until when it can be changed after it was opened again; absent unless it is Reopened. */
+  reopenedUntil?: string
+  /** Why it was opened again. */
+  reopenReason?: string
 }
 
 /** A page of returns. */
@@ -1681,7 +1686,7 @@ export interface NewReopening {
   reason: string
   /**
    * Until when the submission can be changed, whether its return closes before or after that (RFC 3339); defaults to
-   * seven days from now.
+   * seven days from now, or to when its return closes if that is later.
    */
   until?: string | undefined
 }
@@ -1951,6 +1956,8 @@ export interface ReturnOverviewStatuses {
   Ready?: number
   /** Organisations with Submitted. */
   Submitted?: number
+  /** Organisations with Reopened. */
+  Reopened?: number
 }
 
 /** What changed. */
@@ -1973,12 +1980,15 @@ export interface ReturnOverviewChanges {
 export interface ReturnOverviewResults {
   /** The organisation. */
   eid?: string
+  /** When the organisation was suspended; absent if it is not. */
+  suspended?: string
   /**
    * NotStarted: no files. FilesReceived: no run covers the files. Validating: a run is in progress. HasErrors, Ready:
    * the run that covers the files found errors, or none. Incomplete: it found none, but a check was stopped whose
-   * findings must be fixed or explained. Submitted: frozen.
+   * findings must be fixed or explained. Submitted: frozen. Reopened: the agency has opened it again, and it has not
+   * been submitted since.
    */
-  returnStatus?: 'NotStarted' | 'FilesReceived' | 'Validating' | 'HasErrors' | 'Incomplete' | 'Ready' | 'Submitted'
+  returnStatus?: 'NotStarted' | 'FilesReceived' | 'Validating' | 'HasErrors' | 'Incomplete' | 'Ready' | 'Submitted' | 'Reopened'
   /** The submission that counts: the submitted one, or else the last one. */
   submissionToken?: string
   /** Errors that the run found which covers its files. */
@@ -1987,8 +1997,12 @@ export interface ReturnOverviewResults {
   warningCount?: number
   /** When the submission was created. */
   dateCreated?: string
-  /** When it was submitted. */
+  /** When it was last submitted. */
   dateSubmitted?: string
+  /** Until when it can be changed after it was opened again; absent unless it is Reopened. */
+  reopenedUntil?: string
+  /** Why it was opened again. */
+  reopenReason?: string
 }
 
 export interface ReturnCausesCauses {
@@ -1996,12 +2010,16 @@ export interface ReturnCausesCauses {
   kind?: string
   /** `Error` or `Warning`. */
   severity?: string
-  /** The code of their findings. */
+  /** The code of their findings; of several codes, the first by name. */
   code?: string
   /** The file. */
   file?: string
-  /** The field. */
+  /** The field; empty if they are about several. */
   field?: string
+  /** What is wrong, without values. */
+  sentence?: string
+  /** The most columns that one of them is about. */
+  columns?: number
   /** Organisations that have them. */
   organisations?: number
   /** Causes in all. */

@@ -28,7 +28,7 @@ const Reopening = Type.Object(
       maxLength: 500,
     }),
     until: text(
-      'Until when the submission can be changed, whether its return closes before or after that (RFC 3339); defaults to seven days from now.',
+      'Until when the submission can be changed, whether its return closes before or after that (RFC 3339); defaults to seven days from now, or to when its return closes if that is later.',
       { maxLength: 40 },
     ),
   },

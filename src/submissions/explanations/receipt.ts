@@ -96,6 +96,24 @@ export async function readReceipt(
   return { ...open(found), ...renderReopening(found.reopened), ...(earlier.length > 0 && { earlier }) }
 }
 
+/** When the submissions of a return that are open again had been submitted, and why they were opened, by their tokens. */
+export async function readReopenings(
+  reader: Reader,
+  returnId: string,
+): Promise<Map<string, { submitted: number; reopenReason: string }>> {
+  const rows = await reader.all<{ token: string; time: number; reopened: string }>(
+    `select r.token, r.time, r.reopened from submission s join submission_receipt r on r.token = s.token
+     where s.return_id = $1 and s.ended is null and r.reopened is not null order by r.number`,
+    [returnId],
+  )
+  return new Map(
+    rows.map(({ token, time, reopened }) => {
+      const { reason } = JSON.parse(reopened) as Reopening
+      return [token, { submitted: time, reopenReason: reason }]
+    }),
+  )
+}
+
 function renderReopening(reopened: string | null) {
   if (reopened === null) return {}
   const { time, actor, reason } = JSON.parse(reopened) as Reopening

@@ -16,7 +16,7 @@ export interface Reopen {
   readonly returnId: string
   readonly actor: Actor
   readonly reason: string
-  /** Until when it can be changed, whether its return closes before or after that. */
+  /** Until when it can be changed, whether its return closes before or after that; by default seven days or until it closes, whichever is later. */
   readonly until: number | undefined
 }
 
@@ -27,7 +27,7 @@ export interface Reopen {
  */
 export async function reopen(
   database: Database,
-  { token, eid, returnId, actor, reason, until = Date.now() + OPEN }: Reopen,
+  { token, eid, returnId, actor, reason, until: given }: Reopen,
 ): Promise<SubmissionState> {
   // As for a new submission: there is one open submission of a return at most.
   return await database.write(`return:${eid}/${returnId}`, async (transaction) => {
@@ -40,6 +40,7 @@ export async function reopen(
     if (other !== undefined)
       throw new Problem('conflict', 'The organisation already has another open submission for this return.')
     const time = Date.now()
+    const until = given ?? Math.max(time + OPEN, submission.closes ?? 0)
     await writer.run(
       `update submission set ended = null, ended_at = null, reopened_until = $2, expires = $2
        where token = $1`,

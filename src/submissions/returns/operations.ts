@@ -212,6 +212,8 @@ export function returnOperations({
               code: 'ENR-06-type',
               file: 'enrolments.csv',
               field: 'courseStartDate',
+              sentence: 'courseStartDate has values that are not written year-month-day.',
+              columns: 1,
               organisations: 37,
               causes: 37,
               findings: 60_130,
@@ -278,23 +280,23 @@ async function readStanding(reader: Reader, returnId: string, eid: string): Prom
 /** All organisations that are expected, or have started, by EID. */
 async function readAll(reader: Reader, found: CollectedReturn): Promise<OrganisationStanding[]> {
   const standings = await readStandings(reader, found.returnId)
-  const expected = found.eids ?? (await listSubmitting(reader))
-  return [...new Set([...expected, ...standings.keys()])]
-    .sort()
-    .map((eid) => standings.get(eid) ?? { eid, status: 'NotStarted' })
+  const suspensions = await listSuspensions(reader)
+  const suspended = new Map(suspensions.map((each) => [each.eid, { suspended: each.suspended }]))
+  const expected = found.eids ?? (await listSubmitting(reader)).filter((eid) => !suspended.has(eid))
+  return [...new Set([...expected, ...standings.keys()])].sort().map((eid) => {
+    return { eid, status: 'NotStarted', ...standings.get(eid), ...suspended.get(eid) }
+  })
 }
 
-/** The organisations of the valid keys that may submit, without suspended ones. */
+/** The organisations of the valid keys that may submit. */
 async function listSubmitting(reader: Reader): Promise<string[]> {
   const now = Date.now()
-  const suspended = new Set((await listSuspensions(reader)).map(({ eid }) => eid))
   return (await listKeys(reader))
     .filter(
       ({ revoked, expires, scopes }) =>
         revoked === null && expires > now && scopes.includes('submissions:write'),
     )
     .flatMap(({ eids }) => eids)
-    .filter((eid) => !suspended.has(eid))
 }
 
 async function readChanges(

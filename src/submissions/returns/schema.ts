@@ -6,7 +6,7 @@ import { type CollectedReturn, returnEtag, WINDOWS, windowOf } from './returns.t
 import { type OrganisationStanding, STANDINGS } from './standing.ts'
 
 const STATUS =
-  'NotStarted: no files. FilesReceived: no run covers the files. Validating: a run is in progress. HasErrors, Ready: the run that covers the files found errors, or none. Incomplete: it found none, but a check was stopped whose findings must be fixed or explained. Submitted: frozen.'
+  'NotStarted: no files. FilesReceived: no run covers the files. Validating: a run is in progress. HasErrors, Ready: the run that covers the files found errors, or none. Incomplete: it found none, but a check was stopped whose findings must be fixed or explained. Submitted: frozen. Reopened: the agency has opened it again, and it has not been submitted since.'
 
 const RETURN = {
   returnId: text('The return.'),
@@ -31,7 +31,11 @@ const STANDING = {
   errorCount: count('Errors that the run found which covers its files.'),
   warningCount: count('Warnings that it found.'),
   dateCreated: time('When the submission was created.'),
-  dateSubmitted: time('When it was submitted.'),
+  dateSubmitted: time('When it was last submitted.'),
+  reopenedUntil: time(
+    'Until when it can be changed after it was opened again; absent unless it is Reopened.',
+  ),
+  reopenReason: text('Why it was opened again.'),
 }
 
 export const Return = Type.Object(
@@ -59,7 +63,11 @@ export const ReturnPage = Type.Object(
 )
 
 const OrganisationReturn = Type.Object(
-  { eid: text('The organisation.'), ...STANDING },
+  {
+    eid: text('The organisation.'),
+    suspended: time('When the organisation was suspended; absent if it is not.'),
+    ...STANDING,
+  },
   { description: 'How far an organisation is with a return.' },
 )
 
@@ -102,9 +110,11 @@ export const ReturnCauses = Type.Object(
         Type.Object({
           kind: text('What the causes are about, as in the causes of a submission.'),
           severity: text('`Error` or `Warning`.'),
-          code: text('The code of their findings.'),
+          code: text('The code of their findings; of several codes, the first by name.'),
           file: text('The file.'),
-          field: text('The field.'),
+          field: text('The field; empty if they are about several.'),
+          sentence: text('What is wrong, without values.'),
+          columns: count('The most columns that one of them is about.'),
           organisations: count('Organisations that have them.'),
           causes: count('Causes in all.'),
           findings: count('Findings in all.'),
@@ -167,14 +177,18 @@ export function renderReturn(given: CollectedReturn): Omit<Static<typeof Return>
 }
 
 export function renderStanding(standing: OrganisationStanding): Static<typeof OrganisationReturn> {
-  const { eid, status, token, errors, warnings, started, submitted } = standing
+  const { eid, status, token, errors, warnings, started, submitted, suspended } = standing
+  const { reopenedUntil, reopenReason } = standing
   return {
     eid,
+    ...(suspended !== undefined && { suspended: formatTimestamp(suspended) }),
     returnStatus: status,
     ...(token !== undefined && { submissionToken: token }),
     ...(errors !== undefined && { errorCount: errors }),
     ...(warnings !== undefined && { warningCount: warnings }),
     ...(started !== undefined && { dateCreated: formatTimestamp(started) }),
     ...(submitted !== undefined && { dateSubmitted: formatTimestamp(submitted) }),
+    ...(reopenedUntil !== undefined && { reopenedUntil: formatTimestamp(reopenedUntil) }),
+    ...(reopenReason !== undefined && { reopenReason }),
   }
 }

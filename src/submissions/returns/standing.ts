@@ -1,4 +1,5 @@
 import type { Reader } from '../../foundation/database/database.ts'
+import { readReopenings } from '../explanations/receipt.ts'
 
 export const STANDINGS = [
   'NotStarted',
@@ -8,6 +9,7 @@ export const STANDINGS = [
   'Incomplete',
   'Ready',
   'Submitted',
+  'Reopened',
 ] as const
 export type Standing = (typeof STANDINGS)[number]
 
@@ -20,6 +22,11 @@ export interface OrganisationStanding {
   readonly warnings?: number
   readonly started?: number
   readonly submitted?: number
+  /** Until when it can be changed after it was opened again, and why; absent once it is submitted. */
+  readonly reopenedUntil?: number
+  readonly reopenReason?: string
+  /** Since when the organisation is suspended. */
+  readonly suspended?: number
 }
 
 interface Row {
@@ -28,6 +35,7 @@ interface Row {
   readonly created: number
   readonly ended: string | null
   readonly endedAt: number | null
+  readonly reopenedUntil: number | null
   readonly revision: number
   readonly files: number
   readonly active: number
@@ -39,6 +47,7 @@ interface Row {
 
 /** Counters of runs are read, never findings. Each lookup is by a key. */
 const SUBMISSIONS = `select s.token, s.eid, s.created, s.ended, s.ended_at as "endedAt", s.revision,
+    case when s.ended is null then s.reopened_until end as "reopenedUntil",
     case when exists (select 1 from submission_file f where f.token = s.token and f.version is not null)
       then 1 else 0 end as files,
     case when exists (select 1 from submission_run q where q.token = s.token and q.completed is null)
@@ -60,16 +69,19 @@ export async function readStandings(
   eid?: string,
 ): Promise<Map<string, OrganisationStanding>> {
   const standings = new Map<string, OrganisationStanding>()
-  for (const row of await reader.all<Row>(SUBMISSIONS, [returnId, eid ?? null])) {
+  const rows = await reader.all<Row>(SUBMISSIONS, [returnId, eid ?? null])
+  const isReopened = rows.some(({ reopenedUntil }) => reopenedUntil !== null)
+  const reopenings = isReopened ? await readReopenings(reader, returnId) : undefined
+  for (const row of rows) {
     const known = standings.get(row.eid)
     if (known === undefined || (known.status !== 'Submitted' && row.ended === 'Submitted'))
-      standings.set(row.eid, toStanding(row))
+      standings.set(row.eid, { ...toStanding(row), ...reopenings?.get(row.token) })
   }
   return standings
 }
 
 function toStanding(row: Row): OrganisationStanding {
-  const { token, eid, created, ended, endedAt, errors, warnings, revision, runRevision } = row
+  const { token, eid, created, ended, endedAt, errors, warnings, revision, runRevision, reopenedUntil } = row
   const isChecked = runRevision !== null && runRevision === revision
   return {
     eid,
@@ -79,11 +91,16 @@ function toStanding(row: Row): OrganisationStanding {
     ...(isChecked && errors !== null && { errors }),
     ...(isChecked && warnings !== null && { warnings }),
     ...(ended === 'Submitted' && endedAt !== null && { submitted: endedAt }),
+    ...(reopenedUntil !== null && { reopenedUntil }),
   }
 }
 
-function statusOf({ ended, files, active, errors, stopped }: Row, isChecked: boolean): Standing {
+function statusOf(
+  { ended, files, active, errors, stopped, reopenedUntil }: Row,
+  isChecked: boolean,
+): Standing {
   if (ended === 'Submitted') return 'Submitted'
+  if (reopenedUntil !== null) return 'Reopened'
   if (active === 1) return 'Validating'
   if (files === 0) return 'NotStarted'
   if (!isChecked) return 'FilesReceived'
