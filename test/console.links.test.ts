@@ -116,24 +116,43 @@ test('an organisation sees what is to be done first; the agency sees all, reads 
   const agency = await enter(['operate'], [])
   expect((await agency.open('/console')).headers.location).toBe('/console/returns')
   const home = await agency.open('/console/returns')
-  expect(toText(home.body)).toMatch(/Return of 202512 .* overdue 1 of 3 1 Return of 202604/)
-  expect(home.body).toContain(
-    'Submitted: 1, Ready to submit: 0, Not fully checked: 0, Has errors: 1, Being checked: 0, Files received: 0, Not started: 1',
+  expect(toText(home.body)).toMatch(
+    /Return of 202512 .* overdue Submitted 1 Has errors 1 Not started 1 1 of 3 1 Return of 202604/,
   )
   const overview = await agency.open('/console/returns/202512')
   expect(overview.body).toMatch(/<pre[^>]*>1003<\/pre>/)
+  expect(toText(overview.body)).toContain('2 submissions created, 1 submitted')
+  expect(toText(overview.body)).toMatch(/LEA-note note must have at most 8 characters\. /)
+  expect((await agency.open('/console/returns/202608')).body).not.toContain('<pre')
+  // No page makes a call that the key refuses, which the operator would be told of.
+  const operator = toText((await agency.open('/console/operator')).body)
+  expect(operator).toContain('Not shown: your key lacks the scope occupations:read .')
+  expect(operator).not.toContain('Missing scope')
   const path = '/console/returns/202512/1002'
   expect((await agency.open(path)).body).not.toContain('/console/submissions/')
   const empty = await agency.send(`${path}/reopen`, { token: submitted, reason: ' ' })
   expect([empty.statusCode, toText(empty.body)]).toEqual([400, expect.stringContaining('Reason is missing.')])
-  const reopened = await agency.send(`${path}/reopen`, { token: submitted, reason: 'A course is missing.' })
+  const past = await agency.send(`${path}/reopen`, { token: submitted, reason: 'No', until: '2026-01-31' })
+  expect([past.statusCode, toText(past.body)]).toEqual([400, expect.stringContaining('today or later')])
+  const until = new Date(Date.now() + 20 * 24 * HOUR).toISOString().slice(0, 10)
+  const reason = 'A course is missing.'
+  const reopened = await agency.send(`${path}/reopen`, { token: submitted, reason, until })
   expect(reopened.headers.location).toBe(`${path}?notice=reopened`)
+  const day = `${Number(until.slice(8))} `
+  for (const url of [path, '/console/returns/202512'])
+    expect(toText((await agency.open(url)).body)).toMatch(
+      new RegExp(`Reopened until ${day}.*: A course is missing\\.`),
+    )
 
   // The organisation is told, wherever it looks.
   const analyst = await enter(['validation-results:read', 'submissions:write'], ['1002'])
   expect(toText((await analyst.open('/console/submissions')).body)).toMatch(
     /Return of 202512 .* Reopened until \d/,
   )
+  // Those who may not write are not asked to send anything.
+  const manager = await enter(['validation-results:read'], ['1001'])
+  const read = await manager.open(`/console/submissions/${faulty}/findings`)
+  expect(read.body).toContain('every finding beside its row.')
   for (const step of ['files', 'submit']) {
     const text = toText((await analyst.open(`/console/submissions/${submitted}/${step}`)).body)
     expect(text).toMatch(/Reopened by other, .* until .*: A course is missing\./)
@@ -143,4 +162,16 @@ test('an organisation sees what is to be done first; the agency sees all, reads 
   // What no check covers, or is submitted again, is neither.
   await analyst.send(`/console/submissions/${submitted}/submit`, {})
   expect((await analyst.open('/console/submissions')).body).not.toContain('Reopened')
+
+  // That an organisation is suspended is seen, and keeps nobody from the others.
+  await agency.send('/console/operator/organisations/1001/suspend', { reason: '' })
+  expect(toText((await agency.open('/console/returns/202512')).body)).toMatch(/ 1001 suspended Has errors /)
+  expect(toText((await agency.open('/console/returns/202512/1001')).body)).toContain('Suspended since')
+  const vendor = await enter(['validation-results:read'], ['1001', '1002'])
+  const refused = await vendor.open('/console/submissions')
+  expect([refused.statusCode, refused.body]).toEqual([401, expect.stringContaining('1001 is suspended')])
+  expect(refused.body).toMatch(/<option value="1002"/)
+  expect((await vendor.open('/console/submissions?eid=1002')).statusCode).toBe(200)
+  const other = await vendor.open(`/console/submissions/${faulty}/files?eid=1001`)
+  expect([other.statusCode, toText(other.body)]).toEqual([401, expect.not.stringContaining('Your key')])
 })

@@ -433,6 +433,7 @@ test('a key lands on the first page that its scopes allow, and another page says
     [['validation-results:read'], '/console/submissions', '/console/operator', 'operate'],
     [['operate'], '/console/returns', '/console/occupations', 'occupations:read'],
     [['occupations:read'], '/console/occupations', '/console/returns', 'operate'],
+    [['codings:confirm'], '/console/code/confirmed', '/console/code', 'occupations:read'],
   ] as const
   for (const [scopes, home, other, missing] of cases) {
     const { key } = await service.createKey({ client: 'person', scopes, eids: ['1001'] })
@@ -448,6 +449,7 @@ test('a key lands on the first page that its scopes allow, and another page says
   const { key } = await service.createKey({ client: 'writer', scopes: ['submissions:write'], eids: ['1001'] })
   const { body } = await send({ url: '/console', headers: { cookie: await signIn(key) } })
   expect(body).toContain('Nothing to show')
+  expect(body).toContain('such as <code>')
 })
 
 test('the console is not there unless it is turned on', async () => {

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { formatNumber } from '../src/foundation/text/format-number.ts'
+import { formatBytes, formatNumber } from '../src/foundation/text/format-number.ts'
 import { cases } from './support/properties.ts'
 
 test('numbers are written as in New Zealand English', () => {
@@ -16,4 +16,9 @@ test('numbers are written as in New Zealand English', () => {
     }),
     cases(300),
   )
+})
+
+test('a size has the unit in which it can be read', () => {
+  const sizes = [0, 1, 44_000, 2 ** 20, 3.5 * 2 ** 30]
+  expect(sizes.map(formatBytes)).toEqual(['0 KiB', '1 KiB', '43 KiB', '1.0 MiB', '3.5 GiB'])
 })

@@ -358,9 +358,9 @@ OwnReturn = TypedDict("OwnReturn", {
     "returnType": "Literal['Full', 'Indicative']", "openWindowDate": "str", "dueDate": "str",
     "closeWindowDate": "str", "window": "Literal['NotOpen', 'Open', 'Overdue', 'Closed']", "timeZone": "str",
     "notes": "str", "eid": "str",
-    "returnStatus": "Literal['NotStarted', 'FilesReceived', 'Validating', 'HasErrors', 'Incomplete', 'Ready', 'Submitted']",
+    "returnStatus": "Literal['NotStarted', 'FilesReceived', 'Validating', 'HasErrors', 'Incomplete', 'Ready', 'Submitted', 'Reopened']",
     "submissionToken": "str", "errorCount": "int", "warningCount": "int", "dateCreated": "str",
-    "dateSubmitted": "str",
+    "dateSubmitted": "str", "reopenedUntil": "str", "reopenReason": "str",
 }, total=False)
 #: A page of returns.
 ReturnPage = TypedDict("ReturnPage", {
@@ -710,8 +710,8 @@ class _Operations:
             "includeIndicative": include_indicative}, headers={"EID": self._eid})
 
     def get_return_overview(self, return_id: str, *, status: Optional[Literal["NotStarted", "FilesReceived",
-        "Validating", "HasErrors", "Incomplete", "Ready", "Submitted"]] = None, page: Optional[int] = None,
-        page_size: Optional[int] = None) -> ReturnOverview:
+        "Validating", "HasErrors", "Incomplete", "Ready", "Submitted", "Reopened"]] = None,
+        page: Optional[int] = None, page_size: Optional[int] = None) -> ReturnOverview:
         """Show how far all organisations are with a return. For the collecting agency: the organisations that have
         not started, have errors, are ready or have submitted, and what changed in the last 24 hours. Without a list
         of organisations, those of valid keys that may submit are expected, unless they are suspended. No EID is

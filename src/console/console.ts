@@ -177,7 +177,7 @@ function openHome(principal: Principal): Outcome {
   return {
     title: 'No pages',
     content: html`<h1>Nothing to show</h1>
-      <p>You are signed in, but your key has none of the scopes that pages of the console need, such as
+      <p>You are signed in, but your key has none of the scopes that pages of the console need, such as${' '}
         <code>occupations:read</code> for the catalogue and <code>validation-results:read</code> for submissions.</p>
       <p>Ask the operator of this service for a key that has them: <code>mahi keys create --scope</code>.</p>`,
   }

@@ -39,6 +39,7 @@ const NAMES = lookUp<readonly [field: string, label: string]>({
   status: ['status', 'State'],
   returnId: ['returnId', 'Return'],
   reason: ['reason', 'Reason'],
+  until: ['until', 'Until'],
   text: ['text', 'In words'],
 })
 
@@ -54,7 +55,7 @@ function translate(detail: string): { readonly message: string; readonly field?:
 
 const TITLES: Readonly<Record<number, string>> = {
   400: 'This cannot be used',
-  401: 'Your key does not allow this',
+  401: 'This is not allowed',
   409: 'This is not possible now',
   410: 'This was deleted',
   413: 'This is too large',

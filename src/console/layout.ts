@@ -40,6 +40,7 @@ const SECTIONS: readonly Section[] = [
     also: ['/console/compare'],
   },
   { path: '/console/code', label: 'Code my list', scope: 'occupations:read' },
+  { path: '/console/code/confirmed', label: 'Confirmed', scope: 'codings:confirm' },
   { path: '/console/changes', label: 'Changes', scope: 'occupations:read' },
   { path: '/console/operator', label: 'Operator', scope: 'operate' },
 ]
@@ -67,6 +68,7 @@ function renderFrame(frame: Frame, content: ComponentChildren): string {
   const { title, path, session, notice, refused, timeZone = 'UTC' } = frame
   const principal = session?.principal
   const sections = SECTIONS.filter(({ scope }) => principal?.scopes.has(scope) === true)
+  const current = sections.findLast((section) => contains(section, path))
   return renderDocument(html`
     <${TimeZone.Provider} value=${timeZone}><${FormToken.Provider} value=${session?.token}><${RefusedForm.Provider} value=${refused}>
     <html lang="en-NZ">
@@ -89,7 +91,7 @@ function renderFrame(frame: Frame, content: ComponentChildren): string {
               <ul>
                 ${sections.map(
                   (section) =>
-                    html`<li><a href=${section.path} aria-current=${contains(section, path) ? 'page' : undefined}>${section.label}</a></li>`,
+                    html`<li><a href=${section.path} aria-current=${section === current ? 'page' : undefined}>${section.label}</a></li>`,
                 )}
               </ul>
             </nav>

@@ -63,7 +63,7 @@ export function showViews(context: Context, current: string): VNode {
 }
 
 /** What to do with the findings as a whole. */
-function showDownloads(context: Context): VNode {
+function showDownloads(context: Context, mayWrite: boolean): VNode {
   const at = (rest: string) => link(submissionLink(tokenOf(context), rest), { eid: context.eid })
   return html`<div class="no-print">
     <p class="actions">
@@ -71,7 +71,7 @@ function showDownloads(context: Context): VNode {
       <a class="button quiet" href=${at('/corrected.zip')} download>Download corrected files</a>
       <a class="button quiet" href=${at('/findings.csv')} download>Download as CSV</a>
     </p>
-    <p class="soft">The corrected files have what has one possible answer. The marked workbook has every finding beside its row: correct it there, and <a href=${stepLink(context, 'files')}>send it back</a>.</p>
+    <p class="soft">The corrected files have what has one possible answer. The marked workbook has every finding beside its row${mayWrite && html`: correct it there, and <a href=${stepLink(context, 'files')}>send it back</a>`}.</p>
   </div>`
 }
 
@@ -116,7 +116,7 @@ async function showCauses(context: Context): Promise<Outcome> {
       ${errors > 0 && html`<p>All are errors, unless they are called a warning. Begin at the top of a file: what follows from a cause disappears with it.</p>`}
       ${repairs !== undefined && html`<${RepairNotice} context=${context} repairs=${repairs} />`}
       ${showPartial(summary)}
-      ${found > 0 && showDownloads(context)}
+      ${found > 0 && showDownloads(context, mayWrite)}
       ${found > 0 && showViews(context, '/findings')}
       ${
         earlier !== undefined &&

@@ -40,10 +40,10 @@ const REVISIONS = 10
 async function showOperator({ services, api, principal }: Context): Promise<Shown> {
   const now = Date.now()
   const overview = await api.call<Overview>('/overview')
-  const [ready, { revisions }] = await Promise.all([
+  const [ready, catalogue] = await Promise.all([
     services.app.inject('/readyz'),
     // Without its scope, an operator sees the rest.
-    principal.scopes.has('occupations:read') ? listRevisions(api, REVISIONS) : { revisions: [] },
+    principal.scopes.has('occupations:read') ? listRevisions(api, REVISIONS) : undefined,
   ])
   const { version, database, submissions, runs, jobs, keys, expiringKeys, refusals } = overview
   const refused = Object.entries(refusals).map(
@@ -67,16 +67,11 @@ async function showOperator({ services, api, principal }: Context): Promise<Show
         <dt>Health</dt><dd>${health}</dd>
       </dl>
       <h2>Catalogue</h2>
-      <${Table} region class="cards" label="Revisions" columns=${REVISION_COLUMNS}>
-        ${revisions.map(
-          ({ revision, stored, command, totalCount }) => html`<tr>
-            <th scope="row">${showRevisionNumber({ revision })}</th>
-            <td class="when"><${Time} at=${stored} /></td>
-            <td>${command}</td>
-            <td class="number">${formatNumber(totalCount)}</td>
-          </tr>`,
-        )}
-      <//>
+      ${
+        catalogue === undefined
+          ? html`<p class="soft">Not shown: your key lacks the scope <code>occupations:read</code>.</p>`
+          : showRevisions(catalogue.revisions)
+      }
       <h2>Submissions</h2>
       ${showCounts(Object.entries(submissions), 'submissions')}
       <h3>Runs</h3>
@@ -92,6 +87,20 @@ async function showOperator({ services, api, principal }: Context): Promise<Show
       <p class="soft">Since this process started. The log names the caller of each.</p>
       ${showCounts(refused, 'refused credentials')}`,
   }
+}
+
+function showRevisions(revisions: Awaited<ReturnType<typeof listRevisions>>['revisions']): VNode {
+  if (revisions.length === 0) return html`<p class="soft">No revisions: nothing has been imported.</p>`
+  return html`<${Table} region class="cards" label="Revisions" columns=${REVISION_COLUMNS}>
+    ${revisions.map(
+      ({ revision, stored, command, totalCount }) => html`<tr>
+        <th scope="row">${showRevisionNumber({ revision })}</th>
+        <td class="when"><${Time} at=${stored} /></td>
+        <td>${command}</td>
+        <td class="number">${formatNumber(totalCount)}</td>
+      </tr>`,
+    )}
+  <//>`
 }
 
 function describeWaiting(kind: string, waiting: number, oldest: string): VNode {

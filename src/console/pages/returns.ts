@@ -1,17 +1,19 @@
 import type * as types from '../../../client/src/types.ts'
 import { count, formatNumber, formatOptional } from '../../foundation/text/format-number.ts'
-import { ApiProblem } from '../api.ts'
+import { formatTimestamp } from '../../foundation/text/timestamp.ts'
+import { readZoned } from '../../foundation/text/zoned-time.ts'
 import type { Context, Outcome, Route, Shown } from '../context.ts'
+import { FormFault } from '../faults.ts'
 import { Field } from '../fields.ts'
 import { readForm } from '../forms.ts'
 import { html, type VNode } from '../html.ts'
 import { link, type Query, readPage, submissionLink } from '../links.ts'
 import { PostForm } from '../post-form.ts'
-import { type Catalogue, readRules, showCode, summarise } from '../rules.ts'
+import { ruleLink } from '../rules.ts'
 import { Pager, Table } from '../table.ts'
 import { Time, Until } from '../time.ts'
 import { organisationLink } from './organisations.ts'
-import { describeStanding, STANDINGS } from './standing.ts'
+import { STANDINGS, showStanding } from './standing.ts'
 
 /** The pages of the collecting agency. */
 export const returnPages: readonly Route[] = [
@@ -94,19 +96,24 @@ async function readStatuses(api: Context['api'], returnId = ''): Promise<Statuse
 
 const BAR = 200
 
-/** How far the organisations are, as a bar with a text for those who do not see it. */
+/** How far the organisations are, as a bar and its legend. */
 function showProgress(statuses: Statuses): VNode {
   const all = sum(statuses)
-  const parts = STANDINGS.map(([standing, name, style]) => ({ name, style, number: statuses[standing] ?? 0 }))
-  const text = parts.map(({ name, number }) => `${name}: ${formatNumber(number)}`).join(', ')
+  const parts = STANDINGS.flatMap(([standing, name, style]) => {
+    const { [standing]: number = 0 } = statuses
+    return number === 0 ? [] : [{ name, style, number }]
+  })
   let at = 0
-  return html`<svg class="progress" viewBox=${`0 0 ${BAR} 10`} preserveAspectRatio="none" role="img" aria-label=${text}>
-    ${parts.map(({ style, number }) => {
-      const width = all === 0 ? 0 : (number / all) * BAR
-      at += width
-      return number > 0 && html`<rect class=${style} x=${at - width} width=${width} height="10" />`
-    })}
-  </svg>`
+  return html`<div class="progress">
+    <svg viewBox=${`0 0 ${BAR} 10`} preserveAspectRatio="none" aria-hidden="true">${parts.map(
+      ({ style, number }) => {
+        const width = (number / all) * BAR
+        at += width
+        return html`<rect class=${style} x=${at - width} width=${width} height="10" />`
+      },
+    )}</svg>
+    <ul>${parts.map(({ name, style, number }) => html`<li><i class=${style}></i>${name} ${formatNumber(number)}</li>`)}</ul>
+  </div>`
 }
 
 const PAGE_SIZE = 100
@@ -117,7 +124,7 @@ const CAUSES_SHOWN = 25
 /** The most organisations that the API lists at once. */
 const MOST = 1_000
 
-async function showOverview({ api, request, query }: Context): Promise<Shown> {
+async function showOverview({ api, request, principal, query }: Context): Promise<Shown> {
   const { return: returnId } = request.params as { return: string }
   const page = readPage(query)
   const status = query.get('status') ?? undefined
@@ -131,7 +138,7 @@ async function showOverview({ api, request, query }: Context): Promise<Shown> {
   const statuses = (overview.statuses ?? {}) as Statuses
   const shown = query.has('all') ? causes : causes.slice(0, CAUSES_SHOWN)
   const title = described.name ?? `Return ${returnId}`
-  const rules = await readRules(api, described.definition).catch(unlessRefused)
+  const toRules = principal.scopes.has('validation-results:read') ? described.definition : undefined
   return {
     title,
     content: html`<nav class="crumbs" aria-label="Breadcrumb"><a href="/console/returns">Returns</a></nav>
@@ -149,23 +156,23 @@ async function showOverview({ api, request, query }: Context): Promise<Shown> {
             html`<li><a href=${returnLink(returnId, { status: standing })} aria-current=${standing === status ? 'page' : undefined}>${name} ${formatOptional(statuses[standing])}</a></li>`,
         )}
       </ul></nav>
-      <p class="soft">In the last 24 hours: ${count(changes.started ?? 0, 'submission')} started, ${changes.submitted ?? 0} submitted, ${changes.reopened ?? 0} reopened.</p>
-      ${showMissing(missing.results ?? [], missing.totalCount ?? 0)}
-      <${Table} region class="cards" label="Organisations" columns=${['Organisation', 'State', { name: 'Errors', number: true }, { name: 'Warnings', number: true }, 'Started', 'Submitted']}>
+      <p class="soft">In the last 24 hours: ${count(changes.started ?? 0, 'submission')} created, ${changes.submitted ?? 0} submitted, ${changes.reopened ?? 0} reopened.</p>
+      ${described.window !== 'NotOpen' && showMissing(missing.results ?? [], missing.totalCount ?? 0)}
+      <${Table} region class="cards" label="Organisations" columns=${['Organisation', 'State', { name: 'Errors', number: true }, { name: 'Warnings', number: true }, 'Created', 'Submitted']}>
         ${results.map(
-          ({ eid = '', returnStatus, errorCount, warningCount, dateCreated, dateSubmitted }) => html`<tr>
-            <th scope="row"><a href=${standingLink(returnId, eid)}>${eid}</a></th>
-            <td>${describeStanding(returnStatus)}</td>
-            <td class="number">${formatOptional(errorCount)}</td>
-            <td class="number">${formatOptional(warningCount)}</td>
-            <td class="when"><${Time} at=${dateCreated} /></td>
-            <td class="when"><${Time} at=${dateSubmitted} /></td>
+          ({ eid = '', suspended, ...standing }) => html`<tr>
+            <th scope="row"><a href=${standingLink(returnId, eid)}>${eid}</a>${suspended !== undefined && html` <span class="tag error">suspended</span>`}</th>
+            <td>${showStanding({ ...described, ...standing })}</td>
+            <td class="number">${formatOptional(standing.errorCount)}</td>
+            <td class="number">${formatOptional(standing.warningCount)}</td>
+            <td class="when"><${Time} at=${standing.dateCreated} /></td>
+            <td class="when"><${Time} at=${standing.dateSubmitted} /></td>
           </tr>`,
         )}
       <//>
       <${Pager} page=${page} pages=${Math.ceil(totalCount / PAGE_SIZE)}
         to=${(number: number) => returnLink(returnId, { status, page: number })} />
-      ${causes.length > 0 && html`<h2>Most frequent causes</h2>${showCauses(shown, rules)}`}
+      ${causes.length > 0 && html`<h2>Most frequent causes</h2>${showCauses(shown, toRules)}`}
       ${causes.length > shown.length && html`<p><a href=${returnLink(returnId, { status, all: 'yes' })}>Show ${count(causes.length - shown.length, 'more cause')}</a></p>`}`,
   }
 }
@@ -180,12 +187,11 @@ function showMissing(results: readonly types.ReturnOverviewResults[], total: num
   </details>`
 }
 
-/** An operator may lack the scope for rules, and then sees their codes. */
-function unlessRefused(error: unknown): undefined {
-  if (!(error instanceof ApiProblem)) throw error
-}
-
-function showCauses(causes: NonNullable<types.ReturnCauses['causes']>, rules: Catalogue | undefined): VNode {
+/** @param definition whose rules the reader may see; their codes are links to them */
+function showCauses(
+  causes: NonNullable<types.ReturnCauses['causes']>,
+  definition: string | undefined,
+): VNode {
   const columns = [
     'Code',
     'What is wrong',
@@ -197,12 +203,12 @@ function showCauses(causes: NonNullable<types.ReturnCauses['causes']>, rules: Ca
   ]
   return html`<${Table} region class="cards" label="Most frequent causes" columns=${columns}>
     ${causes.map(
-      ({ code = '', severity = '', file, field, organisations, records }) => html`<tr>
-        <th scope="row" class="code">${showCode(rules, code)}</th>
-        <td>${summarise(rules?.byCode.get(code)?.message ?? '')}</td>
+      ({ code = '', severity = '', sentence, file, field, columns = 1, organisations, records }) => html`<tr>
+        <th scope="row" class="code">${definition === undefined ? code : html`<a href=${ruleLink(definition, code)}>${code}</a>`}</th>
+        <td>${sentence}</td>
         <td><span class=${`tag ${severity.toLowerCase()}`}>${severity}</span></td>
         <td>${file}</td>
-        <td class="mono">${field}</td>
+        <td class="mono">${columns > 1 ? count(columns, 'column') : field}</td>
         <td class="number">${formatOptional(organisations)}</td>
         <td class="number">${formatOptional(records)}</td>
       </tr>`,
@@ -215,20 +221,14 @@ async function showOrganisation({ api, request, principal, query }: Context): Pr
   const { return: returnId, organisation } = request.params as { return: string; organisation: string }
   const { known, standing } = await findStanding(api, returnId, organisation)
   if (standing === undefined) return noOrganisation(returnId, organisation)
-  const {
-    submissionToken: token,
-    returnStatus,
-    errorCount,
-    warningCount,
-    dateCreated,
-    dateSubmitted,
-  } = standing
+  const { submissionToken: token, errorCount, warningCount, dateCreated, dateSubmitted, suspended } = standing
   const mayRead = principal.eids.has(organisation) && principal.scopes.has('validation-results:read')
   const facts = [
-    ['State', describeStanding(returnStatus)],
+    ['State', showStanding({ ...known, ...standing })],
+    ['Suspended', suspended && html`<strong class="warning">since <${Time} at=${suspended} /></strong>`],
     ['Errors', errorCount === undefined ? 'not known: no check covers the files' : formatNumber(errorCount)],
     ['Warnings', formatOptional(warningCount)],
-    ['Started', dateCreated && html`<${Time} at=${dateCreated} />`],
+    ['Created', dateCreated && html`<${Time} at=${dateCreated} />`],
     ['Submitted', dateSubmitted && html`<${Time} at=${dateSubmitted} />`],
     ['Submission', token && html`<span class="mono">${token}</span>`],
   ] as const
@@ -243,11 +243,12 @@ async function showOrganisation({ api, request, principal, query }: Context): Pr
       <dl class="pairs">${facts.map(([name, value]) => value !== undefined && value !== '' && html`<dt>${name}</dt><dd>${value}</dd>`)}</dl>
       <p class="actions">
         ${token !== undefined && mayRead && html`<a class="button" href=${link(submissionLink(token), { eid: organisation })}>Open the submission</a>`}
+        ${token !== undefined && dateSubmitted !== undefined && mayRead && html`<a href=${link(submissionLink(token, '/receipt'), { eid: organisation })}>Receipt</a>`}
         ${token !== undefined && html`<a href=${organisationLink(organisation)}>What it uses, and suspending it</a>`}
       </p>
       ${token !== undefined && !mayRead && html`<p class="soft">Its records and findings need a key that covers the organisation and has the scope <code>validation-results:read</code>.</p>`}
       ${
-        returnStatus === 'Submitted' &&
+        standing.returnStatus === 'Submitted' &&
         token !== undefined &&
         html`<h2>Reopen</h2><${ReopenForm} action=${standingLink(returnId, organisation, '/reopen')} token=${token} />`
       }`,
@@ -281,17 +282,23 @@ function noOrganisation(returnId: string, organisation: string): Shown {
 export function ReopenForm({ action, token, eid }: { action: string; token: string; eid?: string }): VNode {
   return html`<${PostForm} action=${action} eid=${eid}>
     <input type="hidden" name="token" value=${token} />
-    <p>The organisation can then change and submit it again for seven days. It sees the reason.</p>
+    <p>The organisation can then change and submit it again. It sees the reason.</p>
     <${Field} name="reason" label="Reason" rows=${2} required maxlength="2000" />
+    <${Field} name="until" type="date" label="Until the end of this day. If it is empty: for seven days, or until the return closes if that is later" />
     <p><button type="submit">Reopen the submission</button></p>
   <//>`
 }
 
 /** Opens a submission again, for the reason in a form. */
-export async function reopenSubmission({ api, request }: Context): Promise<void> {
+export async function reopenSubmission({ api, request, services }: Context): Promise<void> {
   const form = await readForm(request)
   const path = `/submissions/${encodeURIComponent(form.get('token') ?? '')}/reopen`
-  await api.call(path, { method: 'POST', body: { reason: (form.get('reason') ?? '').trim() } })
+  const reason = (form.get('reason') ?? '').trim()
+  const day = form.get('until') || undefined
+  const until = day && readZoned(day, services.timeZone, true)
+  if (day !== undefined && Number(until ?? 0) <= Date.now())
+    throw new FormFault('The last day must be today or later.', { field: 'until' })
+  await api.call(path, { method: 'POST', body: { reason, ...(until && { until: formatTimestamp(until) }) } })
 }
 
 async function reopen(context: Context): Promise<Outcome> {

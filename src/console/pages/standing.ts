@@ -1,7 +1,7 @@
 import type * as types from '../../../client/src/types.ts'
 import { lookUp } from '../../foundation/look-up.ts'
 import { html, type VNode } from '../html.ts'
-import { Day } from '../time.ts'
+import { Day, Until } from '../time.ts'
 
 type Standing = NonNullable<types.OwnReturn['returnStatus']>
 
@@ -13,12 +13,23 @@ export const STANDINGS: readonly (readonly [standing: Standing, name: string, st
   ['HasErrors', 'Has errors', 'errors'],
   ['Validating', 'Being checked', 'begun'],
   ['FilesReceived', 'Files received', 'begun'],
+  ['Reopened', 'Reopened', 'begun'],
   ['NotStarted', 'Not started', 'none'],
 ]
 
 const NAMES = lookUp(Object.fromEntries(STANDINGS.map(([standing, name]) => [standing, name])))
 
-export const describeStanding = (standing = ''): string => NAMES[standing] ?? standing
+/** How far an organisation is; what was opened again, until when and why. */
+export function showStanding({
+  returnStatus = 'NotStarted',
+  reopenedUntil,
+  reopenReason,
+  timeZone,
+}: types.OwnReturn): VNode | string {
+  const name = NAMES[returnStatus] ?? returnStatus
+  if (reopenedUntil === undefined) return name
+  return html`<strong class="warning">${name}</strong> <span class="soft">until <${Until} at=${reopenedUntil} zone=${timeZone} />${reopenReason !== undefined && `: ${reopenReason}`}</span>`
+}
 
 /** What the dates of a return mean for somebody who has not submitted it; nothing while it is open and not yet due. */
 export function showWindow(

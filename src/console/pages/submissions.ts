@@ -1,5 +1,6 @@
 import type * as types from '../../../client/src/types.ts'
 import { formatOptional } from '../../foundation/text/format-number.ts'
+import { ApiProblem } from '../api.ts'
 import type { Context, Outcome, Route, Shown } from '../context.ts'
 import { Field, Select } from '../fields.ts'
 import { readForm } from '../forms.ts'
@@ -8,7 +9,7 @@ import { link, readPage, submissionLink } from '../links.ts'
 import { PostForm } from '../post-form.ts'
 import { Pager, Table } from '../table.ts'
 import { Time, Until } from '../time.ts'
-import { describeStanding, showWindow } from './standing.ts'
+import { showStanding, showWindow } from './standing.ts'
 import { describeStatus, nameReturn, readWorkbench, type Submission, stepLink } from './workbench.ts'
 
 const PAGE_SIZE = 50
@@ -48,23 +49,30 @@ async function listSubmissions(context: Context): Promise<Shown> {
     }
   }
   const page = readPage(query)
-  const [{ results, totalCount }, returns] = await Promise.all([
+  const head = html`<h1>Submissions</h1>
+    ${
+      eids.length > 1 &&
+      html`<form class="row" method="get" action="/console/submissions" data-live>
+        <${Select} name="eid" label="Organisation" value=${eid} options=${eids} />
+        <button type="submit">Show</button>
+      </form>`
+    }`
+  const read = await Promise.all([
     api.call<Page>('/submissions', { query: { page, pageSize: PAGE_SIZE } }),
     api.call<types.ReturnPage>('/returns', { query: { pageSize: 100 } }),
-  ])
+  ]).catch(takeRefusal)
+  // One organisation is suspended, or not covered; the others can be chosen.
+  if (read instanceof ApiProblem) {
+    const { status, detail } = read.problem
+    return { title: 'Submissions', status, content: html`${head}<p class="problem">${detail}</p>` }
+  }
+  const [{ results, totalCount }, returns] = read
   const expected = returns.results ?? []
   const lines = page === 1 ? joinLines(expected, results) : results.map((submission) => ({ submission }))
   const mayWrite = principal.scopes.has('submissions:write')
   return {
     title: 'Submissions',
-    content: html`<h1>Submissions</h1>
-      ${
-        eids.length > 1 &&
-        html`<form class="row" method="get" action="/console/submissions" data-live>
-          <${Select} name="eid" label="Organisation" value=${eid} options=${eids} />
-          <button type="submit">Show</button>
-        </form>`
-      }
+    content: html`${head}
       ${
         mayWrite &&
         expected.length === 0 &&
@@ -76,6 +84,11 @@ async function listSubmissions(context: Context): Promise<Shown> {
       ${lines.length === 0 ? html`<p>Organisation ${eid} has no submissions yet.</p>` : showLines(lines, eid, mayWrite)}
       <${Pager} page=${page} pages=${Math.ceil(totalCount / PAGE_SIZE)} to=${(number: number) => link('/console/submissions', { eid, page: number })} />`,
   }
+}
+
+function takeRefusal(error: unknown): ApiProblem {
+  if (error instanceof ApiProblem && error.problem.status === 401) return error
+  throw error
 }
 
 /** The returns with their submissions, by what is to be done first, and then the other submissions. */
@@ -93,10 +106,10 @@ function joinLines(returns: readonly types.OwnReturn[], submissions: readonly Su
 }
 
 /** What is overdue first, then what is open by when it is due, then what is done or missed; what is not open is last. */
-function rank({ known = {}, submission }: Line): number {
+function rank({ known = {} }: Line): number {
   const { window, returnStatus } = known
   if (window === 'NotOpen') return 4
-  if (submission?.reopenedUntil !== undefined) return 0
+  if (returnStatus === 'Reopened') return 0
   if (returnStatus === 'Submitted') return 3
   return window === 'Overdue' ? 0 : window === 'Open' ? 1 : 2
 }
@@ -138,11 +151,10 @@ function showLines(lines: readonly Line[], eid: string, mayWrite: boolean): VNod
 }
 
 function showState(known: types.OwnReturn | undefined, submission: Submission | undefined): VNode | string {
-  if (submission?.reopenedUntil !== undefined)
-    return html`<strong class="warning">Reopened</strong> <span class="soft">until <${Until} at=${submission.reopenedUntil} zone=${known?.timeZone} /></span>`
-  return known === undefined
-    ? describeStatus(submission?.submissionStatus ?? '')
-    : describeStanding(known.returnStatus)
+  const reopenedUntil = submission?.reopenedUntil
+  if (known !== undefined) return showStanding(known)
+  if (reopenedUntil !== undefined) return showStanding({ returnStatus: 'Reopened', reopenedUntil })
+  return describeStatus(submission?.submissionStatus ?? '')
 }
 
 async function createSubmission({ api, request, eid }: Context): Promise<Outcome> {

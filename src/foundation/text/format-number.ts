@@ -20,8 +20,9 @@ export function count(number: number, noun: string, plural = `${noun}s`): string
   return `${formatNumber(number)} ${number === 1 ? noun : plural}`
 }
 
-/** A size in a sentence: `12.3 MiB`, `1.5 GiB`. */
+/** A size in a sentence: `44 KiB`, `12.3 MiB`, `1.5 GiB`. */
 export function formatBytes(bytes: number): string {
+  if (bytes < 2 ** 20) return `${Math.ceil(bytes / 1024)} KiB`
   const mebibytes = bytes / 2 ** 20
   return mebibytes < 1024 ? `${mebibytes.toFixed(1)} MiB` : `${(mebibytes / 1024).toFixed(1)} GiB`
 }
