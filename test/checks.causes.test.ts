@@ -166,7 +166,7 @@ describe('columns by which files refer to each other, swapped, are one cause wit
       {
         sentence: `${one} and ${other} are swapped: the values of each fit the other.`,
         fix: 'Swap the two names in the header.',
-        example: { file: `${name}.csv`, line: 1 },
+        file: `${name}.csv`,
       },
     ])
     expect(causes[0]?.learners).toBeLessThanOrEqual(makeTables().learners.length)
@@ -178,11 +178,11 @@ describe('a file of another year is one cause, with the proof:', () => {
     for (const row of rows)
       for (const [name, value] of Object.entries(row)) row[name] = value.replace(/^2025-/, '2024-')
   }
-  test.each<[FileName, string]>([
-    ['course-completions', 'courseStartDate'],
-    ['qualification-completions', 'qualificationCompletionDate'],
-    ['enrolments', 'courseStartDate'],
-  ])('%s', async (name, field) => {
+  test.each<[FileName, string, FileName]>([
+    ['course-completions', 'courseStartDate', 'enrolments'],
+    ['qualification-completions', 'qualificationCompletionDate', 'qualification-completions'],
+    ['enrolments', 'courseStartDate', 'enrolments'],
+  ])('%s', async (name, field, place) => {
     const causes = await listReturn((tables) => earlier(tables[name]))
     expect(causes).toMatchObject([
       {
@@ -193,7 +193,8 @@ describe('a file of another year is one cause, with the proof:', () => {
           ),
         ),
         fix: 'Export the file again for 2025, or check it with the return of 2024.',
-        example: { file: `${name}.csv`, line: 1 },
+        file: `${name}.csv`,
+        example: { file: `${place}.csv` },
       },
     ])
   })

@@ -633,7 +633,7 @@ export interface Cause {
   kind: 'file' | 'column' | 'value' | 'reference' | 'record' | 'rule'
   /** Error if one of its findings is an error. */
   severity: 'Error' | 'Warning'
-  /** Name of the file of its first finding. */
+  /** Name of the file to fix. */
   file?: string
   /** The field to fix. */
   field?: string

@@ -10,7 +10,7 @@ export const Cause = Type.Object(
     key: Type.String({ description: 'The same for the same cause in another run.' }),
     kind: choice(CAUSE_KINDS, 'What the cause is about.'),
     severity: choice(ERROR_TYPES, 'Error if one of its findings is an error.'),
-    file: text('Name of the file of its first finding.'),
+    file: text('Name of the file to fix.'),
     field: text('The field to fix.'),
     value: text('The value to fix.'),
     codes: Type.Array(Type.String(), { description: 'The codes of its findings.' }),

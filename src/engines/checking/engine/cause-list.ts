@@ -29,6 +29,8 @@ export interface Building {
   readonly kind: CauseKind
   /** The records of the file, if a fault of its header concerns all of them. */
   readonly concerned: number
+  /** Name of the file to fix. */
+  readonly file: string
   example: Cause['example']
   /** Whether the example is a record to correct. */
   isInPlace: boolean
@@ -68,6 +70,10 @@ export class CauseList {
       general?: string
       /** The number of columns that have the cause, if they are several. */
       columns?: number
+      /** The file to fix, if it is not that of the finding. */
+      file?: string
+      /** Whether it is of a file or of several columns, so that it names no field. */
+      isOfFile?: boolean
       isAdvised?: boolean
       concerned?: number
     } = {},
@@ -79,6 +85,7 @@ export class CauseList {
       number: this.#causes.size,
       kind,
       concerned: more.concerned ?? 0,
+      file: more.file ?? finding.name,
       example: toExample(finding),
       isInPlace: false,
       resource: finding.resource,
@@ -87,7 +94,7 @@ export class CauseList {
       columns: more.columns,
       fix: more.isAdvised ? undefined : (more.fix ?? describeCheck(finding.resource, finding.check).fix),
       value: more.value,
-      fieldName: more.columns === undefined ? (more.field ?? finding.field) : undefined,
+      fieldName: more.columns === undefined && !more.isOfFile ? (more.field ?? finding.field) : undefined,
       severity: 'Warning',
       checks: new Map(),
       findings: 0,
@@ -180,7 +187,8 @@ export function sortChecks(checks: ReadonlyMap<Check, CheckShare>): [Check, Chec
 }
 
 function toCause(cause: Building): Cause {
-  const { key, kind, severity, example, findings, records, learners, fix, value, fieldName, columns } = cause
+  const { key, kind, severity, file, example, findings, records, learners, fix, value, fieldName, columns } =
+    cause
   const checks = sortChecks(cause.checks).map(([check]) => check)
   const [clearest] = checks
   const rule = clearest && describeCheck(cause.resource, clearest).message
@@ -188,7 +196,7 @@ function toCause(cause: Building): Cause {
     key,
     kind,
     severity,
-    file: example.file,
+    file,
     ...(fieldName !== undefined && { field: fieldName }),
     ...(value !== undefined && { value: shorten(value) }),
     codes: checks.map(({ code }) => code),

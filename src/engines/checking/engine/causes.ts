@@ -264,8 +264,8 @@ export class Causes {
     const suspect = this.#suspectOf(check)
     if (suspect !== undefined) {
       const { kind, key, sentence, general, fix } = suspect
-      const shown = this.#showFile(finding, suspect.resource)
-      return this.#list.make(kind, key, shown, () => sentence, { fix, general })
+      const file = this.#fileOf(suspect.resource.name).name
+      return this.#list.make(kind, key, finding, () => sentence, { fix, general, file, isOfFile: true })
     }
     const link = this.#keys.linkOf(check)
     if (link !== undefined) return this.#findReference(finding, check, readKey(finding.cell, link.own))
@@ -387,18 +387,14 @@ export class Causes {
     )
   }
 
-  /** A finding as one of the file in which its cause is, not of the one that misses its records. */
-  #showFile(finding: SeenFinding, resource: Resource): SeenFinding {
-    return { ...finding, name: this.#fileOf(resource.name).name, line: 1, field: undefined }
-  }
-
   #makeEmpty(finding: SeenFinding, resource: Resource): Building {
     const { name, path } = resource
     const general = `${path} has no records, but other files need them.`
-    const shown = this.#showFile(finding, resource)
-    return this.#list.make('file', `file:${name}:empty`, shown, () => general, {
+    return this.#list.make('file', `file:${name}:empty`, finding, () => general, {
       general,
       fix: `Export ${path} again with its records.`,
+      file: this.#fileOf(name).name,
+      isOfFile: true,
     })
   }
 
@@ -410,6 +406,7 @@ export class Causes {
     const cause = this.#list.make('column', `column:${from.name}.${names}:alike`, shown, describe, {
       general: `${names} of ${from.path} is written differently from ${file}.`,
       fix: `Write ${names} exactly as in ${file}: ${shorten(alike)}, not ${shorten(value)}.`,
+      file: this.#fileOf(from.name).name,
     })
     // The record to correct, even if one that misses it comes first.
     if (!cause.isInPlace && finding.resource === from) {

@@ -66,7 +66,7 @@ export interface Cause {
   readonly kind: CauseKind
   /** Error if one of its findings is. */
   readonly severity: Severity
-  /** Name of the file of its first finding. */
+  /** Name of the file to fix. */
   readonly file: string
   readonly field?: string
   readonly value?: string
