@@ -336,9 +336,25 @@ test('a session that has ended says so, and brings back the form that was sent',
   expect(signedIn.body).toContain('action="/console/code"')
   expect(signedIn.body).toMatch(/>Teacher &amp; ("|&quot;)co("|&quot;)</)
   // A form of which nothing can be kept leads back to its page, and a script is told in its words.
-  const referer = 'http://localhost/console/submissions/a/files'
-  const empty = await post('/console/submissions/a/runs', {}, { ...headers, referer })
-  expect(empty.body).toContain('name="to" value="/console/submissions/a/files"')
+  const upload = { ...headers, 'content-type': 'multipart/form-data; boundary=b' }
+  for (const [url, page] of [
+    ['/console/submissions/a/files?eid=1001', '/console/submissions/a/files?eid=1001'],
+    ['/console/submissions/a/repairs/undo?eid=1001', '/console/submissions/a/repairs?eid=1001'],
+  ] as const) {
+    const empty = await send({ method: 'POST', url, headers: upload, payload: '--b--' })
+    expect(empty.body).toContain(`name="to" value="${page}"`)
+  }
+  // The session was ended in another tab, which took the cookie along.
+  const gone = await post('/console/code', { titles: 'Teacher' })
+  expect(gone.body).toContain('The form that you sent is kept until then.')
+  // A form of the session before leads back to its page.
+  const next = await signIn()
+  const fields = { [TOKEN_FIELD]: tokenOf(cookie), eid: '1001' }
+  const old = await post('/console/submissions/a/submit', fields, { ...OWN, cookie: next })
+  expect([old.statusCode, old.body]).toEqual([
+    403,
+    expect.stringContaining('<a href="/console/submissions/a/submit?eid=1001">Open the page again</a>'),
+  ])
   const script = { ...headers, accept: 'application/json' }
   const data = await send({ method: 'PUT', url: '/console/submissions/a/files', headers: script })
   expect([data.statusCode, data.json().detail]).toEqual([
@@ -450,6 +466,17 @@ test('a key lands on the first page that its scopes allow, and another page says
   const { body } = await send({ url: '/console', headers: { cookie: await signIn(key) } })
   expect(body).toContain('Nothing to show')
   expect(body).toContain('such as <code>')
+  // Without returns, who sees all of them and has submissions starts with these.
+  const all = await service.createKey({ client: 'demo', scopes: SCOPES, eids: ['1001'] })
+  const demo = await send({ url: '/console', headers: { cookie: await signIn(all.key) } })
+  expect(demo.headers.location).toBe('/console/submissions')
+})
+
+test('what is wrong with a link is not said of the field for a key', async () => {
+  const { post } = await startConsole()
+  const used = await post(`/console/link/${'x'.repeat(43)}`, {})
+  expect(used.body).toContain('This link was already used or has expired.')
+  expect(used.body).not.toContain('aria-invalid')
 })
 
 test('the console is not there unless it is turned on', async () => {

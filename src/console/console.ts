@@ -1,4 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type * as types from '../../client/src/types.ts'
 import type { Principal, Scope } from '../api/access/principal.ts'
 import { PROBLEMS, Problem } from '../api/contract/problems.ts'
 import { DatabaseUnavailable } from '../foundation/database/database.ts'
@@ -9,10 +10,10 @@ import type { ConsoleServices, Context, Outcome, Route } from './context.ts'
 import { isLoopback, isSecure, readSession } from './cookies.ts'
 import { explainProblem, FormFault, findFault } from './faults.ts'
 import { hasToken } from './form-token.ts'
-import { hasForm, readForm } from './forms.ts'
+import { eidOf, hasForm, readForm } from './forms.ts'
 import { html } from './html.ts'
 import { homeOf } from './layout.ts'
-import { backFrom } from './links.ts'
+import { pageOfForm } from './links.ts'
 import { activityPages } from './pages/activity.ts'
 import { changesPages } from './pages/changes.ts'
 import { codePages } from './pages/code.ts'
@@ -39,7 +40,7 @@ import { registerSignIn, renderSignIn, signOut } from './sign-in.ts'
 const needing = (scope: Scope, routes: readonly Route[]) => routes.map((route) => ({ scope, ...route }))
 
 const ROUTES: readonly Route[] = [
-  { method: 'GET', path: '', handle: ({ principal }) => openHome(principal) },
+  { method: 'GET', path: '', handle: openHome },
   ...needing('occupations:read', [
     ...occupationsPages,
     ...occupationPages,
@@ -110,17 +111,18 @@ function registerRoute(scope: FastifyInstance, services: ConsoleServices, route:
       const session = secret === undefined ? undefined : await services.sessions.find(secret)
       if (session === undefined) {
         if (asksForData(request)) return sendJson(reply, SESSION_ENDED, 401)
-        return renderSignIn(services, request, reply, { expired: secret !== undefined })
+        // Only a page of a session has forms.
+        return renderSignIn(services, request, reply, { expired: secret !== undefined || method !== 'GET' })
       }
 
-      if (method !== 'GET' && !(await hasToken(request, session.token))) return sendForged(request, reply)
+      if (method !== 'GET' && !(await hasToken(request, session.token)))
+        return await sendForged(request, reply)
 
       const { principal } = session
       if (route.scope !== undefined && !principal.scopes.has(route.scope))
         return sendUnscoped(services, request, reply, session, route.scope)
       const query = new URL(request.url, 'http://localhost').searchParams
-      const asked = query.get('eid') ?? (hasForm(request) ? (await readForm(request)).get('eid') : undefined)
-      const eid = asked ?? [...principal.eids].sort()[0]
+      const eid = (await eidOf(request)) ?? [...principal.eids].sort()[0]
       const api = new Api(services.app, services.delegations, principal, eid)
       const context: Context = { services, request, reply, session, principal, query, api, eid }
       const outcome = await answer(route, context)
@@ -171,8 +173,8 @@ function sendOutcome({ reply, request, session, services }: Context, outcome: Ou
 }
 
 /** The first page of somebody, or what is missing for any. */
-function openHome(principal: Principal): Outcome {
-  const home = homeOf(principal)
+async function openHome({ principal, api }: Context): Promise<Outcome> {
+  const home = (await hasOnlySubmissions(principal, api)) ? '/console/submissions' : homeOf(principal)
   if (home !== undefined) return { redirect: home }
   return {
     title: 'No pages',
@@ -181,6 +183,13 @@ function openHome(principal: Principal): Outcome {
         <code>occupations:read</code> for the catalogue and <code>validation-results:read</code> for submissions.</p>
       <p>Ask the operator of this service for a key that has them: <code>mahi keys create --scope</code>.</p>`,
   }
+}
+
+/** Whether somebody who sees all returns has submissions, but the service has no returns. */
+async function hasOnlySubmissions({ scopes, eids }: Principal, api: Api): Promise<boolean> {
+  if (!scopes.has('operate') || !scopes.has('validation-results:read') || eids.size === 0) return false
+  const { totalCount } = await api.call<types.ReturnPage>('/returns', { query: { pageSize: 1 }, ofAll: true })
+  return totalCount === 0
 }
 
 /** Says which scope a page needs, and how to get it. */
@@ -225,11 +234,13 @@ async function sendError(
     secret === undefined ? undefined : await services.sessions.find(secret).catch(() => undefined)
   if (asksForData(request)) return sendJson(reply, problem, problem.status)
   const isTemporary = problem.status === 503
+  // A form that cannot be read says of no organisation that it is about it.
+  const page = request.method === 'GET' ? undefined : await pageOfForm(request).catch(() => undefined)
   if (isTemporary && !reply.hasHeader('retry-after')) reply.header('retry-after', '1')
   const content = html`
     <h1>${problem.title}</h1>
     <p class="problem">${problem.detail}</p>
-    <p>${isTemporary && request.method === 'GET' ? html`<a href=${request.url}>Try again</a>` : html`<a href=${backFrom(request)}>Back</a>`}</p>
+    <p>${isTemporary && request.method === 'GET' ? html`<a href=${request.url}>Try again</a>` : page === undefined ? html`<a href="/console">Go to the console</a>` : html`<a href=${page}>Back</a>`}</p>
   `
   return sendPage(reply, { title: problem.title, path: request.url, session }, content, problem.status)
 }
@@ -241,22 +252,21 @@ const NO_SUBMISSION = {
     'No submission of your organisations has this address, or it is not visible to you. Compare the address with the one that you were given.',
 }
 
-function describe(error: unknown, { id, method, params }: FastifyRequest): ProblemShown {
+function describe(error: unknown, request: FastifyRequest): ProblemShown {
+  const { id, method, params } = request
+  const isOfFile = method !== 'GET' && !hasForm(request)
   if (error instanceof ApiProblem) {
     const { problem } = error
     const isSubmission = method === 'GET' && Object.hasOwn(params as object, 'token')
     // That an organisation is suspended is said only to those whose credential covers it.
     const isHidden = problem.status === 401 && !problem.detail.includes('is suspended')
-    return isSubmission && isHidden ? { ...problem, ...NO_SUBMISSION } : explainProblem(problem)
+    return isSubmission && isHidden ? { ...problem, ...NO_SUBMISSION } : explainProblem(problem, isOfFile)
   }
   if (error instanceof FormFault)
-    return explainProblem({ status: error.status, title: '', detail: error.message })
+    return explainProblem({ status: error.status, title: '', detail: error.message }, isOfFile)
   if (error instanceof Problem) {
-    return explainProblem({
-      status: error.status,
-      title: PROBLEMS[error.slug].title,
-      detail: error.detail,
-    })
+    const { status, slug, detail } = error
+    return explainProblem({ status, title: PROBLEMS[slug].title, detail }, isOfFile)
   }
   if (error instanceof DatabaseUnavailable) {
     return {
@@ -307,12 +317,13 @@ function sendForeign(reply: FastifyReply): FastifyReply {
 }
 
 /** A form without the token of the session, or with that of an earlier one. */
-function sendForged(request: FastifyRequest, reply: FastifyReply): FastifyReply {
+async function sendForged(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
   const title = 'This form is not from this session'
   const detail =
     'The console accepts only forms that it has sent since you signed in. Nothing was changed. Open the page again and send its form.'
   if (asksForData(request)) return sendJson(reply, { title, detail }, 403)
-  return sendMessage(reply, title, html`<p>${detail} <a href="/console">Go to the console</a>.</p>`, 403)
+  const page = await pageOfForm(request)
+  return sendMessage(reply, title, html`<p>${detail} <a href=${page}>Open the page again</a>.</p>`, 403)
 }
 
 function sendInsecure(reply: FastifyReply): FastifyReply {

@@ -64,14 +64,18 @@ const TITLES: Readonly<Record<number, string>> = {
   422: 'This cannot be used',
 }
 
-/** A problem of the API for people. */
-export function explainProblem(problem: ProblemShown): ProblemShown {
+/**
+ * A problem of the API for people.
+ *
+ * @param isOfFile whether it is about a file that was sent: its sentences begin with the name of a file
+ */
+export function explainProblem(problem: ProblemShown, isOfFile: boolean): ProblemShown {
   const { status, title } = problem
   const detail = status === 410 ? 'The submission was deleted, with its files and findings.' : problem.detail
   return {
     ...problem,
     title: TITLES[status] ?? title,
-    detail: status === 400 || status === 422 ? translate(detail).message : detail,
+    detail: !isOfFile && (status === 400 || status === 422) ? translate(detail).message : detail,
   }
 }
 
@@ -86,6 +90,7 @@ export function findFault(error: unknown, isForm: boolean): Fault | undefined {
   const { status, detail } = error.problem
   if (![400, 409, 412, 413, 415, 422].includes(status)) return undefined
   // Of a file, the sentence is about the file; a form is smaller than what is sent for it.
-  if (status === 413 && isForm) return { status, message: 'What was entered is too long.' }
+  if (!isForm) return { status, message: detail }
+  if (status === 413) return { status, message: 'What was entered is too long.' }
   return { status, ...(status === 400 || status === 422 ? translate(detail) : { message: detail }) }
 }

@@ -1,5 +1,6 @@
 import type { FastifyRequest } from 'fastify'
 import { Problem } from '../api/contract/problems.ts'
+import { eidOf } from './forms.ts'
 
 /** The parameters of a query; those that are empty or undefined are left out. */
 export type Query = Readonly<Record<string, string | number | undefined>>
@@ -27,10 +28,15 @@ export function ownPath(path: string | null | undefined): string {
   return isOwn ? url.pathname + url.search : '/console'
 }
 
-/** The page of the console from which a request comes; its first page if that is unknown. */
-export function backFrom({ headers: { referer, host } }: FastifyRequest): string {
-  const url = URL.parse(referer ?? '')
-  return url?.host === host ? ownPath(`${url?.pathname}${url?.search}`) : '/console'
+/** The page of a form that was sent: it has the URL of the form, or the nearest above it. */
+export async function pageOfForm(request: FastifyRequest): Promise<string> {
+  const [path = ''] = request.url.split('?', 1)
+  let [page, route] = [path, request.routeOptions.url ?? '']
+  while (!request.server.hasRoute({ method: 'GET', url: route })) {
+    page = page.slice(0, page.lastIndexOf('/'))
+    route = route.slice(0, route.lastIndexOf('/'))
+  }
+  return link(page, { eid: await eidOf(request) })
 }
 
 /**

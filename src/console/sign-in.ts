@@ -6,7 +6,7 @@ import { Field } from './fields.ts'
 import { deriveToken, TOKEN_FIELD } from './form-token.ts'
 import { hasForm, readForm } from './forms.ts'
 import { html } from './html.ts'
-import { backFrom, link, ownPath } from './links.ts'
+import { link, ownPath, pageOfForm } from './links.ts'
 import { PostForm } from './post-form.ts'
 import { sendContinue, sendPage } from './send.ts'
 
@@ -189,7 +189,7 @@ export async function renderSignIn(
     return isSignIn || request.method !== 'POST' ? [] : [[KEPT + name, value]]
   })
   // A form of which nothing is kept leads back to its page.
-  const asked = request.method === 'POST' && kept.length === 0 ? backFrom(request) : request.url
+  const asked = request.method === 'POST' && kept.length === 0 ? await pageOfForm(request) : request.url
   const to = isSignIn || isLink ? ownPath(form.get('to') ?? query.get('to')) : asked
   const signedOut = query.has('signed-out')
   return sendPage(
@@ -198,7 +198,10 @@ export async function renderSignIn(
       title: 'Sign in',
       path: '',
       notice: signedOut ? 'You have signed out.' : undefined,
-      refused: fault === undefined ? undefined : { values: form, fault: { message: fault, field: 'key' } },
+      refused:
+        fault === undefined
+          ? undefined
+          : { values: form, fault: { message: fault, field: form.has('key') ? 'key' : undefined } },
     },
     html`<h1>Sign in to Mahi</h1>
       ${expired === true && html`<p class="problem">Your session has ended. Sign in again to continue where you were. ${describeForm(request, kept.length > 0)}</p>`}
