@@ -1,45 +1,65 @@
 import { expect, test } from 'vitest'
+import { TOKEN_FIELD } from '../src/console/form-token.ts'
 import { untilHolds } from './support/command.ts'
-import { ConsoleService, describeForm } from './support/console.ts'
+import { ConsoleService, describeForm, tokenOf } from './support/console.ts'
 import { define } from './support/definition.ts'
+import { pack } from './support/pack.ts'
 import { startWorker } from './support/submission-worker.ts'
+
+const MEMBERS_ONLY = {
+  members: {
+    resource: { 'mahi:fileType': 'Learner' },
+    fields: [{ name: 'member' }, { name: 'born', type: 'date' }],
+  },
+} as const
 
 const MEMBERS = 'member,born\nM1,13/01/2001\nM2,14/01/2001\nM3,15/01/2001\n'
 
-test('people see what Mahi can repair, apply it, and undo it until the next upload; what comes too late says so', async () => {
-  const definition = define(
-    {
-      members: {
-        resource: { 'mahi:fileType': 'Learner' },
-        fields: [{ name: 'member' }, { name: 'born', type: 'date' }],
-      },
-    },
-    { 'mahi:return': { default: '202512', pattern: '20[0-9]{4}' } },
-  )
+async function start(resources: Parameters<typeof define>[0] = MEMBERS_ONLY) {
+  const definition = define(resources, { 'mahi:return': { default: '202512', pattern: '20[0-9]{4}' } })
   const console = await ConsoleService.start({ DEFINITIONS: definition, RATE_LIMIT_SUBMISSIONS: 'off' })
   const { service } = console
-  await startWorker(service.database, [definition])
+  const worker = await startWorker(service.database, [definition])
   const cookie = await console.signIn()
   const { key } = await service.createKey({
+    client: 'exporter',
     scopes: ['submissions:write', 'validation-results:read'],
     eids: ['1001'],
   })
   const headers = { 'x-api-key': key, eid: '1001' }
   const token = await service.createSubmission(headers)
   const at = `/console/submissions/${token}`
-  const put = async (content: string) => {
+  const put = async (content: string, file = 'members') => {
     const sent = { ...headers, 'content-type': 'text/csv' }
-    const url = `/v1/submissions/${token}/files/members`
+    const url = `/v1/submissions/${token}/files/${file}`
     expect(
       (await service.app.inject({ method: 'PUT', url, headers: sent, payload: content })).statusCode,
     ).toBe(200)
   }
-  const show = async (path: string) =>
-    (await service.app.inject({ url: `${at}${path}?eid=1001`, headers: { host: 'localhost', cookie } })).body
-  const textOf = (page: string) => page.replaceAll(/<[^>]*>/g, ' ').replaceAll(/\s+/g, ' ')
+  const show = async (path: string, query = 'eid=1001') =>
+    (await service.app.inject({ url: `${at}${path}?${query}`, headers: { host: 'localhost', cookie } })).body
   const send = async (path: string, fields: Record<string, string> = {}) => {
     const form = describeForm({ eid: '1001', ...fields }, cookie)
     return await service.app.inject({ ...form, url: `${at}${path}` })
+  }
+  /** Sends a file without scripts. */
+  const upload = async (name: string, content: string | Uint8Array<ArrayBuffer>, kind = '*') => {
+    const form = new FormData()
+    form.append(TOKEN_FIELD, tokenOf(cookie))
+    form.append('kind', kind)
+    form.append('file', new Blob([content]), name)
+    const sent = new Response(form)
+    return await service.app.inject({
+      method: 'POST',
+      url: `${at}/files?eid=1001`,
+      headers: {
+        host: 'localhost',
+        'sec-fetch-site': 'same-origin',
+        'content-type': sent.headers.get('content-type') ?? '',
+        cookie,
+      },
+      payload: Buffer.from(await sent.arrayBuffer()),
+    })
   }
   const check = async () => {
     await send('/runs')
@@ -57,6 +77,21 @@ test('people see what Mahi can repair, apply it, and undo it until the next uplo
       const { body } = await service.app.inject({ url, headers: { ...headers, prefer: 'wait=30' } })
       expect(JSON.parse(body)).toHaveProperty('changes')
     })
+  /** Applies what the page of the repairs offers. */
+  const apply = async () => {
+    const [, etag = ''] = /name="etag" value="([^"]*)"/.exec(await show('/repairs')) ?? []
+    return await send('/repairs', { etag: etag.replaceAll('&quot;', '"') })
+  }
+  const again = () => service.createSubmission(headers)
+  const list = async () =>
+    (await service.app.inject({ url: '/console/submissions', headers: { host: 'localhost', cookie } })).body
+  return { at, worker, again, list, put, show, send, upload, check, find, apply }
+}
+
+const textOf = (page: string) => page.replaceAll(/<[^>]*>/g, ' ').replaceAll(/\s+/g, ' ')
+
+test('people see what Mahi can repair, apply it, and undo it until the next upload; what comes too late says so', async () => {
+  const { at, put, show, send, check, find } = await start()
   await put(MEMBERS)
   await check()
   expect(textOf(await show('/findings'))).toMatch(/Mahi (?:looks for what it can|can) repair/)
@@ -87,8 +122,14 @@ test('people see what Mahi can repair, apply it, and undo it until the next uplo
     /adviser Repaired members: 3 changes\. SHA-256 \w{8}… → \w{8}…/,
   )
 
+  // Who sent a file stays who sent it.
+  expect(textOf(await show('/files'))).toMatch(/exporter repaired by adviser, \d+ \w+ \d+,/)
+
   const undone = await send('/repairs/undo')
   expect(undone.headers.location).toBe(`${at}/files?eid=1001&notice=undone`)
+  const restored = textOf(await show('/files'))
+  expect(restored).toContain('Fix not checked yet')
+  expect(restored).not.toContain('repaired by')
   await apply()
   await put(MEMBERS)
   const late = await send('/repairs/undo')
@@ -98,4 +139,89 @@ test('people see what Mahi can repair, apply it, and undo it until the next uplo
       'There is no repair to undo: the files were not repaired, or they have changed or were submitted since.',
     ),
   ])
+})
+
+test('what is left to fix does not wait for what can be repaired, and nothing left needs no repair', async () => {
+  const { worker, put, show, check, apply } = await start()
+  await put(`${MEMBERS}M4,soon\n`)
+  await check()
+  await apply()
+  await check()
+  await worker.stop()
+  const left = await show('/findings')
+  expect(textOf(left)).toContain('Mahi looks for what it can repair.')
+  expect(textOf(left)).toContain('You can undo that until the next upload.')
+  // The script shows those marks that the preview names.
+  expect(left).toMatch(/data-clears="column:members\.born:[^"]*" hidden/)
+  expect(JSON.parse(await show('/repairs/progress'))).toMatchObject({ state: 'InProgress' })
+})
+
+test('a check without findings leads on, and to nothing else', async () => {
+  const { put, show, check } = await start()
+  for (const content of ['member,born\nM1,soon\n', 'member,born\nM1,2001-01-13\n']) {
+    await put(content)
+    await check()
+  }
+  const page = textOf(await show('/findings'))
+  expect(page).toMatch(/No findings\. Nothing is left to fix\. Go on to submit/)
+  expect(page).toContain('What was fixed since')
+  expect(page).not.toMatch(/repair|Only findings/)
+})
+
+test('records are counted where they are: those of other files, and none of a file that is missing', async () => {
+  const { put, show, check } = await start({
+    members: { fields: [{ name: 'member' }], primaryKey: 'member' },
+    visits: {
+      fields: [{ name: 'visit' }, { name: 'member' }],
+      foreignKeys: [{ fields: 'member', reference: { resource: 'members', fields: 'member' } }],
+    },
+    notes: { fields: [{ name: 'note' }] },
+  })
+  await put('member\n')
+  await put('visit,member\nV1,M1\nV2,M2\n', 'visits')
+  await check()
+  const page = await show('/findings')
+  expect(textOf(page)).toContain('Found in 2 records, such as visits.csv, line 2')
+  for (const cause of page.match(/<tr><th scope="row" class="what">.*?<\/tr>/gs) ?? [])
+    expect(cause).toContain('<td class="number" data-label="Records"></td>')
+  const records = await show('/findings/records', 'cause=file%3Amembers%3Aempty')
+  expect(records.match(/data-label="File">visits\.csv/g)).toHaveLength(2)
+})
+
+test('a deleted submission says that it was deleted, on each of its pages, and has no steps', async () => {
+  const { put, show, send, again, list } = await start()
+  await put(MEMBERS)
+  expect(textOf(await show('/delete'))).toContain(
+    'The files of this submission for return 202512 are deleted, with their findings, explanations and receipts. This cannot be undone. Only its activity stays.',
+  )
+  await send('/delete')
+  for (const path of ['/files', '/check', '/findings', '/submit', '/activity']) {
+    const page = await show(path)
+    expect(textOf(page), path).toContain(
+      'This submission was deleted, with its files, findings and receipts.',
+    )
+    expect(page, path).not.toMatch(/class="steps"|has expired|Check the files/)
+  }
+  expect(textOf(await show('/activity'))).toContain('Deleted the submission')
+  // In the list, it comes after the others.
+  await again()
+  const rows = (await list()).split('<tr').slice(2)
+  expect(rows.map((row) => [/^ class="soft"/.test(row), /Not checked|Deleted/.exec(row)?.[0]])).toEqual([
+    [false, 'Not checked'],
+    [true, 'Deleted'],
+  ])
+})
+
+test('a form with a file says what was stored, or which file was refused and why', async () => {
+  const { at, upload, show } = await start()
+  const refused = await upload('members.csv', MEMBERS)
+  expect([refused.statusCode, textOf(refused.body)]).toEqual([
+    400,
+    expect.stringContaining('members.csv is one file: choose what it is.'),
+  ])
+  const stored = await upload('members.csv', MEMBERS, 'members')
+  expect(stored.headers.location).toBe(`${at}/files?eid=1001&stored=members`)
+  expect(textOf(await show('/files', 'stored=members'))).toContain('Stored: members.')
+  const archive = await upload('return.zip', await pack({ 'plan.txt': 'x' }))
+  expect(textOf(archive.body)).toContain('archive.zip has none of the files of the definition')
 })

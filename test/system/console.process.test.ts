@@ -46,7 +46,7 @@ describe.skipIf(chromiumPath === undefined)('a return from its first file to its
         await page.getByLabel('What it is').selectOption(file.name.replace('.csv', ''))
         await page.getByLabel('Files', { exact: true }).setInputFiles([file])
         await page.getByRole('button', { name: 'Send the file' }).click()
-        await page.getByRole('status').filter({ hasText: 'The file is stored.' }).waitFor()
+        await page.getByRole('status').filter({ hasText: 'Stored: ' }).waitFor()
       }
       await page.getByRole('button', { name: 'Check the files' }).click()
       const findings = page.getByRole('link', { name: 'See the findings' })

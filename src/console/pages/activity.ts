@@ -47,18 +47,45 @@ async function showActivity(context: Context): Promise<Shown> {
 /** The most activities that a page of the API has. */
 const MOST = 100
 
-/** The names of those who last sent or changed each file, where that is among the newest activities. */
-export async function readSenders(context: Context): Promise<ReadonlyMap<string, string>> {
-  const { results = [] } = await context.api.call<Page>(pathOf(context, '/activity'), {
-    query: { pageSize: MOST },
-  })
-  const senders = new Map<string, string>()
-  for (const { event = '', file, actor } of results) {
-    const isSent = /^(?:FileUploaded|FileRepaired|RepairUndone|RecordsChanged)$/.test(event)
-    if (isSent && file !== undefined && actor?.name !== undefined && !senders.has(file))
-      senders.set(file, actor.name)
+/** Where the current files come from. */
+export interface Origins {
+  /** Who last sent a file or its records, and when. */
+  readonly sent: ReadonlyMap<string, Activity>
+  /** Who has repaired it since, unless that was undone. */
+  readonly repaired: ReadonlyMap<string, Activity>
+  /** Whether the newest change is a repair: only that can be undone. */
+  readonly canUndo: boolean
+}
+
+export async function readOrigins(context: Context, { submission }: Workbench): Promise<Origins> {
+  const sent = new Map<string, Activity>()
+  const repaired = new Map<string, Activity>()
+  const undone = new Set<string>()
+  let newest: string | undefined
+  for (let page = 1; ; page++) {
+    const { results = [], totalCount = 0 } = await context.api.call<Page>(pathOf(context, '/activity'), {
+      query: { page, pageSize: MOST },
+    })
+    for (const each of results) {
+      const { event = '', file = '' } = each
+      if (!/^(?:FileUploaded|RecordsChanged|FileRepaired|RepairUndone|Submitted)$/.test(event)) continue
+      newest ??= event
+      if (sent.has(file)) continue
+      if (event === 'FileUploaded' || event === 'RecordsChanged') sent.set(file, each)
+      else if (event === 'RepairUndone') undone.add(file)
+      else if (event === 'FileRepaired' && !undone.delete(file) && !repaired.has(file))
+        repaired.set(file, each)
+    }
+    const isWhole = page * MOST >= totalCount
+    if (isWhole || submission.files?.every(({ file }) => sent.has(file)) === true)
+      return { sent, repaired, canUndo: newest === 'FileRepaired' }
   }
-  return senders
+}
+
+/** Who sent a file, and who has repaired it since. */
+export function showSender({ sent, repaired }: Origins, file: string): VNode {
+  const repair = repaired.get(file)
+  return html`${sent.get(file)?.actor?.name}${repair !== undefined && html`<div class="soft">repaired by ${repair.actor?.name}, <${Time} at=${repair.time} /></div>`}`
 }
 
 function describe(activity: Activity, { rules }: Workbench): VNode | string {

@@ -1,7 +1,6 @@
 import multipart from '@fastify/multipart'
 import type { FastifyInstance } from 'fastify'
 import { markTransfer } from '../../api/request/transfers.ts'
-import { lookUp } from '../../foundation/look-up.ts'
 import { count, formatNumber } from '../../foundation/text/format-number.ts'
 import { type Api, ApiProblem, readProblem } from '../api.ts'
 import type { Context, Outcome, Route, Shown } from '../context.ts'
@@ -14,7 +13,7 @@ import { PostForm } from '../post-form.ts'
 import type { Catalogue } from '../rules.ts'
 import { Table } from '../table.ts'
 import { Time } from '../time.ts'
-import { readSenders } from './activity.ts'
+import { type Origins, readOrigins, showSender } from './activity.ts'
 import {
   pathOf,
   readWorkbench,
@@ -54,23 +53,26 @@ export async function registerUploads(app: FastifyInstance): Promise<void> {
   })
 }
 
-const NOTICES = lookUp<string>({
-  received: 'The file is stored.',
-  undone: 'The files are as they were before the repair.',
-})
+/** What has just been stored or undone. */
+function describeNotice(query: URLSearchParams, { rules }: Workbench): string | undefined {
+  if (query.get('notice') === 'undone') return 'The files are as they were before the repair.'
+  const stored = query.get('stored')?.split(' ') ?? []
+  const titles = rules?.definition.files.filter(({ file }) => stored.includes(file)) ?? []
+  return titles.length === 0 ? undefined : `Stored: ${titles.map(({ title }) => title).join(', ')}.`
+}
 
 async function showFiles(context: Context): Promise<Shown> {
-  const [workbench, senders] = await Promise.all([readWorkbench(context), readSenders(context)])
+  const workbench = await readWorkbench(context)
   const { missing, submission, mayWrite } = workbench
   const received = submission.files?.length ?? 0
   return showStep(context, workbench, 'files', {
     title: 'Files',
-    notice: NOTICES[context.query.get('notice') ?? ''],
+    notice: describeNotice(context.query, workbench),
     content: html`
       ${submission.notes !== undefined && html`<p>${submission.notes}</p>`}
       ${received === 0 ? html`<p>No files yet.</p>` : missing.length > 0 && html`<p>Missing: ${missing.map(({ title }) => title).join(', ')}.</p>`}
       ${received > 0 && missing.length === 0 && html`<p>All ${count(received, 'file')} are here.</p>`}
-      ${received > 0 && showTable(workbench, senders)}
+      ${received > 0 && showTable(workbench, await readOrigins(context, workbench))}
       ${mayWrite && showForms(context, workbench)}`,
   })
 }
@@ -121,7 +123,7 @@ function showForms(context: Context, workbench: Workbench): VNode {
 }
 
 /** What is stored. */
-function showTable({ submission, rules }: Workbench, senders: ReadonlyMap<string, string>): VNode {
+function showTable({ submission, rules }: Workbench, origins: Origins): VNode {
   const { files = [] } = submission
   const received = new Map<string, SubmittedFile>(files.map((file) => [file.file, file]))
   const columns = ['Stored', { name: 'Records', number: true }, 'Received', 'Sent by']
@@ -131,12 +133,21 @@ function showTable({ submission, rules }: Workbench, senders: ReadonlyMap<string
       return html`<tr>
       <th scope="row">${resource.title}${file?.notes?.map((note) => html`<div class="note">${note}</div>`)}</th>
       <td class="number">${file === undefined ? html`<span class="soft">missing</span>` : formatNumber(file.records)}</td>
-      <td class="when"><${Time} at=${file?.received} /></td>
-      <td>${senders.get(resource.file) ?? ''}</td>
+      <td class="when"><${Time} at=${origins.sent.get(resource.file)?.time} /></td>
+      <td>${showSender(origins, resource.file)}</td>
     </tr>`
     },
   )}<//>`
 }
+
+/** What the API says of what it has stored: a file, or all of an archive or workbook. */
+interface Stored {
+  readonly file?: string
+  readonly files?: readonly { readonly file: string }[]
+}
+
+/** The name of a file that is no archive or workbook. */
+const TABLE = /\.(?:csv|tsv|txt|ndjson)(?:\.gz)?$/i
 
 /** One file, from a browser without scripts. */
 async function receiveForm(context: Context): Promise<Outcome> {
@@ -146,10 +157,16 @@ async function receiveForm(context: Context): Promise<Outcome> {
   const { fields, file } = await readUpload(request)
   const kind = fields.get('kind') ?? CONTAINER
   if (file === undefined || file.filename === '') throw new FormFault('Choose a file.', { field: 'file' })
+  if (kind === CONTAINER && TABLE.test(file.filename)) {
+    // A browser reads the response only once it has sent everything.
+    file.file.resume()
+    throw new FormFault(`${file.filename} is one file: choose what it is.`, { field: 'kind' })
+  }
   // It is refused, not thrown, unless its bytes end before the form does.
   const response = await orMalformed(() => put(api, context, kind, file.filename, file.file))
   if (response.statusCode >= 400) throw new ApiProblem(readProblem(response))
-  return { redirect: stepLink(context, 'files', { notice: 'received' }) }
+  const { file: one = '', files = [{ file: one }] } = JSON.parse(response.body) as Stored
+  return { redirect: stepLink(context, 'files', { stored: files.map((each) => each.file).join(' ') }) }
 }
 
 async function receiveFile(context: Context): Promise<Outcome> {

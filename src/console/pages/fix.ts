@@ -6,9 +6,10 @@ import { html, type VNode } from '../html.ts'
 import { link, readPage, submissionLink } from '../links.ts'
 import { type Catalogue, ruleLink, showCode, summarise, titlesOf } from '../rules.ts'
 import { Pager, Table } from '../table.ts'
+import { readOrigins } from './activity.ts'
 import { findExplanation, readExplanations } from './explanations.ts'
 import { FILTERS, findingsOf, readRuns, recordsLink } from './findings.ts'
-import { findRepairs, RepairNotice } from './repairs.ts'
+import { findRepairs, RepairMark, RepairNotice, type Repairs, UndoForm } from './repairs.ts'
 import {
   pathOf,
   type Run,
@@ -93,21 +94,21 @@ async function showCauses(context: Context): Promise<Outcome> {
   const run = workbench.submission.validationRun
   if (run?.status !== 'Processed') return showUnchecked(context, workbench)
   const { mayWrite, isCurrent } = workbench
-  const [{ causes, note }, summary, runs, { explanations = [] }, repairs] = await Promise.all([
+  const found = (run.errorCount ?? 0) + (run.warningCount ?? 0)
+  const [{ causes, note }, summary, runs, { explanations = [] }, origins, repairs] = await Promise.all([
     api.call<{ causes: readonly Cause[]; note?: string }>(findingsOf(context, '/causes')),
     api.call<Summary>(findingsOf(context, '/summary')),
     readRuns(context),
     readExplanations(context),
-    mayWrite && isCurrent ? findRepairs(context) : undefined,
+    mayWrite ? readOrigins(context, workbench) : undefined,
+    mayWrite && isCurrent && found > 0 ? findRepairs(context) : undefined,
   ])
-  const repairable = new Set(repairs === 'pending' ? [] : repairs?.clears)
   const stateOf = (cause: Cause) => findExplanation(explanations, cause)?.state
   const shown = query.has('all') ? causes : causes.slice(0, CAUSES_SHOWN)
   const rest = causes.length - shown.length
   const errors = causes.filter(({ severity }) => severity === 'Error').length
   const isExplained = note === undefined && causes.every((cause) => stateOf(cause) === 'Explained')
   const earlier = runs.filter(({ status }) => status === 'Processed')[1]
-  const found = (run.errorCount ?? 0) + (run.warningCount ?? 0)
   return showStep(context, workbench, 'fix', {
     title: 'Fix',
     content: html`
@@ -115,15 +116,16 @@ async function showCauses(context: Context): Promise<Outcome> {
       ${(run.errorCount ?? 0) === 0 && run.stoppedCount === undefined && workbench.isOpen && workbench.isCurrent && html`<p>${found === 0 ? 'Nothing is left to fix.' : isExplained ? 'No errors are left, and all warnings are explained.' : 'No errors are left. Correct or explain the warnings first.'} <a class="button" href=${stepLink(context, 'submit')}>Go on to submit</a></p>`}
       ${errors > 0 && html`<p>All are errors, unless they are called a warning. Begin at the top of a file: what follows from a cause disappears with it.</p>`}
       ${repairs !== undefined && html`<${RepairNotice} context=${context} repairs=${repairs} />`}
+      ${origins?.canUndo === true && html`<${UndoForm} context=${context} />`}
       ${showPartial(summary)}
       ${found > 0 && showDownloads(context, mayWrite)}
       ${found > 0 && showViews(context, '/findings')}
       ${
         earlier !== undefined &&
-        html`<p class="soft"><a href=${recordsLink(context, { new: 'true' })}>Only findings that check ${earlier.runId} did not have</a> · <a href=${link(submissionLink(tokenOf(context), '/compare'), { eid: context.eid })}>What was fixed since</a></p>`
+        html`<p class="soft">${found > 0 && html`<a href=${recordsLink(context, { new: 'true' })}>Only findings that check ${earlier.runId} did not have</a> · `}<a href=${link(submissionLink(tokenOf(context), '/compare'), { eid: context.eid })}>What was fixed since</a></p>`
       }
       ${note !== undefined && html`<p>These findings were published without causes. See them <a href=${link(submissionLink(tokenOf(context), '/findings/codes'), { eid: context.eid })}>by code</a>.</p>`}
-      ${shown.length > 0 && listCauses(context, shown, workbench.rules, stateOf, repairable)}
+      ${shown.length > 0 && listCauses(context, shown, workbench.rules, stateOf, repairs)}
       ${rest > 0 && html`<p><a href=${stepLink(context, 'fix', { all: 'yes' })}>Show ${count(rest, 'more cause')}</a></p>`}
       ${showNotRun(summary, workbench.rules)}`,
   })
@@ -160,7 +162,7 @@ function listCauses(
   causes: readonly Cause[],
   rules: Catalogue | undefined,
   stateOf: (cause: Cause) => string | undefined,
-  repairable: ReadonlySet<string>,
+  repairs: Repairs | 'pending' | undefined,
 ): VNode {
   const order = [...titlesOf(rules).keys()]
   const placeOf = (file: string) => order.indexOf(resourceOf(file))
@@ -170,7 +172,7 @@ function listCauses(
   return html`<${Table} class="causes cards" label="Causes" columns=${CAUSE_COLUMNS}>${byFile.map(
     ([file, group]) => html`
       <tr class="group"><th scope="rowgroup" colspan="4">${titlesOf(rules).get(resourceOf(file)) ?? file} <span class="soft">${file}</span></th></tr>
-      ${group.map((cause) => showCause(context, cause, rules, stateOf(cause), repairable.has(cause.key)))}`,
+      ${group.map((cause) => showCause(context, cause, rules, stateOf(cause), repairs))}`,
   )}<//>`
 }
 
@@ -185,27 +187,29 @@ function showCause(
   cause: Cause,
   rules: Catalogue | undefined,
   state: string | undefined,
-  isRepairable: boolean,
+  repairs: Repairs | 'pending' | undefined,
 ): VNode {
-  const { key, kind, severity, sentence, fix, findings, records, learners, example, codes } = cause
+  const { key, kind, severity, file, sentence, fix, records, learners, example, codes } = cause
+  // What is wrong with a file as a whole is also found in records of others.
+  const isWider = kind === 'file' || (example?.file !== undefined && example.file !== file)
   const more = codes.length - MOST_RULES
   return html`<tr>
     <th scope="row" class="what">
       <h2><a href=${kind === 'file' && records === 0 ? stepLink(context, 'files') : recordsLink(context, { cause: key })}>${sentence}</a></h2>
-      <p>${fix}${isRepairable && html` <span class="tag good">Mahi can repair this</span>`}${
+      <p>${fix}<${RepairMark} cause=${key} repairs=${repairs} />${
         severity === 'Warning' &&
         html` <span class="tag warning">Warning</span> <a href=${recordsLink(context, { cause: key })}>${describeState(state)}<span class="visually-hidden">: ${sentence}</span></a>`
       }</p>
       ${
         example !== undefined &&
         records > 0 &&
-        html`<p class="example soft">${example.line !== undefined && `Line ${formatNumber(example.line)}`}${example.field !== undefined && html`: ${example.field}`}${
+        html`<p class="example soft">${isWider ? `Found in ${count(records, 'record')}, such as ${example.file}, line` : 'Line'} ${formatOptional(example.line)}${example.field !== undefined && html`: ${example.field}`}${
           example.value !== undefined && html` <q class="mono">${shorten(example.value, 60)}</q>`
         }</p>`
       }
     </th>
     <td class="code">${codes.slice(0, MOST_RULES).map((code, at) => html`${at > 0 && html`<br />`}${showCode(rules, code)}`)}${more > 0 && html`<br />and ${count(more, 'other')}`}</td>
-    <td class="number">${formatNumber(records > 0 ? records : findings)}</td>
+    <td class="number">${records > 0 && !isWider && formatNumber(records)}</td>
     <td class="number">${learners > 0 ? formatNumber(learners) : ''}</td>
   </tr>`
 }

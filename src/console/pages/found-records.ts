@@ -180,12 +180,11 @@ function showGrid(
   }))
   const all = [...new Set(results.flatMap((finding) => fieldsOf(finding, rules)))]
   const fields = all.length > MOST_COLUMNS ? [] : all
-  const several = new Set(results.map(({ file }) => file)).size > 1
   return html`<div class="scroll" tabindex="0" role="region" aria-label="Records with findings">
     <table class="grid cards">
       <thead><tr>
         <th scope="col" class="number">Line</th>
-        ${several && html`<th scope="col">File</th>`}
+        <th scope="col">File</th>
         <th scope="col">Record</th>
         ${fields.map((field) => html`<th scope="col" class="mono">${field}</th>`)}
         ${all.length > fields.length && html`<th scope="col">Fields</th>`}
@@ -208,7 +207,7 @@ function showGrid(
         const isHeader = rule?.kind === 'header'
         return html`<tr class=${errorType === 'Warning' ? 'warned' : undefined}>
           <td class="number" data-label="Line">${formatOptional(line)}</td>
-          ${several && html`<td data-label="File">${file}</td>`}
+          <td data-label="File">${file}</td>
           <td data-label="Record">
             ${isHeader ? html`<span class="soft">header</span>` : localId}
             ${studentId !== undefined && studentId !== localId && html`<br /><span class="soft">learner ${studentId}</span>`}

@@ -8,11 +8,12 @@ import { link, submissionLink } from '../links.ts'
 import { PostForm } from '../post-form.ts'
 import { titlesOf } from '../rules.ts'
 import { Table } from '../table.ts'
+import { readOrigins } from './activity.ts'
 import { pathOf, readWorkbench, showStep, stepLink, tokenOf, type Workbench } from './workbench.ts'
 
 type Repair = Having<types.Repair, 'file' | 'why' | 'records' | 'examples'>
 
-export type Repairs = Having<Omit<types.Repairs, 'repairs' | 'left'>, 'changes' | 'undoable' | 'etag'> & {
+export type Repairs = Having<Omit<types.Repairs, 'repairs' | 'left'>, 'changes' | 'etag'> & {
   readonly repairs: readonly Repair[]
   readonly left: readonly Repair[]
 }
@@ -64,16 +65,15 @@ async function followPreview(context: Context): Promise<Outcome> {
   const repairs = await findRepairs(context)
   if (repairs === 'pending' || repairs === undefined)
     return { data: { state: 'InProgress', text: SEARCHING } }
-  return { data: { state: 'Processed', text: describeRepairs(repairs) } }
+  return { data: { state: 'Processed', text: describeRepairs(repairs), clears: repairs.clears } }
 }
 
-function describeRepairs({ changes, causes = 0, clears = [], undoable }: Repairs): string {
+function describeRepairs({ changes, causes = 0, clears = [] }: Repairs): string {
   const some =
     clears.length === 0
       ? 'a part of these'
       : `${formatNumber(clears.length)} of these ${formatNumber(causes)}`
-  const done = undoable ? ' The files were repaired, and that can be undone.' : ''
-  return `${changes > 0 ? `Mahi can repair ${some}.` : 'Nothing has only one possible repair.'}${done}`
+  return changes > 0 ? `Mahi can repair ${some}.` : 'Nothing has only one possible repair.'
 }
 
 /** How much of what is wrong Mahi can repair, and where to see it. */
@@ -83,16 +83,29 @@ export function RepairNotice({
 }: {
   readonly context: Context
   readonly repairs: Repairs | 'pending'
-}): VNode {
-  const see = html`<a class="button" href=${repairsLink(context)}>See the repairs</a>`
-  // What a person reads or does meanwhile is not interrupted: only the sentence changes.
+}): VNode | false {
+  const see = (style: string) =>
+    html`<a class=${`button ${style}`} href=${repairsLink(context)}>See the repairs</a>`
+  // What a person reads or does meanwhile is not interrupted: the sentence changes, and marks appear.
   if (repairs === 'pending')
-    return html`<p data-follow=${repairsLink(context, '/progress')}><span role="status" data-text>${SEARCHING}</span> ${see}</p>`
-  return html`${repairs.changes > 0 && html`<p>${describeRepairs({ ...repairs, undoable: false })} ${see}</p>`}
-    ${repairs.undoable && html`<${UndoForm} context=${context} />`}`
+    return html`<p data-follow=${repairsLink(context, '/progress')}><span role="status" data-text>${SEARCHING}</span> ${see('quiet')}</p>`
+  return repairs.changes > 0 && html`<p>${describeRepairs(repairs)} ${see('')}</p>`
 }
 
-function UndoForm({ context }: { readonly context: Context }): VNode {
+/** The mark of a cause that Mahi can repair; hidden while that is not known. */
+export function RepairMark({
+  cause,
+  repairs,
+}: {
+  readonly cause: string
+  readonly repairs: Repairs | 'pending' | undefined
+}): VNode | false {
+  const isPending = repairs === 'pending'
+  if (!isPending && repairs?.clears?.includes(cause) !== true) return false
+  return html` <span class="tag good" data-clears=${cause} hidden=${isPending}>Mahi can repair this</span>`
+}
+
+export function UndoForm({ context }: { readonly context: Context }): VNode {
   return html`<${PostForm} action=${submissionLink(tokenOf(context), '/repairs/undo')} eid=${context.eid}>
     <p>The files were repaired. You can undo that until the next upload. <button type="submit" class="quiet">Undo the repair</button></p>
   <//>`
@@ -102,14 +115,17 @@ const COLUMNS = ['What', 'Before', 'After', { name: 'Changes', number: true }, '
 
 async function showRepairs(context: Context): Promise<Shown> {
   const [workbench, repairs] = await Promise.all([readWorkbench(context), readRepairs(context, PATIENCE)])
+  const { mayWrite } = workbench
+  const undoForm =
+    mayWrite && (await readOrigins(context, workbench)).canUndo && html`<${UndoForm} context=${context} />`
   if (repairs === 'pending')
     return showStep(context, workbench, 'fix', {
       title: 'Repairs',
       content: html`<p data-follow=${repairsLink(context, '/progress')} data-done=${repairsLink(context)}><span role="status" data-text>${SEARCHING}</span></p>
-        <noscript><p><a href=${repairsLink(context)}>Refresh</a></p></noscript>`,
+        <noscript><p><a href=${repairsLink(context)}>Refresh</a></p></noscript>
+        ${undoForm}`,
     })
-  const { changes, etag, undoable, left } = repairs
-  const { mayWrite } = workbench
+  const { changes, etag, left } = repairs
   return showStep(context, workbench, 'fix', {
     title: 'Repairs',
     content: html`
@@ -120,7 +136,7 @@ async function showRepairs(context: Context): Promise<Shown> {
           ${mayWrite && showForm(context, etag)}
           ${showTable(workbench, repairs)}`
       }
-      ${mayWrite && undoable && html`<${UndoForm} context=${context} />`}
+      ${undoForm}
       ${left.length > 0 && html`<h2>Left, because it is not certain</h2><ul>${left.map((each) => html`<li>${nameFile(workbench, each)}: ${each.why} ${count(each.records, 'time')}</li>`)}</ul>`}
       <p><a href=${stepLink(context, 'fix')}>All causes</a></p>`,
   })

@@ -97,13 +97,17 @@ function joinLines(returns: readonly types.OwnReturn[], submissions: readonly Su
   const lines = returns.map((known) => ({ known, submission: byToken.get(known.submissionToken ?? '') }))
   const joined = new Set(returns.map(({ submissionToken }) => submissionToken))
   const due = ({ known }: Line) => Date.parse(known?.dueDate ?? '')
+  const others = submissions.filter(({ submissionToken }) => !joined.has(submissionToken))
   return [
     ...lines.toSorted((one, other) => rank(one) - rank(other) || due(one) - due(other)),
-    ...submissions
-      .filter(({ submissionToken }) => !joined.has(submissionToken))
+    ...others
+      .toSorted((one, other) => Number(isDeleted(one)) - Number(isDeleted(other)))
       .map((submission) => ({ submission })),
   ]
 }
+
+const isDeleted = (submission: Submission | undefined): boolean =>
+  submission?.submissionStatus === 'Cancelled'
 
 /** What is overdue first, then what is open by when it is due, then what is done or missed; what is not open is last. */
 function rank({ known = {} }: Line): number {
@@ -131,7 +135,7 @@ function showLines(lines: readonly Line[], eid: string, mayWrite: boolean): VNod
       const name = known?.name ?? nameReturn(submission ?? { returnId: known?.returnId ?? '' })
       const run = submission?.validationRun
       const canStart = token === undefined && (known?.window === 'Open' || known?.window === 'Overdue')
-      return html`<tr>
+      return html`<tr class=${isDeleted(submission) ? 'soft' : undefined}>
         <th scope="row">${token === undefined ? name : html`<a href=${link(submissionLink(token), { eid })}>${name}</a>`}${known?.notes !== undefined && html`<br /><span class="soft">${known.notes}</span>`}</th>
         <td class="when"><${Until} at=${known?.dueDate ?? submission?.dueDate} zone=${known?.timeZone} /> ${known !== undefined && showWindow(known, known.returnStatus === 'Submitted')}</td>
         <td>${showState(known, submission)}</td>

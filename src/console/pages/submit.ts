@@ -9,7 +9,7 @@ import { PostForm } from '../post-form.ts'
 import { orderFiles, titlesOf } from '../rules.ts'
 import { Table } from '../table.ts'
 import { Time } from '../time.ts'
-import { readSenders } from './activity.ts'
+import { type Origins, readOrigins, showSender } from './activity.ts'
 import { listUnexplained, readExplanations } from './explanations.ts'
 import { readReceipt, receiptLink } from './receipt.ts'
 import { ReopenForm, reopenSubmission } from './returns.ts'
@@ -91,7 +91,7 @@ async function showOpen(context: Context, workbench: Workbench): Promise<VNode> 
     return html`<h2>Before you submit</h2><ul>${open.map((each) => html`<li>${each}</li>`)}</ul>`
   return html`<h2>${workbench.reopened === undefined ? 'Ready to submit' : 'Submit again'}</h2>
     ${showUnchanged(workbench)}
-    ${showFiles(workbench, await readSenders(context))}
+    ${showFiles(workbench, await readOrigins(context, workbench))}
     ${showEmpty(submission.files)}
     ${warnings > 0 && html`<p><a href=${stepLink(context, 'fix')}>${count(warnings, 'warning')}</a> will be submitted as ${warnings === 1 ? 'it is' : 'they are'}${explained > 0 && `, with ${count(explained, 'explanation')}`}.</p>`}
     ${
@@ -117,7 +117,7 @@ async function showSubmitted(context: Context, workbench: Workbench): Promise<VN
   const { validationRun: run } = workbench.submission
   return html`<h2>Submitted by ${submittedBy?.name} at <${Time} at=${dateSubmitted} /></h2>
     <p>Mahi has frozen these files. It does not send them to the TEC.</p>
-    ${showFiles(workbench, await readSenders(context))}
+    ${showFiles(workbench, await readOrigins(context, workbench))}
     ${showEmpty(workbench.submission.files)}
     ${
       run !== undefined &&
@@ -138,10 +138,7 @@ function showEmpty(files: Parameters<typeof isEmptyReturn>[0] = []): VNode | fal
   return isEmptyReturn(files) && html`<p class="problem">${EMPTY_RETURN}</p>`
 }
 
-function showFiles(
-  { submission: { files = [] }, rules }: Workbench,
-  senders: ReadonlyMap<string, string>,
-): VNode {
+function showFiles({ submission: { files = [] }, rules }: Workbench, origins: Origins): VNode {
   const titles = titlesOf(rules)
   const columns = ['File', { name: 'Records', number: true }, 'Sent by', 'SHA-256']
   return html`<${Table} label="Files" class="narrow cards" columns=${columns}>
@@ -149,7 +146,7 @@ function showFiles(
       ({ file, records, sha256 }) => html`<tr>
         <th scope="row">${titles.get(file) ?? file}</th>
         <td class="number">${formatNumber(records)}</td>
-        <td>${senders.get(file) ?? ''}</td>
+        <td>${showSender(origins, file)}</td>
         <td class="mono digest">${sha256}</td>
       </tr>`,
     )}
@@ -167,12 +164,13 @@ async function reopen(context: Context): Promise<Outcome> {
 }
 
 async function confirmDelete(context: Context): Promise<Shown> {
-  const { submission } = await readWorkbench(context)
+  const { submission, reopened } = await readWorkbench(context)
   const at = submissionLink(tokenOf(context))
   return {
     title: 'Delete the submission',
     content: html`<h1>Delete the submission?</h1>
-      <p>Every record and every finding of return ${submission.returnId} is deleted. This cannot be undone.</p>
+      <p>The files of this submission for return ${submission.returnId} are deleted, with their findings, explanations and receipts. This cannot be undone. Only its activity stays.</p>
+      ${reopened !== undefined && html`<p class="problem">It was submitted and reopened. Once it is deleted, it counts as never submitted: receipt ${reopened.receipt} and the reason of the reopening are deleted, too.</p>`}
       <${PostForm} action=${`${at}/delete`} eid=${context.eid}>
         <button type="submit" class="danger">Delete</button> <a href=${link(at, { eid: context.eid })}>Keep it</a>
       <//>`,

@@ -121,7 +121,8 @@ export function showStep(
 ): Shown {
   const { eid } = context
   const { returnId, dueDate, files = [], validationRun: run, submissionStatus: status } = submission
-  const errors = run?.status === 'Processed' ? (run.errorCount ?? 0) : undefined
+  const errors = run?.errorCount ?? 0
+  const isDeleted = status === 'Cancelled'
   const hints: Readonly<Record<Step, string>> = {
     files:
       files.length === 0
@@ -139,14 +140,13 @@ export function showStep(
             : run.status === 'Processed'
               ? 'files changed'
               : 'not finished',
-    fix:
-      errors === undefined
-        ? 'after the check'
-        : errors > 0
-          ? count(errors, 'error')
-          : run?.stoppedCount === undefined
-            ? 'no errors'
-            : 'not complete',
+    fix: !isCurrent
+      ? 'not checked yet'
+      : errors > 0
+        ? count(errors, 'error')
+        : run?.stoppedCount === undefined
+          ? 'no errors'
+          : 'not complete',
     submit: status === 'Submitted' ? 'done' : reopened === undefined ? 'not yet' : 'reopened',
   }
   return {
@@ -163,7 +163,10 @@ export function showStep(
         <a href=${link(submissionLink(tokenOf(context), '/activity'), { eid })}>Activity</a>
       </p>
       ${reopened !== undefined && html`<p class="problem">Reopened by ${reopened.reopenedBy?.name}, <${Time} at=${reopened.dateReopened} />, to be changed and submitted again until <${Until} at=${submission.reopenedUntil} />: ${reopened.reopenReason}</p>`}
-      <nav aria-label="Steps">
+      ${
+        isDeleted
+          ? html`<p class="problem">This submission was deleted, with its files, findings and receipts.</p>`
+          : html`<nav aria-label="Steps">
         <ol class="steps">
           ${STEPS.map(
             (step) => html`<li class=${step === current ? 'current' : undefined}>
@@ -173,8 +176,9 @@ export function showStep(
             </li>`,
           )}
         </ol>
-      </nav>
-      ${content}
+      </nav>`
+      }
+      ${(!isDeleted || current === undefined) && content}
     </div>`,
   }
 }

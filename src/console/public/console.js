@@ -93,9 +93,11 @@ async function follow(element) {
   for (;;) {
     const response = await fetch(element.dataset.follow, { headers: { accept: 'application/json' } })
     if (!response.ok) return location.reload()
-    const { state, text, done, total, files = [] } = await response.json()
+    const { state, text, done, total, files = [], clears = [] } = await response.json()
     element.querySelector('[data-text]').textContent = text
     for (const each of files) element.querySelector(`[data-file="${each.file}"]`)?.replaceChildren(each.text)
+    for (const mark of document.querySelectorAll('[data-clears]'))
+      mark.hidden = !clears.includes(mark.dataset.clears)
     const bar = element.querySelector('progress')
     if (bar && done !== undefined && total) Object.assign(bar, { value: done, max: total })
     if (state === 'Processed') return element.dataset.done && location.assign(element.dataset.done)
