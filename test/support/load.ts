@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { onTestFinished } from 'vitest'
 
 /** Whoever is not answered for so long hangs, in milliseconds. */
-const HANGING = 20_000
+const HANGING = 240_000
 
 /** Pause of a caller that was turned away or that found nobody, in milliseconds. */
 const PAUSE = 20
