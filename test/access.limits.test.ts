@@ -230,14 +230,6 @@ describe('an address has a limit of failed credentials', () => {
     ])
   })
 
-  test('and again when the window is over', async () => {
-    const service = await Service.start({ RATE_LIMIT_FAILED_CREDENTIALS: '1/10' })
-    const ask = wrong(service, '10.0.0.1')
-    expect(await statuses(2, ask)).toEqual([401, 429])
-    pass(10)
-    expect(await statuses(2, ask)).toEqual([401, 429])
-  })
-
   test('by the address from the trusted proxy, not from the caller', async () => {
     const service = await Service.start({
       RATE_LIMIT_FAILED_CREDENTIALS: '2/60',

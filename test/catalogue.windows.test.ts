@@ -14,7 +14,6 @@ import {
   type OccupationPage,
   pageOf,
   type SampleRecord,
-  walkPages,
   writtenBound,
 } from './support/catalogue.ts'
 import { cases } from './support/properties.ts'
@@ -205,15 +204,6 @@ test('the page and the count of a window are right, whichever way they are found
     cases(80),
   )
   expect([...kinds].sort()).toEqual(['dates', 'list', 'none', 'walk'])
-
-  for (const minor of GROUPS) {
-    const filters = { minor, after: early, before: late }
-    const visited: string[] = []
-    for await (const page of walkPages(service, filters, 100)) {
-      visited.push(...page.data.map(({ occupationCode }) => occupationCode))
-    }
-    expect(visited).toEqual(listMatches(records, filters).map(({ occupationCode }) => occupationCode))
-  }
 })
 
 test('a window that is planned while imports run is that of one version', async () => {

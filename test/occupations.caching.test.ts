@@ -168,16 +168,6 @@ test('a page of a public catalogue can be kept by anyone for a minute', async ()
   )
 })
 
-test('Vary names the origin too where the answer depends on it', async () => {
-  const service = await Service.start({ CORS_ORIGINS: 'https://careers.example' })
-  await service.import(recordsOf('A'))
-
-  const { headers } = await get(service, '/v1/occupations', { origin: 'https://careers.example' })
-  expect(String(headers.vary).toLowerCase().split(/, */).sort()).toEqual(['accept-encoding', 'origin'])
-  const { headers: again } = await get(service, '/v1/occupations', { 'if-none-match': String(headers.etag) })
-  expect(String(again.vary).toLowerCase().split(/, */).sort()).toEqual(['accept-encoding', 'origin'])
-})
-
 test('a page is sent in an encoding that the caller accepts, brotli before gzip', async () => {
   const service = await Service.start()
   await service.import(LONG)
