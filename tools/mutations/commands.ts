@@ -7,6 +7,7 @@ const SETTINGS_FILE = 'test/commands.settings-file.test.ts'
 const LIFECYCLE = 'test/lifecycle.test.ts'
 const LOG = 'test/log.test.ts'
 const IMPORT = 'test/system/commands.import.test.ts'
+const DATES = 'test/catalogue.dates.test.ts'
 const KEYS = 'test/system/commands.keys.test.ts'
 
 export default [
@@ -141,14 +142,14 @@ export default [
     file: 'src/catalogue/import/import.ts',
     text: '(this.#keepDates ? rendered.ownDate : undefined) ?? this.#date',
     replacement: 'this.#date',
-    test: IMPORT,
+    test: DATES,
   },
   {
     fault: 'an import without a valid date of each record keeps dates',
     file: 'src/catalogue/import/import.ts',
     text: 'this.#keepDates ? findDateFault(rendered.ownDate) : undefined',
     replacement: 'undefined',
-    test: IMPORT,
+    test: DATES,
   },
   {
     fault: 'an import with a repeated code stores its records',
