@@ -251,11 +251,4 @@ export default [
     replacement: '',
     test: 'test/http.connections.test.ts',
   },
-  {
-    fault: 'a stop waits for connections that were opened in advance',
-    file: 'src/api/serving/connections.ts',
-    text: 'of this.#exchanges) if (exchanges.size === 0) socket.destroy()',
-    replacement: 'of this.#exchanges) if (exchanges.size < 0) socket.destroy()',
-    test: 'test/http.connections.test.ts',
-  },
 ] satisfies Mutation[]
