@@ -62,7 +62,7 @@ test('what cannot be used is said in the words of the page, and a form keeps wha
     ['/submissions', { returnId: 'a b' }, 400, 'Return must be at most 64 visible ASCII characters'],
     ['/submissions', { returnId: LONG }, 413, 'What was entered is too long.'],
     ['/code', { titles: '' }, 400, 'The list is empty.'],
-    ['/code', { titles: 'x\n'.repeat(3_001) }, 400, 'The list has 3,001 titles; at most 3,000'],
+    ['/code', { titles: 'x\n'.repeat(3_001) }, 400, 'The list has 3,001 rows; at most 3,000'],
     [
       '/operator/organisations/1001/suspend',
       { reason: 'x'.repeat(300) },

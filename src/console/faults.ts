@@ -46,11 +46,14 @@ const NAMES = lookUp<readonly [field: string, label: string]>({
 /** The name with which the API begins a sentence about a value. */
 const NAMED = /^([A-Za-z]+(?:\.[A-Za-z]+)*(?:\[\d+\](?:\.[A-Za-z]+)?)?)(?= (?:is|has|must|contains)\b)/
 
+/** The same at the start of any further sentence, where only a value in a list has one. */
+const ITEM = /(?<=\. )[A-Za-z]+\[\d+\](?:\.[A-Za-z]+)?(?= (?:is|has|must|contains)\b)/g
+
 /** A sentence of the API about a value, with the name that a page has for it. */
 function translate(detail: string): { readonly message: string; readonly field?: string | undefined } {
   const [, name = ''] = NAMED.exec(detail) ?? []
   const [field, label = 'A value'] = NAMES[name] ?? []
-  return { message: detail.replace(NAMED, label), field }
+  return { message: detail.replace(NAMED, label).replaceAll(ITEM, 'A value'), field }
 }
 
 const TITLES: Readonly<Record<number, string>> = {

@@ -1,14 +1,24 @@
-import { SEPARATORS, splitRecord } from '../engines/records/index.ts'
+import type { Layout } from './title-table.ts'
+
+/** An occupation that a title may mean. */
+export interface Candidate {
+  readonly occupationCode: string
+  readonly titleEnglish?: string | undefined
+  /** Absent if a person has named the occupation. */
+  readonly certainty?: number
+}
 
 /** A title of a list, with what was chosen for it. */
 export interface ListedTitle {
   readonly title: string
-  /** How certain its likeliest code is; 0 without one. */
-  readonly certainty: number
-  /** Its likeliest code. */
-  readonly code?: string
-  /** The code that a person has chosen; empty if none fits. */
-  readonly choice?: string
+  /** Why it is not coded: a clause with the title as its subject. */
+  readonly fault?: string
+  /** The likeliest occupations, best first; none if the title means nothing to the catalogue. */
+  readonly candidates: readonly Candidate[]
+  /** The name of the likeliest group, where no occupation is likely enough. */
+  readonly group?: string | undefined
+  /** The occupation that a person has chosen; `null` if none of the candidates fits. */
+  readonly choice?: Candidate | null
   /** Whether the choice is to be confirmed. */
   readonly reviewed?: true
   /** Whether the choice has been confirmed. */
@@ -17,47 +27,36 @@ export interface ListedTitle {
 
 /** A list of titles whose codes a person chooses. */
 export interface TitleList {
-  /** The titles in the order of the list, as they were written. */
-  readonly lines: readonly string[]
-  /** Each title once, the least certain first. */
+  /** The name of its file, or its first title. */
+  readonly name: string
+  /** When it was begun, as RFC 3339. */
+  readonly begun: string
+  /** As it was pasted or sent. */
+  readonly text: string
+  readonly layout: Layout
+  /** How many of its rows have a title. */
+  readonly count: number
+  /** Each title once, the least certain first, and those without a candidate last. */
   readonly titles: readonly ListedTitle[]
   /** From which certainty on the likeliest code is taken, in percent. */
   readonly threshold: number
 }
 
-/** The longest title that can be coded. */
-export const LONGEST_TITLE = 300
-
-/** What a column of titles is called. */
-const TITLES =
-  /^(?:job[\s_-]*|occupation[\s_-]*|position[\s_-]*)?titles?$|^(?:job|occupation|position|role)$/i
-
-/** The titles of a text: one a line, or those of the column of a table that is named so. */
-export function readTitles(text: string): readonly string[] {
-  const lines = text.replace(/^\ufeff/, '').split(/\r\n|\r|\n/)
-  const [first = ''] = lines
-  for (const separator of SEPARATORS) {
-    const column = (splitRecord(first, separator) ?? []).findIndex((name) => TITLES.test(name.trim()))
-    if (column >= 0) return toTitles(lines.slice(1).map((line) => cellOf(line, separator, column)))
-  }
-  return toTitles(lines)
-}
-
-const toTitles = (lines: readonly string[]): readonly string[] =>
-  lines.map((line) => line.trim()).filter((line) => line !== '')
-
-const cellOf = (line: string, separator: string, column: number): string =>
-  (splitRecord(line, separator) ?? line.split(separator))[column] ?? ''
-
 /** Titles with one key are one title. */
-export const keyOf = (title: string): string =>
-  title.normalize('NFKC').trim().toLowerCase().replaceAll(/\s+/g, ' ')
+export const keyOf = (title: string): string => title.normalize('NFKC').toLowerCase()
 
-/** The code of a title: the one that was chosen, or the likeliest if that is certain enough. */
-export function codeOf({ choice, code, certainty }: ListedTitle, threshold: number): string {
-  return choice ?? (certainty * 100 >= threshold ? (code ?? '') : '')
+/** The certainty of the likeliest code; 0 without one. */
+export const certaintyOf = ({ candidates }: ListedTitle): number => candidates[0]?.certainty ?? 0
+
+/** The occupation of a title: the one that was chosen, or the likeliest if that is certain enough. */
+export function occupationOf(listed: ListedTitle, threshold: number): Candidate | undefined {
+  const { choice, candidates } = listed
+  if (choice !== undefined) return choice ?? undefined
+  return certaintyOf(listed) * 100 >= threshold ? candidates[0] : undefined
 }
 
-/** Whether a person still has to choose. */
-export const isOpen = ({ choice, certainty }: ListedTitle, threshold: number): boolean =>
-  choice === undefined && certainty * 100 < threshold
+/** `open` if a person still has to choose: a title without a candidate leaves nothing to choose. */
+export function stateOf(listed: ListedTitle, threshold: number): 'open' | 'coded' | 'none' {
+  if (occupationOf(listed, threshold) !== undefined) return 'coded'
+  return listed.choice === undefined && listed.candidates.length > 0 ? 'open' : 'none'
+}

@@ -16,6 +16,20 @@ export default [
     test: TITLES,
   },
   {
+    fault: 'CSV of a coded list: the certainty is that of the likeliest code',
+    file: 'src/console/pages/code.ts',
+    text: 'given?.certainty?.toFixed(2)',
+    replacement: 'listed?.candidates[0]?.certainty?.toFixed(2)',
+    test: TITLES,
+  },
+  {
+    fault: 'a blank line of a list is no row',
+    file: 'src/console/title-table.ts',
+    text: 'reader.emptyLines = true',
+    replacement: 'reader.emptyLines = false',
+    test: 'test/console.title-table.test.ts',
+  },
+  {
     fault: "the list of a person is everybody's",
     file: 'src/console/drafts.ts',
     text: 'JSON.stringify([id, name])',

@@ -1,43 +1,60 @@
 import { stringify } from 'csv-stringify/sync'
 import type * as types from '../../../client/src/types.ts'
+import { markTransfer } from '../../api/request/transfers.ts'
 import { whileConnected } from '../../api/request/while-connected.ts'
 import { count, formatNumber } from '../../foundation/text/format-number.ts'
-import type { Api, Having } from '../api.ts'
+import { findTextFault } from '../../foundation/text/normalise.ts'
+import type { Api } from '../api.ts'
 import type { Context, Outcome, Route, Shown } from '../context.ts'
+import type { Draft } from '../drafts.ts'
 import { FormFault } from '../faults.ts'
 import { Field, Select } from '../fields.ts'
-import { readForm } from '../forms.ts'
+import { orMalformed, readForm, readUpload } from '../forms.ts'
 import { type ComponentChildren, html, type VNode } from '../html.ts'
 import { link, occupationLink, readPage } from '../links.ts'
 import { PostForm } from '../post-form.ts'
+import { nameOf, type OccupationPage } from '../records.ts'
 import { Pager, Table } from '../table.ts'
 import { Time } from '../time.ts'
 import {
-  codeOf,
-  isOpen,
+  type Candidate,
+  certaintyOf,
   keyOf,
   type ListedTitle,
-  LONGEST_TITLE,
-  readTitles,
+  occupationOf,
+  stateOf,
   type TitleList,
 } from '../title-list.ts'
+import { decode, type Layout, listColumns, proposeLayout, readTable } from '../title-table.ts'
 import { CONFIRM_SCOPE, confirm } from './confirmed.ts'
 
 /** A text coded by `/v1/codings`. */
-type Coding = Having<types.Coding, 'certainty' | 'candidates'>
+interface Coding {
+  readonly candidates: readonly Candidate[]
+  readonly group?: types.CodingGroup
+}
 
 /** The most texts per request. */
 const BATCH = 300
-/** The most titles per list. */
+/** The most codes that are looked up per request. */
+const MOST_CODES = 100
+/** What may be a code, and is one item of a list of codes. */
+const IS_CODE = /^[^,]{1,64}$/
+/** The most rows per list. */
 const MOST = 3_000
+/** The largest form with a file, in bytes. */
+const MOST_BYTES = 1_000_000
+const FOR_LONGER = 'For longer lists use "mahi occupations code".'
+/** The longest title that can be coded, in characters. */
+const LONGEST_TITLE = 300
 /** The titles of a page: more of them take too long to render in one go. */
 const PAGE_SIZE = 200
 /** From which certainty on a code is taken at first: where it is more likely right than wrong. */
 const THRESHOLD = 50
 
 export const codePages: readonly Route[] = [
-  { method: 'GET', path: '/code', handle: showForm },
-  { method: 'POST', path: '/code', handle: createList, again: showForm },
+  { method: 'GET', path: '/code', handle: showForms },
+  { method: 'POST', path: '/code', handle: createList, again: showForms },
   { method: 'GET', path: '/code/lists/:list', handle: showList },
   { method: 'POST', path: '/code/lists/:list', handle: saveList, again: showList },
 ]
@@ -45,106 +62,197 @@ export const codePages: readonly Route[] = [
 const listLink = (id: string, more: Record<string, string | number | undefined> = {}): string =>
   link(`/console/code/lists/${encodeURIComponent(id)}`, more)
 
-async function showForm({ services, principal }: Context): Promise<Shown> {
+async function showForms({ services, principal }: Context): Promise<Shown> {
   const lists = await services.drafts.list<TitleList>(principal)
   return {
     title: 'Code my list',
     content: html`<h1>Code my list</h1>
-      <p>Paste job titles, one a line, or a table with a column such as Job title. Each gets the occupation code that fits best, with how certain that is and the next best choices.</p>
+      <p>Paste job titles, one a line, or a table with a column of them. Each gets the occupation code that fits best, with how certain that is and the next best choices.</p>
       <${PostForm} action="/console/code">
         <${Field} name="titles" label="Job titles" rows=${12} required spellcheck=${false} />
-        <p>
-          <label>Or choose a text or CSV file${' '}
-            <input type="file" accept=".txt,.csv,text/plain,text/csv" data-fill="titles" />
-          </label>
-        </p>
-        <noscript><p class="soft">Choosing a file needs JavaScript. Without it, paste the titles.</p></noscript>
         <button type="submit">Find the codes</button>
+      <//>
+      <${PostForm} class="row" action="/console/code" enctype="multipart/form-data">
+        <${Field} name="file" label="Or a text or CSV file" type="file" required accept=".txt,.csv,.tsv,text/plain,text/csv" />
+        <button type="submit" class="quiet">Code the file</button>
       <//>
       ${lists.length > 0 && showLists(lists)}`,
   }
 }
 
-function showLists(lists: Awaited<ReturnType<Context['services']['drafts']['list']>>): VNode {
-  const columns = ['List', { name: 'Titles', number: true }, { name: 'To choose', number: true }, 'Changed']
+function showLists(lists: readonly Draft<TitleList>[]): VNode {
+  const columns = [
+    'List',
+    { name: 'Titles', number: true },
+    { name: 'To choose', number: true },
+    'Begun',
+    'Changed',
+  ]
   return html`<h2>Your lists</h2>
     <p class="soft">A list is kept for 30 days after its last change. Only you see it.</p>
-    <${Table} class="cards" label="Your lists" columns=${columns}>${lists.map(({ id, content, changed }) => {
-      const { lines, titles, threshold } = content as TitleList
-      return html`<tr>
-        <th scope="row"><a href=${listLink(id)}>${shorten(lines[0] ?? '')} …</a></th>
-        <td class="number">${formatNumber(lines.length)}</td>
-        <td class="number">${formatNumber(titles.filter((each) => isOpen(each, threshold)).length)}</td>
+    <${Table} class="cards" label="Your lists" columns=${columns}>${lists.map(
+      ({ id, content: list, changed }) => html`<tr>
+        <th scope="row"><a href=${listLink(id)}>${list.name}</a></th>
+        <td class="number">${formatNumber(list.count)}</td>
+        <td class="number">${formatNumber(countStates(list).open)}</td>
+        <td class="when"><${Time} at=${list.begun} /></td>
         <td class="when"><${Time} at=${new Date(changed).toISOString()} /></td>
-      </tr>`
-    })}<//>`
+      </tr>`,
+    )}<//>`
 }
 
-async function createList({ api, request, principal, services }: Context): Promise<Outcome> {
-  const lines = readTitles((await readForm(request)).get('titles') ?? '')
-  const field = 'titles'
-  if (lines.length === 0) throw new FormFault('The list is empty. Paste one title per line.', { field })
+async function createList(context: Context): Promise<Outcome> {
+  const { request } = context
+  if (request.isMultipart()) {
+    const { filename, content } = await readFile(context)
+    const text = decode(content)
+    return { redirect: await codeList(context, text, { name: filename, field: 'file' }) }
+  }
+  const text = (await readForm(request)).get('titles') ?? ''
+  if (text.trim() === '')
+    throw new FormFault('The list is empty. Paste one title per line.', { field: 'titles' })
+  return { redirect: await codeList(context, text, { field: 'titles' }) }
+}
+
+/** The file of the form, read as a whole. */
+async function readFile({ request, reply }: Context): Promise<{ filename: string; content: Buffer }> {
+  const field = 'file'
+  if (Number(request.headers['content-length'] ?? Number.POSITIVE_INFINITY) > MOST_BYTES) {
+    // The rest of it is not read.
+    reply.header('connection', 'close')
+    throw new FormFault(`The file is larger than 1 MB. ${FOR_LONGER}`, {
+      field,
+      status: 413,
+    })
+  }
+  markTransfer(request.raw)
+  const { file } = await readUpload(request)
+  if (file === undefined || file.filename === '') throw new FormFault('Choose a file.', { field })
+  request.server.inFlight.hold(request, Number(request.headers['content-length']))
+  return { filename: file.filename, content: await orMalformed(() => file.toBuffer()) }
+}
+
+/**
+ * Codes the titles of a text, and stores them as a new list.
+ *
+ * @param layout how the titles are found; proposed without one
+ * @returns the path of the list
+ * @throws {FormFault} if it has no titles or too many rows
+ */
+async function codeList(
+  { api, request, principal, services }: Context,
+  text: string,
+  { name, field, layout = proposeLayout(text) }: { name?: string; field: string; layout?: Layout },
+): Promise<string> {
+  const lines = readTable(text, layout).titles
+  const given = lines.filter((title) => title !== '')
+  const [first] = given
+  if (first === undefined) throw new FormFault('The list has no titles there.', { field })
   if (lines.length > MOST)
     throw new FormFault(
-      `The list has ${formatNumber(lines.length)} titles; at most ${formatNumber(MOST)} are allowed. For longer lists use "mahi occupations code".`,
+      `The list has ${formatNumber(lines.length)} rows; at most ${formatNumber(MOST)} are allowed. ${FOR_LONGER}`,
       { field },
     )
-  const different = [...new Map(lines.map((line) => [keyOf(line), line])).values()]
-  const codings = await whileConnected(request, (signal) => code(api, different, signal))
-  const titles = different.map((title, at): ListedTitle => {
-    const [best] = codings[at]?.candidates ?? []
-    const certainty = best?.certainty ?? 0
-    return { title, certainty, ...(best?.occupationCode !== undefined && { code: best.occupationCode }) }
-  })
+  const different = [...new Map(given.map((title) => [keyOf(title), title])).values()]
+  const titles = await whileConnected(request, (signal) => code(api, different, signal))
+  // Those without a candidate leave nothing to choose.
+  const rank = (each: ListedTitle) => (each.candidates.length === 0 ? 2 : certaintyOf(each))
   const list: TitleList = {
-    lines,
-    titles: titles.toSorted((one, other) => one.certainty - other.certainty),
+    name: name ?? `${first.slice(0, 60)} …`,
+    begun: new Date().toISOString(),
+    text,
+    layout,
+    count: given.length,
+    titles: titles.toSorted((one, other) => rank(one) - rank(other)),
     threshold: THRESHOLD,
   }
-  return { redirect: listLink(await services.drafts.create(principal, list)) }
+  return listLink(await services.drafts.create(principal, list))
 }
 
-/** The codings of titles, in their order; one that is too long has none. */
+/** The titles with their candidates, in their order. One that cannot be coded says why. */
 async function code(
   api: Api,
   titles: readonly string[],
-  signal?: AbortSignal,
-): Promise<readonly (Coding | undefined)[]> {
+  signal: AbortSignal,
+): Promise<readonly ListedTitle[]> {
+  const listed = titles.map((title) => ({ title, fault: findTitleFault(title) }))
+  const sent = listed.filter(({ fault }) => fault === undefined)
   const codings = new Map<string, Coding>()
-  const sent = titles.filter((title) => title.length <= LONGEST_TITLE)
   for (let start = 0; start < sent.length; start += BATCH) {
-    const batch = sent.slice(start, start + BATCH)
+    const batch = sent.slice(start, start + BATCH).map(({ title }) => ({ title }))
     const { items } = await api.call<{ items: readonly Coding[] }>('/codings', {
       method: 'POST',
-      body: { items: batch.map((title) => ({ title })) },
-      ...(signal !== undefined && { signal }),
+      body: { items: batch },
+      signal,
     })
-    for (const [index, coding] of items.entries()) codings.set(batch[index] ?? '', coding)
+    for (const [index, coding] of items.entries()) codings.set(batch[index]?.title ?? '', coding)
   }
-  return titles.map((title) => codings.get(title))
+  return listed.map(({ title, fault }) => {
+    const { candidates = [], group } = codings.get(title) ?? {}
+    return { title, ...(fault !== undefined && { fault }), candidates, group: group?.nameEnglish }
+  })
+}
+
+/** Why the API would refuse a title, and the others with it. */
+function findTitleFault(title: string): string | undefined {
+  const { length } = [...title]
+  if (length <= LONGEST_TITLE) return findTextFault(title)
+  return `has ${formatNumber(length)} characters; at most ${LONGEST_TITLE} are allowed`
 }
 
 const idOf = ({ request }: Context): string => (request.params as { list: string }).list
 
-const FILTERS = { open: 'To choose', chosen: 'Chosen' } as const
+const FILTERS = { open: 'To choose', coded: 'With a code', none: 'Without a code' } as const
+
+const countStates = ({ titles, threshold }: TitleList) => {
+  const states = titles.map((each) => stateOf(each, threshold))
+  const numberOf = (state: keyof typeof FILTERS) => states.filter((each) => each === state).length
+  return { open: numberOf('open'), coded: numberOf('coded'), none: numberOf('none') }
+}
+
+/** How far a list is, in a sentence. */
+function describe(list: TitleList): string {
+  const { open, coded, none } = countStates(list)
+  const different = list.titles.length < list.count && `, ${formatNumber(list.titles.length)} different`
+  return `${count(list.count, 'title')}${different || ''}: ${formatNumber(open)} to choose, ${formatNumber(coded)} with a code, ${formatNumber(none)} without one.`
+}
+
+/** Rows of a page that cannot be saved as they were sent: a sentence for each, by the place of its title. */
+class RowFault extends FormFault {
+  readonly rows: ReadonlyMap<number, string>
+
+  constructor(rows: ReadonlyMap<number, string>) {
+    const [first = ''] = rows.values()
+    super(rows.size === 1 ? first : `${count(rows.size, 'row')} could not be saved. The others are saved.`)
+    this.rows = rows
+  }
+}
+
+/** A row of a page, with what is wrong with it, and what was typed into it. */
+interface Row extends ListedTitle {
+  readonly index: number
+  readonly wrong: string | undefined
+  readonly typed: string | undefined
+}
 
 async function showList(context: Context): Promise<Shown> {
-  const { api, query, principal, services } = context
+  const { query, principal, services, refused } = context
   const id = idOf(context)
   const list = await services.drafts.find<TitleList>(principal, id)
   if (list === undefined) return noSuchList()
-  const { titles, threshold, lines } = list
+  const { titles, threshold } = list
   const show = query.get('show') ?? ''
-  const open = titles.filter((each) => isOpen(each, threshold)).length
+  const wrong = refused?.fault instanceof RowFault ? refused.fault.rows : new Map<number, string>()
   const listed = titles
-    .map((title, index) => ({ ...title, index }))
-    .filter((each) => show === '' || (show === 'open') === isOpen(each, threshold))
-  const page = readPage(query)
+    .map((title, index): Row => {
+      const typed = refused?.values.get(`other-${index}`) ?? undefined
+      const isReviewed = refused?.values.has(`reviewed-${index}`) ?? false
+      return { ...title, ...(isReviewed && { reviewed: true }), index, wrong: wrong.get(index), typed }
+    })
+    .filter((each) => show === '' || show === stateOf(each, threshold) || each.wrong !== undefined)
+  const firstWrong = listed.findIndex((each) => each.wrong !== undefined)
+  const page = firstWrong < 0 ? readPage(query) : Math.floor(firstWrong / PAGE_SIZE) + 1
   const shown = listed.slice((page - 1) * PAGE_SIZE, page * PAGE_SIZE)
-  const codings = await code(
-    api,
-    shown.map(({ title }) => title),
-  )
   const canConfirm = principal.scopes.has(CONFIRM_SCOPE)
   const pages = Math.ceil(listed.length / PAGE_SIZE)
   const reviewed = titles.filter((each) => each.reviewed && !each.confirmed).length
@@ -152,28 +260,41 @@ async function showList(context: Context): Promise<Shown> {
     title: 'Coded list',
     notice: describeSaved(query),
     content: html`<h1>Coded list</h1>
-      <p class="verdict">${count(lines.length, 'title')}${titles.length < lines.length && `, ${formatNumber(titles.length)} different`}: ${formatNumber(open)} to choose, ${formatNumber(titles.length - open)} with a code that is chosen or certain enough.</p>
+      ${wrong.size > 0 && html`<p class="problem">To correct: ${Array.from(wrong.keys(), (index, at) => html`${at > 0 && ', '}<a href=${`#title-${index}`}>${titles[index]?.title}</a>`)}</p>`}
+      <p>${list.name}</p>
+      ${showLayout(id, list)}
+      <p class="verdict" data-verdict>${describe(list)}</p>
       <form class="row" method="get" action=${listLink(id)} data-live>
         <${Select} name="show" label="Titles" all="All, the least certain first" value=${show} options=${Object.entries(FILTERS)} />
         <noscript><button type="submit">Show</button></noscript>
       </form>
-      <p class="soft">In a row, the keys 1, 2 and 3 choose, and 0 chooses none.${canConfirm && ' A accepts the choice that is marked, and C leads to the field for another code. A choice is to be confirmed if it is marked as reviewed, which each of these keys does too. Confirmed titles become names of the search.'} What you choose is kept${' '}<span data-saved>when you save</span>.</p>
+      <p class="soft">${canConfirm && 'A choice is to be confirmed if it is marked as reviewed. Confirmed titles become names of the search. '}What you choose is kept${' '}<span data-saved>when you save</span>.</p>
+      <p class="soft" data-keys hidden>In a row, the keys 1, 2 and 3 choose, 0 chooses none, and C leads to the field for another code.${canConfirm && ' A accepts the choice that is marked. Each of these keys but C marks the row as reviewed, too.'}</p>
       <${PostForm} action=${listLink(id, { show, page })} data-save>
-        <p class="actions">
+        ${shown.length === 0 ? html`<p>No titles.</p>` : showTitles(shown, threshold, canConfirm)}
+        <div class="actions">
           <button type="submit">Save</button>
           ${page < pages && html`<button type="submit" class="quiet" name="next" value=${page + 1}>Save and next page</button>`}
           ${canConfirm && html`<button type="submit" class="quiet" name="confirm" value="reviewed">Confirm the reviewed titles${reviewed > 0 && ` (${formatNumber(reviewed)} saved)`}</button>`}
           <button type="submit" class="quiet" name="download" value="csv">Download as CSV</button>
-        </p>
-        <div class="row">
           <${Select} name="threshold" label="Certain enough from" value=${String(threshold)} options=${THRESHOLDS} />
         </div>
-        ${shown.length === 0 ? html`<p>No titles.</p>` : showTitles(shown, codings, threshold, canConfirm)}
       <//>
       <${Pager} last page=${page} pages=${pages} to=${(number: number) => listLink(id, { show, page: number })} />
       <p><a href="/console/code">Another list</a>${canConfirm && html` · <a href="/console/code/confirmed">Confirmed titles</a>`}</p>
       <${PostForm} action=${listLink(id)}><button type="submit" class="danger" name="delete" value="list">Delete this list</button><//>`,
   }
+}
+
+/** Where the titles of a list were found, which a person can change. */
+function showLayout(id: string, { text, layout }: TitleList): VNode {
+  const columns = listColumns(text, layout).map((name, index) => [String(index), name] as const)
+  return html`<${PostForm} class="row" action=${listLink(id)} data-live>
+    <input type="hidden" name="layout" value="other" />
+    ${columns.length > 0 && html`<${Select} name="column" label="The titles are" all="Whole lines" value=${String(layout.column ?? '')} options=${columns.map(([value, name]) => [value, `In the column ${name}`])} />`}
+    <label class="choice"><input type="checkbox" name="header" value="yes" checked=${layout.hasHeader} /> <span>The first line is a heading</span></label>
+    <noscript><button type="submit" class="quiet">Read the list again</button></noscript>
+  <//>`
 }
 
 const THRESHOLDS = [30, 40, 50, 60, 70, 80, 90].map((percent) => [String(percent), `${percent}%`] as const)
@@ -206,15 +327,14 @@ async function saveList(context: Context): Promise<Outcome> {
     await services.drafts.delete(principal, id)
     return { redirect: '/console/code' }
   }
-  const saved = await services.drafts.change<TitleList>(principal, id, (list) => takeChoices(list, form))
-  if (saved === undefined) return noSuchList()
-  const unchosen = saved.titles.find(
-    (each, index) => form.has(`reviewed-${index}`) && isOpen(each, saved.threshold),
+  if (form.has('layout')) return await readAgain(context, id, form)
+  const known = await findOccupations(context.api, form)
+  const saved = await services.drafts.change<TitleList>(principal, id, (list) =>
+    takeChoices(list, form, known),
   )
-  if (unchosen !== undefined)
-    throw new FormFault(
-      `Choose an occupation, or “None of these”, for “${unchosen.title}” before it is reviewed.`,
-    )
+  if (saved === undefined) return noSuchList()
+  const wrong = findWrong(saved, form)
+  if (wrong.size > 0) throw new RowFault(wrong)
   if (form.has('download')) return download(saved)
   const at = { show: query.get('show') ?? undefined, page: query.get('page') ?? undefined }
   if (form.has('confirm')) {
@@ -222,7 +342,7 @@ async function saveList(context: Context): Promise<Outcome> {
     if (reviewed.length === 0) throw new FormFault('No title is marked as reviewed. Nothing was confirmed.')
     const decisions = reviewed.map((each) => ({
       title: each.title,
-      occupationCode: codeOf(each, saved.threshold) || undefined,
+      occupationCode: occupationOf(each, saved.threshold)?.occupationCode,
     }))
     const { stored, disputed } = await confirm(context, decisions)
     const done = new Set(reviewed.map(({ title }) => title))
@@ -232,41 +352,118 @@ async function saveList(context: Context): Promise<Outcome> {
     }))
     return { redirect: listLink(id, { ...at, stored, disputed }) }
   }
-  if (request.headers.accept === 'application/json') return { data: { saved: true } }
+  if (request.headers.accept === 'application/json') return { data: { verdict: describe(saved) } }
   return { redirect: listLink(id, { ...at, page: form.get('next') ?? at.page, saved: 'yes' }) }
 }
 
-/** The list with what the form of a page has chosen. Fields name a title by its place in the list. */
-function takeChoices(list: TitleList, form: URLSearchParams): TitleList {
+/** Codes the titles of another column as a new list. The one before stays if something was chosen in it. */
+async function readAgain(context: Context, id: string, form: URLSearchParams): Promise<Outcome> {
+  const { drafts } = context.services
+  const list = await drafts.find<TitleList>(context.principal, id)
+  if (list === undefined) return noSuchList()
+  const column = form.get('column') ?? ''
+  const layout = { ...(column !== '' && { column: Number(column) }), hasHeader: form.has('header') }
+  const redirect = await codeList(context, list.text, { name: list.name, field: 'column', layout })
+  const isUntouched = list.titles.every(
+    ({ choice, reviewed }) => choice === undefined && reviewed === undefined,
+  )
+  if (isUntouched) await drafts.delete(context.principal, id)
+  return { redirect }
+}
+
+/** The occupations of the codes that were typed, as far as the catalogue has them. */
+async function findOccupations(api: Api, form: URLSearchParams): Promise<ReadonlyMap<string, Candidate>> {
+  const typed = [...form].filter(([name]) => name.startsWith('other-')).map(([, value]) => value.trim())
+  const codes = [...new Set(typed)].filter((each) => IS_CODE.test(each) && findTextFault(each) === undefined)
+  const found = new Map<string, Candidate>()
+  for (let start = 0; start < codes.length; start += MOST_CODES) {
+    const batch = codes.slice(start, start + MOST_CODES)
+    const { data = [] } = await api.call<OccupationPage>('/occupations', {
+      query: {
+        'Filter.Codes': batch.join(','),
+        Fields: 'occupationCode,titleEnglish,titleMaori',
+        Limit: batch.length,
+      },
+    })
+    for (const record of data) {
+      const occupationCode = record.occupationCode ?? ''
+      found.set(occupationCode, { occupationCode, titleEnglish: nameOf(record) })
+    }
+  }
+  return found
+}
+
+/** The code that was typed into the row of a title, if it is another one than before. */
+function typedCode({ choice }: ListedTitle, index: number, form: URLSearchParams): string | undefined {
+  const typed = form.get(`other-${index}`)?.trim()
+  return typed === '' || typed === choice?.occupationCode ? undefined : typed
+}
+
+/**
+ * The list with what the form of a page has chosen. Fields name a title by its place in the list.
+ *
+ * @param known the occupations of the codes that were typed
+ */
+function takeChoices(
+  list: TitleList,
+  form: URLSearchParams,
+  known: ReadonlyMap<string, Candidate>,
+): TitleList {
   const threshold = Number(form.get('threshold') ?? list.threshold)
   const titles = list.titles.map((each, index): ListedTitle => {
-    const other = form.get(`other-${index}`)?.trim()
-    const chosen = other || form.get(`choice-${index}`)
-    if (chosen === null || chosen === undefined) return each
-    const { choice: _choice, reviewed: _reviewed, confirmed, ...rest } = each
+    const [kept, radio] = ['other', 'choice'].map((name) => form.get(`${name}-${index}`)?.trim())
+    if (kept === undefined && radio === undefined) return each
+    const { choice: before, reviewed: _reviewed, confirmed, ...rest } = each
+    const code = typedCode(each, index, form) ?? radio ?? kept ?? ''
+    const found = known.get(code)
+    const offered = rest.candidates.find(({ occupationCode }) => occupationCode === code)
+    const chosen = offered ?? found ?? (radio === '' && code === '' ? null : undefined)
+    if (code !== '' && chosen === undefined) return each
     // What is taken because it is certain enough is no choice, so that a new threshold decides about it again.
-    const isChoice = isOpen(rest, list.threshold) || chosen !== codeOf(rest, list.threshold)
+    const taken = occupationOf(rest, list.threshold)?.occupationCode
+    const isReviewed = form.has(`reviewed-${index}`)
+    const isChoice = isReviewed || taken === undefined || chosen?.occupationCode !== taken
+    const next = { ...rest, ...(isChoice && chosen !== undefined && { choice: chosen }) }
     return {
-      ...rest,
-      ...((isChoice || form.has(`reviewed-${index}`)) && { choice: chosen }),
-      ...(form.has(`reviewed-${index}`) && { reviewed: true }),
-      ...(confirmed && chosen === each.choice && { confirmed }),
+      ...next,
+      ...(isReviewed && stateOf(next, threshold) !== 'open' && { reviewed: true }),
+      ...(confirmed && chosen?.occupationCode === before?.occupationCode && { confirmed }),
     }
   })
   const isOffered = THRESHOLDS.some(([value]) => Number(value) === threshold)
   return { ...list, titles, ...(isOffered && { threshold }) }
 }
 
-function download({ lines, titles, threshold }: TitleList): Outcome {
+/** The rows of a form that could not be saved, with why. */
+function findWrong({ titles, threshold }: TitleList, form: URLSearchParams): ReadonlyMap<number, string> {
+  const wrong = new Map<number, string>()
+  for (const [index, each] of titles.entries()) {
+    const typed = typedCode(each, index, form)
+    if (typed !== undefined && typed !== occupationOf(each, threshold)?.occupationCode)
+      wrong.set(
+        index,
+        `The code for “${each.title}” is ${JSON.stringify(typed)}, which the catalogue does not have.`,
+      )
+    else if (form.has(`reviewed-${index}`) && stateOf(each, threshold) === 'open')
+      wrong.set(index, `Choose an occupation, or “None of these”, for “${each.title}” before it is reviewed.`)
+  }
+  return wrong
+}
+
+/** The rows of the list as they were given, each with the occupation of its title. */
+function download({ text, layout, titles, threshold }: TitleList): Outcome {
   const byKey = new Map(titles.map((each) => [keyOf(each.title), each]))
-  const rows = lines.map((line) => {
-    const title = byKey.get(keyOf(line))
-    return [line, title && codeOf(title, threshold), title?.certainty.toFixed(2)]
+  const table = readTable(text, layout)
+  const rows = table.rows.map((row, at) => {
+    const listed = byKey.get(keyOf(table.titles[at] ?? ''))
+    const given = listed && occupationOf(listed, threshold)
+    const coded = [given?.occupationCode, given?.titleEnglish, given?.certainty?.toFixed(2)]
+    return [...table.names.map((_, index) => row[index] ?? ''), ...coded]
   })
   return {
     download: 'coded-titles.csv',
     type: 'text/csv; charset=utf-8',
-    body: stringify([['title', 'occupationCode', 'certainty'], ...rows], {
+    body: stringify([[...table.names, 'occupationCode', 'occupationTitle', 'certainty'], ...rows], {
       bom: true,
       escape_formulas: true,
     }),
@@ -286,67 +483,56 @@ function Choice({ name, value, chosen, children }: ChoiceProperties): VNode {
   </label>`
 }
 
-const COLUMNS = ['Title', { name: 'Certainty', number: true }, 'Occupation']
-
-function showTitles(
-  titles: readonly (ListedTitle & { readonly index: number })[],
-  codings: readonly (Coding | undefined)[],
-  threshold: number,
-  canConfirm: boolean,
-): VNode {
-  const columns = canConfirm ? [...COLUMNS, 'Review'] : COLUMNS
+function showTitles(rows: readonly Row[], threshold: number, canConfirm: boolean): VNode {
+  const columns = ['Title', 'Occupation', ...(canConfirm ? ['Review'] : [])]
   return html`<${Table} region class="cards" label="Titles and codes" columns=${columns} data-choices>
-    ${titles.map((each, at) => showTitle(each, codings[at], threshold, canConfirm))}
+    ${rows.map((row) => showTitle(row, threshold, canConfirm))}
   <//>`
 }
 
-function showTitle(
-  listed: ListedTitle & { readonly index: number },
-  coding: Coding | undefined,
-  threshold: number,
-  canConfirm: boolean,
-): VNode {
-  const { title, certainty, choice, reviewed, confirmed, index } = listed
-  if (title.length > LONGEST_TITLE)
-    return html`<tr>
-      <th scope="row">${shorten(title)}…</th>
-      <td></td>
-      <td colspan=${canConfirm ? 2 : 1} class="soft">Not coded: it has ${formatNumber(title.length)} characters; at most ${LONGEST_TITLE} are allowed.</td>
-    </tr>`
-  const candidates = coding?.candidates ?? []
-  const group = coding?.group?.nameEnglish
-  const name = `choice-${index}`
-  const chosen = isOpen(listed, threshold) ? undefined : codeOf(listed, threshold)
-  const isOther = choice && candidates.every(({ occupationCode }) => occupationCode !== choice)
-  return html`<tr>
-    <th scope="row">${title}</th>
-    <td class="number">${Math.round(certainty * 100)}%</td>
+function showTitle(row: Row, threshold: number, canConfirm: boolean): VNode {
+  const { title, fault, candidates, choice, reviewed, confirmed, index, wrong, typed } = row
+  const isOther = choice && candidates.every(({ occupationCode }) => occupationCode !== choice.occupationCode)
+  const shown = fault === undefined ? title : `${title.slice(0, 60)} …`
+  return html`<tr id=${`title-${index}`}>
+    <th scope="row">${shown}${wrong !== undefined && html`<div class="error" id=${`wrong-${index}`}>${wrong}</div>`}</th>
     <td><fieldset>
-      <legend class="visually-hidden">Occupation for ${title}</legend>
-      ${candidates.slice(0, 3).map(
-        ({ occupationCode = '', titleEnglish, certainty = 0 }, place) => html`<div class="candidate">
-          <${Choice} name=${name} value=${occupationCode} chosen=${chosen}>
-            ${place + 1}. ${titleEnglish ?? occupationCode} <span class="soft">${occupationCode}, ${Math.round(certainty * 100)}%</span>
-          <//>
-          ${' '}<a class="soft" href=${occupationLink(occupationCode)}>open<span class="visually-hidden"> ${titleEnglish ?? occupationCode}</span></a>
-        </div>`,
-      )}
-      <div>
-        <${Choice} name=${name} value="" chosen=${chosen}>
-          None of these${group !== undefined && html` <span class="soft">(group: ${group})</span>`}
-        <//>
-      </div>
+      <legend class="visually-hidden">Occupation for ${shown}</legend>
+      ${candidates.length > 0 ? showCandidates(row, threshold) : html`<span class="soft">${fault === undefined ? 'No occupation is like it: it has no code.' : `Not coded: it ${fault}.`}</span>`}
+      <label class="choice"><span>Other code<span class="visually-hidden"> for ${shown}</span></span>
+        <input name=${`other-${index}`} value=${typed ?? (isOther ? choice.occupationCode : '')} maxlength="64" size="8" ...${wrong !== undefined && { 'aria-invalid': 'true', 'aria-describedby': `wrong-${index}` }} />
+      </label>
+      ${isOther && html`<span>${choice.titleEnglish}</span>`}
     </fieldset></td>
     ${
       canConfirm &&
-      html`<td>
-        <label class="choice"><input type="checkbox" name=${`reviewed-${index}`} value="yes" checked=${reviewed === true} /> <span>${confirmed === true ? 'Confirmed' : 'Reviewed'}<span class="visually-hidden">: ${title}</span></span></label>
-        <label class="soft">Other code<span class="visually-hidden"> for ${title}</span>
-          <input name=${`other-${index}`} value=${isOther ? choice : ''} maxlength="64" size="10" />
-        </label>
-      </td>`
+      html`<td>${
+        fault === undefined &&
+        html`<label class="choice"><input type="checkbox" name=${`reviewed-${index}`} value="yes" checked=${reviewed === true} /> <span>${confirmed === true ? 'Confirmed' : 'Reviewed'}<span class="visually-hidden">: ${title}</span></span></label>`
+      }</td>`
     }
   </tr>`
 }
 
-const shorten = (text: string): string => text.slice(0, 60)
+function showCandidates(row: Row, threshold: number): VNode[] {
+  const { candidates, group, index } = row
+  const name = `choice-${index}`
+  const chosen =
+    stateOf(row, threshold) === 'open' ? undefined : (occupationOf(row, threshold)?.occupationCode ?? '')
+  return [
+    ...candidates.map(
+      (
+        { occupationCode, titleEnglish = occupationCode, certainty = 0 },
+        place,
+      ) => html`<div class="candidate">
+        <${Choice} name=${name} value=${occupationCode} chosen=${chosen}>
+          ${place + 1}. ${titleEnglish} <span class="soft">${occupationCode}, ${Math.round(certainty * 100)}%</span>
+        <//>
+        ${' '}<a class="soft" href=${occupationLink(occupationCode)}>open<span class="visually-hidden"> ${titleEnglish}</span></a>
+      </div>`,
+    ),
+    html`<${Choice} name=${name} value="" chosen=${chosen}>
+      None of these${group !== undefined && html` <span class="soft">(group: ${group})</span>`}
+    <//>`,
+  ]
+}

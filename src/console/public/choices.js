@@ -6,6 +6,7 @@ export function attachChoices(form) {
   const fieldOf = (row, name) => row.querySelector(`input[name^="${name}-"]`)
   const status = document.querySelector('[data-saved]')
   status.textContent = 'at once'
+  document.querySelector('[data-keys]').hidden = false
   let saving = Promise.resolve()
 
   async function save(row) {
@@ -19,7 +20,8 @@ export function attachChoices(form) {
       body,
       headers: { accept: 'application/json' },
     })
-    const { detail } = response.ok ? {} : await response.json()
+    const { detail, verdict } = await response.json()
+    if (verdict !== undefined) document.querySelector('[data-verdict]').textContent = verdict
     status.textContent =
       detail === undefined ? 'at once' : `when you save, because the last choice was not: ${detail}`
   }
@@ -59,7 +61,10 @@ export function attachChoices(form) {
     event.preventDefault()
     radio.checked = true
     radio.dispatchEvent(new Event('change', { bubbles: true }))
-    const next = row.nextElementSibling?.querySelector('input[type="radio"]:checked, input[type="radio"]')
-    ;(next ?? radio).focus()
+    // A title without candidates leaves nothing to choose.
+    let next = row.nextElementSibling
+    while (next && !next.querySelector('input[type="radio"]')) next = next.nextElementSibling
+    const choices = next ?? row
+    choices.querySelector('input[type="radio"]:checked, input[type="radio"]').focus()
   })
 }

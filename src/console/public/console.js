@@ -23,14 +23,6 @@ document.addEventListener('keydown', (event) => {
   search.select()
 })
 
-// A chosen file fills the text field that its input names.
-for (const input of document.querySelectorAll('input[type="file"][data-fill]')) {
-  input.addEventListener('change', async () => {
-    const [file] = input.files
-    if (file) input.form.elements[input.dataset.fill].value = await file.text()
-  })
-}
-
 // Submits filter forms as soon as a choice changes, and filters while the user types.
 for (const form of document.querySelectorAll('form[data-live]')) {
   form.addEventListener('change', (event) => {

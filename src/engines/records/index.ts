@@ -16,8 +16,8 @@ export {
   findUtf16,
   nameEncoding,
 } from './encoding.ts'
+export { findFormat } from './file-format.ts'
 export { FileSource } from './file-source.ts'
-export { describeForeign } from './foreign.ts'
 export {
   isTooDeep,
   type JsonRecord,

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { Transform, type TransformCallback } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { createGunzip } from 'node:zlib'
-import { describeForeign, EncodingLook, findUtf16 } from '../../records/index.ts'
+import { EncodingLook, findFormat, findUtf16 } from '../../records/index.ts'
 import type { Resource } from '../definition/definition.ts'
 import { nameFamily, ownEncoding } from '../definition/read-encoding.ts'
 import { DialectDecoder, isUnusual } from './dialect.ts'
@@ -183,9 +183,8 @@ function inspect(path: string): Look {
 
 /** What a file is that is certainly no CSV, by its first bytes, and what to do: the end of a sentence. */
 export function describeFormat(start: Buffer): string | undefined {
-  if (/^(?:\xef\xbb\xbf)?\s*\[\s*[{[]/.test(start.toString('latin1')))
-    return 'a JSON list, not CSV. Export it as CSV in UTF-8.'
-  return describeForeign(start)
+  const format = findFormat(start)
+  return format && `${format.name}, not CSV. ${format.advice}`
 }
 
 async function convert(

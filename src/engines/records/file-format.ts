@@ -1,10 +1,12 @@
-/** What a file is that is certainly no text of records, by its first bytes, and what to do: the end of a sentence. */
-export function describeForeign(start: Buffer): string | undefined {
-  const bytes = start.toString('latin1')
-  const [, name, advice = 'Export it as CSV in UTF-8.'] =
-    FORMATS.find(([form]) => (typeof form === 'string' ? bytes.startsWith(form) : form.test(bytes))) ?? []
-  return name === undefined ? undefined : `${name}, not CSV. ${advice}`
+/** A file that is certainly no table of text. */
+export interface FileFormat {
+  /** With its article. */
+  readonly name: string
+  /** What to do so that it can be checked, as full sentences. */
+  readonly advice: string
 }
+
+export const JSON_LIST = 'a JSON list'
 
 const ZIP = 'PK\\x03\\x04'
 const AS_XLSX = 'Save it as XLSX or CSV.'
@@ -36,4 +38,5 @@ const FORMATS: readonly (readonly [form: RegExp | string, name: string, advice?:
   ['SQLite f', 'a SQLite database'],
   [/^(?:\xef\xbb\xbf)?\s*<(?:!doctype html|html|head|meta|body|table|div|style)\b/i, 'an HTML page'],
   [/^(?:\xef\xbb\xbf)?\s*<\?xml\b/i, 'an XML document'],
+  [/^(?:\xef\xbb\xbf)?\s*\[\s*[{[]/, JSON_LIST],
 ]
