@@ -222,6 +222,6 @@ test('a form with a file says what was stored, or which file was refused and why
   const stored = await upload('members.csv', MEMBERS, 'members')
   expect(stored.headers.location).toBe(`${at}/files?eid=1001&stored=members`)
   expect(textOf(await show('/files', 'stored=members'))).toContain('Stored: members.')
-  const archive = await upload('return.zip', await pack({ 'plan.txt': 'x' }))
+  const archive = await upload('return.zip', new Uint8Array(await pack({ 'plan.txt': 'x' })))
   expect(textOf(archive.body)).toContain('archive.zip has none of the files of the definition')
 })

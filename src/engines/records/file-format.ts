@@ -40,3 +40,11 @@ const FORMATS: readonly (readonly [form: RegExp | string, name: string, advice?:
   [/^(?:\xef\xbb\xbf)?\s*<\?xml\b/i, 'an XML document'],
   [/^(?:\xef\xbb\xbf)?\s*\[\s*[{[]/, JSON_LIST],
 ]
+
+/** What a file is that is certainly no table of text, by its first bytes; `undefined` if it may be one. */
+export function findFormat(start: Buffer): FileFormat | undefined {
+  const bytes = start.toString('latin1')
+  const [, name, advice = 'Export it as CSV in UTF-8.'] =
+    FORMATS.find(([form]) => (typeof form === 'string' ? bytes.startsWith(form) : form.test(bytes))) ?? []
+  return name === undefined ? undefined : { name, advice }
+}
