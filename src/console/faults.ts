@@ -74,7 +74,8 @@ const TITLES: Readonly<Record<number, string>> = {
  */
 export function explainProblem(problem: ProblemShown, isOfFile: boolean): ProblemShown {
   const { status, title } = problem
-  const detail = status === 410 ? 'The submission was deleted, with its files and findings.' : problem.detail
+  const detail =
+    status === 410 ? 'This submission was deleted, with its files, findings and receipts.' : problem.detail
   return {
     ...problem,
     title: TITLES[status] ?? title,
