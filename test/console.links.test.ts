@@ -159,6 +159,9 @@ test('an organisation sees what is to be done first; the agency sees all, reads 
     expect(text).not.toContain('Ready to submit')
     expect(text.includes('No file has changed since the submission was reopened.')).toBe(step === 'submit')
   }
+  expect(toText((await analyst.open(`/console/submissions/${submitted}/delete`)).body)).toContain(
+    'Once it is deleted, it counts as never submitted: receipt 1 and the reason of the reopening are deleted, too.',
+  )
   // What no check covers, or is submitted again, is neither.
   await analyst.send(`/console/submissions/${submitted}/submit`, {})
   expect((await analyst.open('/console/submissions')).body).not.toContain('Reopened')

@@ -3,7 +3,6 @@ import { TOKEN_FIELD } from '../src/console/form-token.ts'
 import { untilHolds } from './support/command.ts'
 import { ConsoleService, describeForm, tokenOf } from './support/console.ts'
 import { define } from './support/definition.ts'
-import { pack } from './support/pack.ts'
 import { startWorker } from './support/submission-worker.ts'
 
 const MEMBERS_ONLY = {
@@ -43,7 +42,7 @@ async function start(resources: Parameters<typeof define>[0] = MEMBERS_ONLY) {
     return await service.app.inject({ ...form, url: `${at}${path}` })
   }
   /** Sends a file without scripts. */
-  const upload = async (name: string, content: string | Uint8Array<ArrayBuffer>, kind = '*') => {
+  const upload = async (name: string, content: string, kind = '*') => {
     const form = new FormData()
     form.append(TOKEN_FIELD, tokenOf(cookie))
     form.append('kind', kind)
@@ -219,9 +218,11 @@ test('a form with a file says what was stored, or which file was refused and why
     400,
     expect.stringContaining('members.csv is one file: choose what it is.'),
   ])
+  const other = await upload('return.ods', 'PK')
+  expect(textOf(other.body)).toContain('return.ods cannot be read. Save it as XLSX or CSV.')
   const stored = await upload('members.csv', MEMBERS, 'members')
   expect(stored.headers.location).toBe(`${at}/files?eid=1001&stored=members`)
   expect(textOf(await show('/files', 'stored=members'))).toContain('Stored: members.')
-  const archive = await upload('return.zip', new Uint8Array(await pack({ 'plan.txt': 'x' })))
-  expect(textOf(archive.body)).toContain('archive.zip has none of the files of the definition')
+  const archive = await upload('return.zip', String.fromCharCode(80, 75, 5, 6).padEnd(22, '\0'))
+  expect(textOf(archive.body)).toContain('archive.zip is an empty ZIP archive.')
 })

@@ -149,6 +149,9 @@ interface Stored {
 /** The name of a file that is no archive or workbook. */
 const TABLE = /\.(?:csv|tsv|txt|ndjson)(?:\.gz)?$/i
 
+/** The name of a spreadsheet or a document in another format: what is in it does not say so. */
+const OTHER = /\.(?:ods|numbers|xls|xlsb|pdf)$/i
+
 /** One file, from a browser without scripts. */
 async function receiveForm(context: Context): Promise<Outcome> {
   const { request, api } = context
@@ -157,10 +160,13 @@ async function receiveForm(context: Context): Promise<Outcome> {
   const { fields, file } = await readUpload(request)
   const kind = fields.get('kind') ?? CONTAINER
   if (file === undefined || file.filename === '') throw new FormFault('Choose a file.', { field: 'file' })
-  if (kind === CONTAINER && TABLE.test(file.filename)) {
+  const isOther = OTHER.test(file.filename)
+  if (isOther || (kind === CONTAINER && TABLE.test(file.filename))) {
     // A browser reads the response only once it has sent everything.
     file.file.resume()
-    throw new FormFault(`${file.filename} is one file: choose what it is.`, { field: 'kind' })
+    throw isOther
+      ? new FormFault(`${file.filename} cannot be read. Save it as XLSX or CSV.`, { field: 'file' })
+      : new FormFault(`${file.filename} is one file: choose what it is.`, { field: 'kind' })
   }
   // It is refused, not thrown, unless its bytes end before the form does.
   const response = await orMalformed(() => put(api, context, kind, file.filename, file.file))
