@@ -12,7 +12,8 @@ const left = [...(suite === 'fast' ? ['test/system/**'] : []), ...(suite === 'lo
 
 /** The themes whose SQL, or whose handling of database errors, can differ between the engines. */
 const onBoth = [
-  'test/{access,catalogue,database,jobs,mirror,occupations,results,slots,submissions}.*',
+  'test/{catalogue,database,jobs,mirror,occupations,results,slots,submissions}.*',
+  'test/access.{audit,credentials,ended,keys,submissions,suspension}.*',
   'test/{commands.after-restore,console.sessions,http.deliveries,http.health,search.http,search.index}.*',
   'test/{system/{commands,faults.disk,faults.processes,http,metrics,submissions}.*,long/*}',
 ]
