@@ -197,7 +197,7 @@ export default [
     file: `${records}/xlsx-values.ts`,
     text: "return formula === undefined ? '' :",
     replacement: "return formula !== '' ? '' :",
-    test: 'test/checks.workbooks.test.ts',
+    test: 'test/checks.containers.test.ts',
   },
   // JSON Schema.
   {

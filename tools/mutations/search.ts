@@ -181,13 +181,6 @@ export default [
     test: LIES,
   },
   {
-    fault: 'pages of changes that form a loop never end',
-    file: 'client/src/occupation-changes.ts',
-    text: 'if (page.next !== undefined && seen.has(page.next)) {',
-    replacement: 'if (seen.size > 20) {',
-    test: LIES,
-  },
-  {
     fault: 'a retry does not wait for the seconds of Retry-After',
     file: 'client/src/retry.ts',
     text: 'return Number.isNaN(seconds) ? undefined : Math.max(0, seconds)',
