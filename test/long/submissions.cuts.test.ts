@@ -106,13 +106,12 @@ class Place {
 
   /** Does everything once without a kill, and returns how long each took, in milliseconds. */
   async measure(): Promise<Record<Cut, number>> {
-    const { submissions } = this.client
     const took = async (work: () => Promise<unknown>) => {
       const begun = performance.now()
       await work()
       return performance.now() - begun
     }
-    const upload = await took(() => submissions.putFile(this.#uploads, 'people', this.#people(UPLOADED).csv))
+    const upload = await took(() => this.#put(this.#uploads, this.#people(UPLOADED).csv))
     await this.#renew()
     const { findings, runId } = await this.#request()
     let publish = 0
@@ -134,19 +133,23 @@ class Place {
     const token = this.#uploads
     const before = await this.file(token)
     const { csv } = this.#people(UPLOADED)
+    const worker = this.work()
+    await worker.output(/ready for jobs/)
     const sent = this.#upload(token, csv)
     await sleep(moment)
     await this.killServer()
     const acknowledged = await sent
     await this.#untilUnlocked(`submission:${token}`)
     await this.serve()
+    await this.#untilRead()
+    worker.kill('SIGTERM')
+    await worker.ended
     const now = await this.file(token)
     expect(now === before || now === csv, 'the file is neither the old one nor the new one').toBe(true)
     this.#judge('upload', 'mahi serve', now === csv ? 'new' : 'old', acknowledged)
     await this.#endLeases()
     // Nothing of a killed upload stands in the way of the next one.
-    const { records } = await this.client.submissions.putFile(token, 'people', csv)
-    expect(records).toBe(UPLOADED)
+    expect(await this.#put(token, csv)).toBe(UPLOADED)
   }
 
   async #cutRun(cut: 'run' | 'publish', moment: number): Promise<void> {
@@ -222,9 +225,28 @@ class Place {
   /** Uploads a file with other findings, and requests its run. */
   async #request(): Promise<{ findings: string[]; runId: number }> {
     const { csv, findings } = this.#people(VALIDATED, this.random.below(VALIDATED))
-    await this.client.submissions.putFile(this.#validated, 'people', csv)
+    await this.#put(this.#validated, csv)
     const { runId = 0 } = await this.client.submissions.validate(this.#validated)
     return { findings, runId }
+  }
+
+  /** Uploads a file while a worker runs that reads it, and returns the number of its records. */
+  async #put(token: string, csv: string): Promise<number | undefined> {
+    const worker = this.work()
+    const { records } = await this.client.submissions.putFile(token, 'people', csv)
+    worker.kill('SIGTERM')
+    await worker.ended
+    return records
+  }
+
+  /** Waits until a worker has read every upload that has arrived. */
+  async #untilRead(): Promise<void> {
+    await until(() =>
+      withDatabase(this.mahi.databaseUrl, async (database) => {
+        const waiting = await database.all("select id from job where kind = 'upload'")
+        return waiting.length === 0 ? true : undefined
+      }),
+    )
   }
 
   async #untilStarted(runId: number): Promise<void> {

@@ -71,7 +71,7 @@ async function showFiles(context: Context): Promise<Shown> {
     content: html`
       ${submission.notes !== undefined && html`<p>${submission.notes}</p>`}
       ${received === 0 ? html`<p>No files yet.</p>` : missing.length > 0 && html`<p>Missing: ${missing.map(({ title }) => title).join(', ')}.</p>`}
-      ${received > 0 && missing.length === 0 && html`<p>All ${count(received, 'file')} are here.</p>`}
+      ${received > 0 && missing.length === 0 && html`<p>${received === 1 ? 'The file is here.' : `All ${count(received, 'file')} are here.`}</p>`}
       ${received > 0 && showTable(workbench, await readOrigins(context, workbench))}
       ${mayWrite && showForms(context, workbench)}`,
   })
