@@ -157,7 +157,8 @@ export function attachUpload(form) {
       (response) => response.text(),
       () => undefined,
     )
-    const token = /data-upload[\s\S]*?name="form-token" value="([^"]+)"/.exec(page)?.[1]
+    const [, own = ''] = page?.split('data-upload') ?? []
+    const token = /name="form-token" value="([^"]+)"/.exec(own)?.[1]
     if (token !== undefined) form.elements['form-token'].value = token
     // Without a connection, each file says so.
     if (token !== undefined || page === undefined) return true

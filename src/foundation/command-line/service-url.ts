@@ -17,9 +17,13 @@ export function readServiceUrl(text: string, field: UrlField): string {
       field,
       message: 'contains a user name or password. Remove them: MAHI_API_KEY is where commands read a key',
     })
-  const [path] = /\/(?:v\d|console|docs)(?:\/.*)?$/.exec(url.pathname) ?? []
-  if (path !== undefined)
-    return fail({ field, message: `must be the URL of the service alone, without ${path}` })
+  const parts = url.pathname.split('/')
+  const at = parts.findIndex((part) => /^(?:v\d|console|docs)$/.test(part))
+  if (at > 0)
+    return fail({
+      field,
+      message: `must be the URL of the service alone, without /${parts.slice(at).join('/')}`,
+    })
   return dropEnd(text, (character) => character === '/')
 }
 
