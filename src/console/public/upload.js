@@ -151,13 +151,13 @@ export function attachUpload(form) {
     review()
   }
 
-  /** Whether somebody is signed in; the forms of a later session have another token. */
+  /** Whether somebody is signed in: every page then has a form to sign out. A later session has another token. */
   async function isSignedIn() {
     const page = await fetch(location.href, { headers: { accept: 'text/html' } }).then(
       (response) => response.text(),
       () => undefined,
     )
-    const [, own = ''] = page?.split('data-upload') ?? []
+    const [, own = ''] = page?.split('action="/console/sign-out"') ?? []
     const token = /name="form-token" value="([^"]+)"/.exec(own)?.[1]
     if (token !== undefined) form.elements['form-token'].value = token
     // Without a connection, each file says so.
