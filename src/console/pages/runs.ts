@@ -46,9 +46,8 @@ export const runPages: readonly Route[] = [
 ]
 
 async function showCheck(context: Context): Promise<Shown> {
-  const workbench = await readWorkbench(context)
+  const [workbench, runs] = await Promise.all([readWorkbench(context), readRuns(context)])
   const { submission } = workbench
-  const runs = submission.submissionStatus === 'Cancelled' ? [] : await readRuns(context)
   const run = submission.validationRun
   const done = runs.filter(({ status }) => status === 'Processed').toReversed()
   return showStep(context, workbench, 'check', {
