@@ -48,3 +48,14 @@ export function findFormat(start: Buffer): FileFormat | undefined {
     FORMATS.find(([form]) => (typeof form === 'string' ? bytes.startsWith(form) : form.test(bytes))) ?? []
   return name === undefined ? undefined : { name, advice }
 }
+
+/**
+ * What a file is that is certainly no CSV, by its first bytes, and what to do: the end of a sentence.
+ *
+ * @param accepted the name of a format that is read, too
+ */
+export function describeFormat(start: Buffer, accepted?: string): string | undefined {
+  const format = findFormat(start)
+  if (format === undefined || format.name === accepted) return undefined
+  return `${format.name}, not CSV. ${format.advice}`
+}

@@ -16,7 +16,7 @@ export {
   findUtf16,
   nameEncoding,
 } from './encoding.ts'
-export { findFormat } from './file-format.ts'
+export { describeFormat, findFormat } from './file-format.ts'
 export { FileSource } from './file-source.ts'
 export {
   isTooDeep,

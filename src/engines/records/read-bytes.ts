@@ -5,7 +5,7 @@ import { pipeline } from 'node:stream/promises'
 import { createGunzip } from 'node:zlib'
 import { InputRefused, refuse } from '../../foundation/faults/faults.ts'
 import { describeReadError } from '../../foundation/faults/read-error.ts'
-import { findFormat, JSON_LIST } from './file-format.ts'
+import { describeFormat, JSON_LIST } from './file-format.ts'
 
 /** The name of standard input on the command line and in messages. */
 export const STANDARD_INPUT = '-'
@@ -43,9 +43,8 @@ export interface ReadBytesOptions {
 export async function* readBytes(file: string, options: ReadBytesOptions = {}): AsyncGenerator<Buffer, void> {
   let atStart = true
   for await (const chunk of joinStart(unpack(file, options), 3)) {
-    const format = atStart ? findFormat(chunk.subarray(0, 4096)) : undefined
-    if (format !== undefined && format.name !== JSON_LIST)
-      refuse({ file, message: `is ${format.name}, not CSV. ${format.advice}` })
+    const format = atStart ? describeFormat(chunk.subarray(0, 4096), JSON_LIST) : undefined
+    if (format !== undefined) refuse({ file, message: `is ${format}` })
     const text = atStart ? dropMark(chunk, file) : chunk
     atStart = false
     if (text.length === 0) continue

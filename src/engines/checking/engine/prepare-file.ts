@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { Transform, type TransformCallback } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { createGunzip } from 'node:zlib'
-import { EncodingLook, findFormat, findUtf16 } from '../../records/index.ts'
+import { describeFormat, EncodingLook, findUtf16 } from '../../records/index.ts'
 import type { Resource } from '../definition/definition.ts'
 import { nameFamily, ownEncoding } from '../definition/read-encoding.ts'
 import { DialectDecoder, isUnusual } from './dialect.ts'
@@ -179,12 +179,6 @@ function inspect(path: string): Look {
   } finally {
     closeSync(file)
   }
-}
-
-/** What a file is that is certainly no CSV, by its first bytes, and what to do: the end of a sentence. */
-export function describeFormat(start: Buffer): string | undefined {
-  const format = findFormat(start)
-  return format && `${format.name}, not CSV. ${format.advice}`
 }
 
 async function convert(
