@@ -28,8 +28,6 @@ export interface Publication {
   readonly token?: string
   /** Encrypts the stored data if there is a key. */
   readonly sealer?: Sealer
-  /** The number of runs of the submission to keep, including this one. */
-  readonly keep?: number
   /** Called from time to time with the number of entries read so far. */
   readonly onProgress?: (entries: number) => void
   /** Called once if another transaction must finish first. */
