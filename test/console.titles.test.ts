@@ -92,6 +92,8 @@ test('a list is a draft of its owner: nothing is lost by Back, a page of it, or 
   const kept = await open(list)
   expect(readRows(kept.body).map(([, choice]) => choice)).toEqual(['', 'A1', undefined, undefined])
   expect(kept.body).toContain('name="other-3" value="A1"')
+  // One that a person has coded has a code.
+  expect(kept.body.match(/it has no code\./g)).toHaveLength(1)
   const shown = async (show: string) =>
     readRows((await open(`${list}?show=${show}`)).body).map(([title]) => title)
   expect([await shown('open'), await shown('coded'), await shown('none')]).toEqual([
@@ -108,7 +110,11 @@ test('a list is a draft of its owner: nothing is lost by Back, a page of it, or 
   expect(again.statusCode).toBe(400)
   expect(toText(again.body)).toContain('No title is marked as reviewed.')
 
-  // The threshold can be moved: what was not chosen is open again, and the choices stay.
+  // The threshold can be moved, and the choices stay.
+  await send({ threshold: '90' }, list)
+  const moved = await open(list)
+  expect(moved.body).toMatch(/<option value="90" selected/)
+  expect(moved.body).toContain('name="other-3" value="A1"')
   const other = await service.createKey({ scopes: SCOPES })
   const stranger = await console.signIn(other.id)
   expect((await open(list, stranger)).statusCode).toBe(404)
