@@ -26,7 +26,7 @@ describe('keys create', () => {
     )
   })
 
-  test('makes a key to read for no organisation and twelve months, unless it is told otherwise', async () => {
+  test('makes a key for reading, for no organisation and for twelve months, unless options say otherwise', async () => {
     const mahi = new Installation()
     const key = await create(mahi)
     expect(Object.keys(key)).toEqual(['id', 'clientId', 'key', 'scopes', 'eids', 'expires'])
