@@ -79,6 +79,7 @@ describe.skipIf(chromiumPath === undefined)('the console in a browser', () => {
     await page.goto(`${console.url}/console/code`)
     await page.getByLabel('Job titles').fill('Teacher\nTutor of pupils')
     await page.getByRole('button', { name: 'Find the codes' }).click()
+    await page.getByText('In a row, the keys').waitFor()
     await page.getByRole('radio').first().focus()
     await page.keyboard.press('2')
     await page.getByText('2 titles: 0 to choose, 2 with a code, 0 without one.').waitFor()
@@ -109,8 +110,11 @@ describe.skipIf(chromiumPath === undefined)('the console in a browser', () => {
     await page.getByRole('button', { name: 'Find the codes' }).click()
     // The least certain titles first.
     const rowOf = (title: string) => page.locator('tbody tr', { hasText: title })
+    await page.getByText('In a row, the keys').waitFor()
     await rowOf('Schoolteacher').getByRole('radio').first().focus()
+    const kept = page.waitForResponse((response) => response.request().method() === 'POST')
     await page.keyboard.press('1')
+    await kept
     // Each choice is kept at once, so that Back loses nothing.
     await page.getByRole('link', { name: 'Occupations' }).click()
     await page.goBack()
@@ -129,6 +133,7 @@ describe.skipIf(chromiumPath === undefined)('the console in a browser', () => {
     await page.getByRole('button', { name: 'Confirm the reviewed titles' }).click()
     await page.getByText('3 decisions stored; other reviewers disagree about 1 title.').waitFor()
     await page.getByRole('link', { name: 'Confirmed titles' }).click()
+    await page.waitForLoadState()
     const rows = await page.locator('tbody tr').allInnerTexts()
     expect(rows.map((text) => text.split(/\s*[\t\n]\s*/).slice(0, 2))).toEqual([
       ['Schoolteacher', 'Confirmed'],

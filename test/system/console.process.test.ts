@@ -76,6 +76,7 @@ describe.skipIf(chromiumPath === undefined)('a return from its first file to its
     await send({ learners: makeLearners({ faults: 3, notes: 4 }), courses: COURSES })
     const cause = page.getByRole('link', { name: /K9/ })
     await cause.click()
+    await page.waitForLoadState()
     expect(await page.locator('td.fault').allTextContents()).toEqual(Array(3).fill('Concerned: K9'))
     await page.getByRole('link', { name: /^Submit/ }).click()
     await page.getByRole('link', { name: '3 errors', exact: true }).waitFor()

@@ -5,6 +5,7 @@ import { whileConnected } from '../../api/request/while-connected.ts'
 import { count, formatNumber } from '../../foundation/text/format-number.ts'
 import { findTextFault } from '../../foundation/text/normalise.ts'
 import type { Api } from '../api.ts'
+import { ASSETS } from '../assets.ts'
 import type { Context, Outcome, Route, Shown } from '../context.ts'
 import type { Draft } from '../drafts.ts'
 import { FormFault } from '../faults.ts'
@@ -270,6 +271,7 @@ async function showList(context: Context): Promise<Shown> {
       </form>
       <p class="soft">${canConfirm && 'A choice is to be confirmed if it is marked as reviewed. Confirmed titles become names of the search. '}What you choose is kept${' '}<span data-saved>when you save</span>.</p>
       <p class="soft" data-keys hidden>In a row, the keys 1, 2 and 3 choose, 0 chooses none, and C leads to the field for another code.${canConfirm && ' A accepts the choice that is marked. Each of these keys but C marks the row as reviewed, too.'}</p>
+      <script type="module" src=${`${ASSETS}/choices.js`}></script>
       <${PostForm} action=${listLink(id, { show, page })} data-save>
         ${shown.length === 0 ? html`<p>No titles.</p>` : showTitles(shown, threshold, canConfirm)}
         <div class="actions">

@@ -3,6 +3,7 @@ import type { FastifyInstance } from 'fastify'
 import { markTransfer } from '../../api/request/transfers.ts'
 import { count, formatNumber } from '../../foundation/text/format-number.ts'
 import { type Api, ApiProblem, readProblem } from '../api.ts'
+import { ASSETS } from '../assets.ts'
 import type { Context, Outcome, Route, Shown } from '../context.ts'
 import { FormFault } from '../faults.ts'
 import { Field, Select } from '../fields.ts'
@@ -97,7 +98,8 @@ function showForms(context: Context, workbench: Workbench): VNode {
   const put = link(`${at}/filesFILE`, { eid: context.eid })
   const kinds = rules?.definition.files.map(({ file, title }) => [file, title] as const) ?? []
   const isReady = files.length > 0 && missing.length === 0 && !isCurrent
-  return html`<${PostForm} class="drop" enctype="multipart/form-data" action=${link(`${at}/files`, { eid: context.eid })}
+  return html`<script type="module" src=${`${ASSETS}/upload.js`}></script>
+    <${PostForm} class="drop" enctype="multipart/form-data" action=${link(`${at}/files`, { eid: context.eid })}
       data-upload data-put=${put} data-then=${stepLink(context, 'files')}
       data-kinds=${JSON.stringify(describeKinds(rules))} data-stored=${files.map(({ file }) => file).join(' ')}>
       <p>Drop files anywhere on this page, or choose them: CSV, NDJSON, workbooks (XLSX), or a ZIP archive of these.${files.length > 0 && ' A file takes the place of the one of its kind.'}</p>

@@ -2,12 +2,15 @@
  * The queue of titles. In a row, the keys 1, 2 and 3 choose, 0 chooses none, and a marks the choice of the row as
  * reviewed; the focus then moves to the next row. c leads to the field for another code. Each change is stored at once.
  */
-export function attachChoices(form) {
+for (const form of document.querySelectorAll('form[data-save]')) attachChoices(form)
+
+function attachChoices(form) {
   const fieldOf = (row, name) => row.querySelector(`input[name^="${name}-"]`)
   const status = document.querySelector('[data-saved]')
   status.textContent = 'at once'
   document.querySelector('[data-keys]').hidden = false
-  let saving = Promise.resolve()
+  /** What is being stored of each row: two changes of one row arrive in their order. */
+  const saving = new Map()
 
   async function save(row) {
     const fields = [...row.querySelectorAll('input')].filter(
@@ -19,6 +22,8 @@ export function attachChoices(form) {
       method: 'POST',
       body,
       headers: { accept: 'application/json' },
+      // Also if the person leaves the page meanwhile.
+      keepalive: true,
     })
     const { detail, verdict } = await response.json()
     if (verdict !== undefined) document.querySelector('[data-verdict]').textContent = verdict
@@ -31,11 +36,12 @@ export function attachChoices(form) {
     const row = target.closest('tr')
     const reviewed = fieldOf(row, 'reviewed')
     if (reviewed && target !== reviewed) reviewed.checked = true
-    saving = saving
-      .then(() => save(row))
-      .catch(() => {
+    const store = () =>
+      save(row).catch(() => {
         status.textContent = 'when you save, because the connection failed'
       })
+    const earlier = saving.get(row)
+    saving.set(row, earlier === undefined ? store() : earlier.then(store))
   })
   form.addEventListener('keydown', (event) => {
     const row = event.target.closest('tr')

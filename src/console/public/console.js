@@ -4,13 +4,6 @@ let made = 0
 
 for (const form of document.querySelectorAll('form[data-submit="now"]')) form.requestSubmit()
 for (const input of document.querySelectorAll('input[data-suggest]')) attachCombobox(input)
-// Loaded only by the few pages that need them.
-for (const form of document.querySelectorAll('form[data-save]')) {
-  import('./choices.js').then(({ attachChoices }) => attachChoices(form))
-}
-for (const form of document.querySelectorAll('form[data-upload]')) {
-  import('./upload.js').then(({ attachUpload }) => attachUpload(form))
-}
 
 // "/" focuses the search box, as on many sites, except while the user types.
 document.addEventListener('keydown', (event) => {

@@ -4,7 +4,9 @@ import { inspect, recognise, refuse } from './look-into.js'
  * Lists what is dropped or chosen: each file, each file of an archive and each sheet of a workbook, with what it
  * probably is. Nothing is sent before the place of everything is known; each upload has its own outcome.
  */
-export function attachUpload(form) {
+for (const form of document.querySelectorAll('form[data-upload]')) attachUpload(form)
+
+function attachUpload(form) {
   const kinds = JSON.parse(form.dataset.kinds)
   const input = form.querySelector('input[type="file"]')
   const table = form.querySelector('[data-found]')
