@@ -133,7 +133,16 @@ test.each([{ encrypted: false }, { encrypted: true }])(
           clears: [born],
         },
       ],
-      left: [],
+      // Of the column that contradicts itself.
+      left: [
+        {
+          file: 'loans',
+          field: 'lent',
+          why: 'A spreadsheet has probably turned day and month around in other dates of the column.',
+          records: 3,
+          examples: [{ line: 2 }],
+        },
+      ],
       causes: causes.length,
       clears: [born],
       causesLeft: causes.length - 1,

@@ -242,8 +242,8 @@ export default [
   {
     fault: '--fix: dates are changed though two orders occur',
     file: `${repair}/column-evidence.ts`,
-    text: "if (dayFirst > 0 && monthFirst === 0) return 'day first'",
-    replacement: "if (dayFirst > 0) return 'day first'",
+    text: 'if (dayFirst > 0 && monthFirst > 0)',
+    replacement: 'if (dayFirst < 0)',
     test: 'test/checks.fix.test.ts',
   },
   {

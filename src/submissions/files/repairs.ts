@@ -249,12 +249,7 @@ function renderRepairs(
       const clears = keysOf(group)
       return { ...group, records: count, examples: [...group.examples], ...(clears && { clears }) }
     }),
-    left: left.map(({ file, line, why, count }) => ({
-      file,
-      why,
-      records: count,
-      examples: [{ line }],
-    })),
+    left: left.map(({ line, count, ...group }) => ({ ...group, records: count, examples: [{ line }] })),
     ...(before !== undefined && { causes: before.length }),
     ...(cleared !== undefined && { clears: cleared.map(({ key }) => key) }),
     ...(after !== undefined && { causesLeft: after.length }),

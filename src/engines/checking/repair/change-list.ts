@@ -12,7 +12,7 @@ export interface Change {
   readonly why: string
 }
 
-/** Changes of one kind, or what is left as it is: rows, or the encoding of a file. */
+/** Changes of one kind, or what is left as it is: values, rows, or the encoding of a file. */
 interface Kind {
   readonly file: string
   readonly field?: string
@@ -59,8 +59,8 @@ export class ChangeList {
     return [...this.#left.values()]
   }
 
-  /** Counts a row that is not certain enough to be removed, or a file whose encoding is not certain. */
-  leave(row: Pick<LeftRows, 'file' | 'line' | 'why'>): void {
+  /** Counts a value or a row whose repair is not certain, or a file whose encoding is not. */
+  leave(row: Omit<LeftRows, 'count'>): void {
     countKind(this.#left, { ...row, count: 0 })
   }
 

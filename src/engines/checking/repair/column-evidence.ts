@@ -17,8 +17,10 @@ export class ColumnEvidence {
   readonly #separators = new Set<string>()
   readonly #padded = { first: false, second: false }
   readonly #unpadded = { first: false, second: false }
-  /** The values to which each habit was done; absent once a value denies it. */
+  /** The values to which each habit was done. */
   readonly #habits = new Map<Habit, number>(HABITS.map((habit) => [habit, 0]))
+  /** The habits that a value denies. */
+  readonly #denied = new Set<Habit>()
 
   constructor(tester: FieldTester) {
     this.#tester = tester
@@ -41,7 +43,7 @@ export class ColumnEvidence {
     const isValid = tester.isValid(value)
     if (isValid) this.#right++
     for (const [habit, count] of this.#habits) {
-      if (habit.denies?.(value, tester)) this.#habits.delete(habit)
+      if (habit.denies?.(value, tester)) this.#denied.add(habit)
       else if (!isValid && undo(habit, value, tester) !== undefined) this.#habits.set(habit, count + 1)
     }
   }
@@ -81,26 +83,39 @@ export class ColumnEvidence {
   decide(): ColumnRepair {
     // Where values contain spaces, one at an end may have moved there.
     const spaces = this.#spaced === 0 || this.#isColumn(this.#surrounded)
-    const decimalComma = this.#commas.decide() === 'decimals'
-    const habits = [...this.#habits].flatMap(([habit, done]) =>
-      this.#isColumn(done) && habit.isCertain?.(this.#count(done), this.#tester) !== false ? [habit] : [],
-    )
-    return { spaces, decimalComma, dates: this.#decideDates(), habits }
+    const commas = this.#commas.decide()
+    const habits: Habit[] = []
+    const doubted = new Map<Habit, string>()
+    for (const [habit, done] of this.#habits) {
+      const isDoubtful =
+        this.#denied.has(habit) || habit.isCertain?.(this.#count(done), this.#tester) === false
+      if (isDoubtful) doubted.set(habit, habit.doubt ?? TOO_FEW)
+      else if (!this.#isColumn(done)) doubted.set(habit, TOO_FEW)
+      else habits.push(habit)
+    }
+    return { spaces, commas, habits, doubted, ...this.#decideDates() }
   }
 
-  #decideDates(): ColumnRepair['dates'] {
+  #decideDates(): Pick<ColumnRepair, 'dates' | 'datesLeft'> {
     const { count, others, dayFirst, monthFirst, iso, late } = this.#dates
     // A spreadsheet has turned the dates around that it could read, and left the others: the column contradicts itself.
     const isTurned = iso >= LEAST_VALUES && late === 0 && dayFirst + monthFirst === count
+    if (isTurned)
+      return {
+        datesLeft: 'A spreadsheet has probably turned day and month around in other dates of the column.',
+      }
+    if (dayFirst > 0 && monthFirst > 0)
+      return { datesLeft: 'Some dates of the column have the day first, and others the month.' }
+    if (dayFirst + monthFirst === 0)
+      return { datesLeft: 'No date of the column shows whether the day or the month is first.' }
     const isMixed =
-      isTurned ||
       others > 0 ||
       this.#separators.size !== 1 ||
       (this.#padded.first && this.#unpadded.first) ||
       (this.#padded.second && this.#unpadded.second)
-    if (isMixed || !this.#isColumn(count)) return undefined
-    if (dayFirst > 0 && monthFirst === 0) return 'day first'
-    return monthFirst > 0 && dayFirst === 0 ? 'month first' : undefined
+    if (isMixed) return { datesLeft: 'The dates of the column are written in several ways.' }
+    if (!this.#isColumn(count)) return { datesLeft: TOO_FEW }
+    return { dates: dayFirst > 0 ? 'day first' : 'month first' }
   }
 }
 
@@ -108,9 +123,22 @@ export class ColumnEvidence {
 export interface ColumnRepair {
   /** Whether spaces around a value do not belong to it. */
   readonly spaces: boolean
-  readonly decimalComma: boolean
-  readonly dates: 'day first' | 'month first' | undefined
+  /** What the commas of its numbers separate, if that is certain. */
+  readonly commas: 'decimals' | 'thousands' | undefined
+  readonly dates?: 'day first' | 'month first'
+  /** Why dates with slashes or points are left as they are. */
+  readonly datesLeft?: string
   readonly habits: readonly Habit[]
+  /** Why what was done to some values is not undone. */
+  readonly doubted: ReadonlyMap<Habit, string>
+}
+
+const TOO_FEW = 'Too few values of the column are written so.'
+
+/** A repair of a value; without a value, why it is left as it is although it looks like one that has a repair. */
+export interface ValueRepair {
+  readonly value?: string
+  readonly why: string
 }
 
 /** The value as it was before a habit, if that is valid. */
@@ -126,12 +154,13 @@ export function stripInvisible(text: string): string {
   return text.replaceAll(INVISIBLE, '')
 }
 
-/** The repaired value of a cell, and why; `undefined` if the cell needs none, or none is certain. */
+/** The repair of a cell; `undefined` if it needs none, or none is known. */
 export function repairValue(
   cell: string,
   tester: FieldTester,
-  { spaces: trims, decimalComma, dates, habits }: ColumnRepair,
-): { readonly value: string; readonly why: string } | undefined {
+  repair: ColumnRepair,
+): ValueRepair | undefined {
+  const { spaces: trims, commas, dates, habits } = repair
   const { field, reportsSpaces, isValid } = tester
   const trimmed = field.keepSpaces ? cell : cell.trim()
   if (trimmed === '' && cell !== '' && reportsSpaces) return { value: '', why: 'It had only spaces.' }
@@ -151,11 +180,29 @@ export function repairValue(
     const value = undo(habit, plain, tester)
     if (value !== undefined) return { value, why: [...before, habit.why].join(' ') }
   }
-  if (decimalComma && DECIMAL_COMMA.test(plain))
+  if (commas === 'decimals' && DECIMAL_COMMA.test(plain))
     return sure(plain.replace(',', '.'), [...before, 'The column has decimal commas.'])
   if (dates !== undefined)
     return sure(toIso(plain, dates), [...before, `The dates of the column have the ${dates}.`])
-  return undefined
+  const why = explainLeft(plain, tester, repair)
+  return why === undefined ? undefined : { why }
+}
+
+/** Why a value stays as it is that looks like one of the known faults. */
+function explainLeft(
+  value: string,
+  tester: FieldTester,
+  { commas, datesLeft, doubted }: ColumnRepair,
+): string | undefined {
+  const { type, format, decimalChar, groupChar } = tester.field
+  for (const [habit, doubt] of doubted) if (undo(habit, value, tester) !== undefined) return doubt
+  if (type === 'date' && format === 'default' && LOCAL_DATE.test(value)) return datesLeft
+  const hasComma =
+    type === 'number' && decimalChar === '.' && groupChar === undefined && DECIMAL_COMMA.test(value)
+  if (!hasComma) return undefined
+  return commas === 'thousands'
+    ? 'The commas of the column seem to separate thousands.'
+    : 'Nothing shows whether the commas of the column separate decimals or thousands.'
 }
 
 function toIso(value: string, order: 'day first' | 'month first'): string | undefined {

@@ -13,6 +13,8 @@ export interface ColumnCount {
 /** What programs and people do to all values of a column, and how it is undone. */
 export interface Habit {
   readonly why: string
+  /** Why it is not undone where other values deny it, or do not make it certain. */
+  readonly doubt?: string
   /** The value as it was meant, if this was done to it; it still has to be valid. */
   readonly undo: (value: string, tester: FieldTester) => string | undefined
   /** Whether the other values show that this was done: that the column is the one that its name says. */
@@ -45,10 +47,13 @@ function isFixed({ field, isValid }: FieldTester, value: string): boolean {
   return code !== undefined && !isValid(`0${code}`)
 }
 
+const ZEROS_IN_DOUBT = 'The other values of the column do not show that it has lost its leading zeros.'
+
 /** In the order in which they are tried. */
 export const HABITS: readonly Habit[] = [
   {
     why: 'The dates of the column had the time of midnight behind them.',
+    doubt: 'Other dates of the column have a time that is not midnight.',
     undo: (value, { field }) => (field.type === 'date' ? MIDNIGHT.exec(value)?.[1] : undefined),
     denies: (value) => OTHER_TIME.test(value) && !MIDNIGHT.test(value),
   },
@@ -85,12 +90,14 @@ export const HABITS: readonly Habit[] = [
   },
   {
     why: 'The codes of the column, which have one length, have lost their leading zeros.',
+    doubt: ZEROS_IN_DOUBT,
     undo: (value, tester) => (isFixed(tester, value) ? addZeros(value, tester.isValid) : undefined),
     isCertain: ({ right }) => right >= LEAST_VALUES,
     denies: (value) => /^0\d/.test(value),
   },
   {
     why: 'The codes of the column have lost their leading zeros.',
+    doubt: ZEROS_IN_DOUBT,
     undo: (value, { codes }) => codes.get(value),
     // Codes that never had zeros are right as they are.
     isCertain: ({ done, right, other }, { field: { permitted = [] } }) =>

@@ -2,7 +2,7 @@ import type { CsvReader } from '../../records/index.ts'
 import type { Definition, Resource } from '../definition/definition.ts'
 import { selectChecks } from '../engine/selection.ts'
 import type { Parameters } from '../parameters.ts'
-import { ColumnEvidence, type ColumnRepair, repairValue } from './column-evidence.ts'
+import { ColumnEvidence, type ColumnRepair, repairValue, type ValueRepair } from './column-evidence.ts'
 import { compileTester, type FieldTester } from './field-tester.ts'
 import { compileNoRecords, type FindNoRecord } from './no-record-rows.ts'
 import { ReferencedValues } from './reference-evidence.ts'
@@ -16,11 +16,8 @@ export interface FilePlan {
   readonly unsure: UnsureLines
   /** Whether its values are separated by commas in the copy. */
   readonly separates: boolean
-  /** The repaired value of a field's cell; `undefined` if it stays as it is. */
-  readonly repair: (
-    field: number,
-    cell: string,
-  ) => { readonly value: string; readonly why: string } | undefined
+  /** The repair of a field's cell; `undefined` if it needs none, or none is known. */
+  readonly repair: (field: number, cell: string) => ValueRepair | undefined
   /** Finds the rows that are no records. Those that are certain are removed. */
   readonly findNoRecord: FindNoRecord
 }
@@ -202,7 +199,7 @@ function finish(draft: Draft): FilePlan {
       const meant = reference.values.find(reference.column, value)
       if (meant === undefined || testers[field]?.isValid(meant) !== true) return repaired
       const why = 'It differs only in case or invisible characters from the value that it refers to.'
-      return { value: meant, why: repaired === undefined ? why : `${repaired.why} ${why}` }
+      return { value: meant, why: repaired?.value === undefined ? why : `${repaired.why} ${why}` }
     },
   }
 }

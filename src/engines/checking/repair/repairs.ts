@@ -99,9 +99,10 @@ export class Repairs {
   }
 }
 
-/** The check reports every such row; this says why it is still there. A file keeps its encoding. */
-function describeLeft({ file, line, why, count: number }: LeftRows): string {
-  return `Left, because it is not certain: ${file}:${line}: ${why}${describeTimes(number)}`
+/** The check reports every such value and row; this says why it is still there. A file keeps its encoding. */
+function describeLeft({ file, line, field, why, count: number }: LeftRows): string {
+  const place = `${file}:${line}${field === undefined ? '' : `, ${field}`}`
+  return `Left, because it is not certain: ${place}: ${why}${describeTimes(number)}`
 }
 
 function describeGroup({ file, field, why, count: number }: ChangeGroup): string {
