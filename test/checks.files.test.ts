@@ -1,4 +1,4 @@
-import { cpSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { describe, expect, test } from 'vitest'
@@ -151,6 +151,15 @@ test('of two files that may be a missing one, neither is recommended', async () 
   expect((await look([folder])).notes).toEqual([
     'The file members final v2.csv was read as members.csv, because it has its columns.',
   ])
+})
+
+test('a folder with the name of a file is no file, and is named', async () => {
+  const folder = writeFiles({ 'book-loans.csv': LOANS })
+  mkdirSync(join(folder, 'members.csv'))
+  symlinkSync(join(folder, 'gone'), join(folder, 'book-loans.ndjson'))
+  const { notes } = await look([folder])
+  expect(notes).toContain('members.csv was not read: it is a folder.')
+  expect(notes).toContain('book-loans.ndjson was not read: it is no file.')
 })
 
 test('hidden files are no data', async () => {

@@ -227,6 +227,16 @@ test('decimal commas, local dates and lost zeros are repaired by whole columns',
   expect(read('book-loans.csv').toString()).toContain('L2,M2,03/02/2025,2025-02-18,12.25')
 })
 
+test('a value that is left says why, once for all of its column', async () => {
+  const text = LOANS.replaceAll(/2025-(\d\d)-\d\d/g, '05/$1/2025')
+  const { left } = await fixOnly(loans(text))
+  const why = 'No date of the column shows whether the day or the month is first.'
+  const count = LOANS.trim().split('\n').length - 1
+  expect(left).toContainEqual({ file: 'book-loans.csv', line: 2, field: 'lent', why, count })
+  const { stderr } = await runFix(loans(text))
+  expect(stderr).toContain(`Left, because it is not certain: book-loans.csv:2, lent: ${why} (${count} times)`)
+})
+
 test('a row that may be a record is left, and is reported', async () => {
   const { read, left, changes } = await fixOnly(loans(`${LOANS}Total,M1,,,\nTotal,M2,,,\nTotal,,,,5\n`))
   const why = 'The row has totals, and is no record.'
@@ -292,9 +302,10 @@ const canFill = requireProgram(hasSmallDisk, '--fix on a full disk', 'no file sy
 const fixMany = (to: string, signal = new AbortController().signal) =>
   fix(inputsOf(writeFiles(loans(LOANS + 'L9,M1,,,1.00\n'.repeat(50_000)))), undefined, { to, signal })
 
-test('a stop in the middle leaves no file', async () => {
+test('a stop in the middle leaves no file, and no folder that was not there', async () => {
   const to = temporaryFolder()
-  await expect(fixMany(to, AbortSignal.abort(new Error('stopped')))).rejects.toThrow('stopped')
+  const stopped = AbortSignal.abort(new Error('stopped'))
+  for (const each of [to, join(to, 'new')]) await expect(fixMany(each, stopped)).rejects.toThrow('stopped')
   expect(readdirSync(to)).toEqual([])
 })
 
@@ -309,7 +320,7 @@ describe('what was done to a whole column is undone:', () => {
   const codes = { constraints: { enum: ['X', 'Y', 'z'] } }
   const funding = { constraints: { enum: ['01', '02', '03', '11', '25'] } }
   const postcode = { constraints: { pattern: '[0-9]{4}' } }
-  test.each<[string, object, string[], string[]]>([
+  test.each<[string, object, string[], string[], string?]>([
     [
       'midnight behind dates',
       { type: 'date' },
@@ -321,6 +332,7 @@ describe('what was done to a whole column is undone:', () => {
       { type: 'date' },
       Array(3).fill('2025-02-17 00:00').concat('2025-01-01 09:30'),
       [],
+      'Other dates of the column have a time that is not midnight.',
     ],
     [
       'months by their names',
@@ -329,13 +341,40 @@ describe('what was done to a whole column is undone:', () => {
       ['2025-02-17', '2025-03-01', '2025-09-03'],
     ],
     ['unless the year has two digits', { type: 'date' }, ['17-Feb-25', '18-Feb-25', '19-Feb-25'], []],
-    ['unless none proves the order', { type: 'date' }, ['01/05/2025', '02/05/2025', '03/05/2025'], []],
-    ['unless two orders occur', { type: 'date' }, ['17/01/2025', '02/18/2025', '19/03/2025'], []],
+    [
+      'unless none proves the order',
+      { type: 'date' },
+      ['01/05/2025', '02/05/2025', '03/05/2025'],
+      [],
+      'No date of the column shows whether the day or the month is first.',
+    ],
+    [
+      'unless two orders occur',
+      { type: 'date' },
+      ['17/01/2025', '02/18/2025', '19/03/2025'],
+      [],
+      'Some dates of the column have the day first, and others the month.',
+    ],
+    [
+      'unless they are written in several ways',
+      { type: 'date' },
+      ['17/01/2025', '18.02.2025', '19/03/2025'],
+      [],
+      'The dates of the column are written in several ways.',
+    ],
+    [
+      'unless they are few',
+      { type: 'date' },
+      ['17/01/2025', '2025-02-18', '2025-03-19'],
+      [],
+      'Too few values of the column are written so.',
+    ],
     [
       'unless a spreadsheet has turned some around',
       { type: 'date' },
       ['17/01/2025', '2025-05-04', '18/02/2025', '2025-06-04', '19/03/2025', '2025-07-04'],
       [],
+      'A spreadsheet has probably turned day and month around in other dates of the column.',
     ],
     ['the other case of codes', codes, ['x', 'y', 'Z', 'X'], ['X', 'Y', 'z', 'X']],
     [
@@ -345,8 +384,27 @@ describe('what was done to a whole column is undone:', () => {
       ['12', '1234.50', '-0.5', '7'],
     ],
     ['unless its comma is not certain', { type: 'number' }, ['$1,234', '$2,345', '$3,456'], []],
-    ['unless points occur beside a decimal comma', { type: 'number' }, ['1,50', '12.25', '0.75'], []],
-    ['unless all commas may separate thousands', { type: 'number' }, ['1,250', '1,250', '1,250'], []],
+    [
+      'unless points occur beside a decimal comma',
+      { type: 'number' },
+      ['1,50', '12.25', '0.75'],
+      [],
+      'Nothing shows whether the commas of the column separate decimals or thousands.',
+    ],
+    [
+      'unless all commas may separate thousands',
+      { type: 'number' },
+      ['1,250', '1,250', '1,250'],
+      [],
+      'Nothing shows whether the commas of the column separate decimals or thousands.',
+    ],
+    [
+      'unless points say that they do',
+      { type: 'number' },
+      ['1,250', '1,250.50', '7.25'],
+      [],
+      'The commas of the column seem to separate thousands.',
+    ],
     ['words for no value', { type: 'integer' }, ['N/A', 'null', 'n/a', '7'], ['', '', '', '7']],
     [
       'unless there must be a value',
@@ -366,18 +424,54 @@ describe('what was done to a whole column is undone:', () => {
       ['1', '1', '1', '11', '11', '25'],
       ['01', '01', '01', '11', '11', '25'],
     ],
-    ['unless the values are others', funding, ['1', '2', '3', '1', '6', '7'], []],
-    ['unless a code has kept its zero', funding, ['1', '1', '1', '11', '11', '25', '01'], []],
-    ['unless one has kept them', postcode, ['600', '610', '620', '0630', '6011', '6012', '6013'], []],
-    ['unless no value is right', postcode, ['3', '4', '5', '6'], []],
-    ['unless it is one of many', postcode, ['600', ...Array(30).fill('6011')], []],
-  ])('%s', (_what, field, values, expected) => {
+    [
+      'unless the values are others',
+      funding,
+      ['1', '2', '3', '1', '6', '7'],
+      [],
+      'The other values of the column do not show that it has lost its leading zeros.',
+    ],
+    [
+      'unless a code has kept its zero',
+      funding,
+      ['1', '1', '1', '11', '11', '25', '01'],
+      [],
+      'The other values of the column do not show that it has lost its leading zeros.',
+    ],
+    [
+      'unless one has kept them',
+      postcode,
+      ['600', '610', '620', '0630', '6011', '6012', '6013'],
+      [],
+      'The other values of the column do not show that it has lost its leading zeros.',
+    ],
+    [
+      'unless no value is right',
+      postcode,
+      ['3', '4', '5', '6'],
+      [],
+      'The other values of the column do not show that it has lost its leading zeros.',
+    ],
+    [
+      'unless it is one of many',
+      postcode,
+      ['600', ...Array(30).fill('6011')],
+      [],
+      'Too few values of the column are written so.',
+    ],
+  ])('%s', (_what, field, values, expected, left) => {
     const definition = loadDefinition(define({ things: { fields: [{ name: 'x', ...field }] } }))
     const tester = compileTester(definition.resources[0]?.fields[0] as Field, () => true, '2025-12-31')
     const evidence = new ColumnEvidence(tester)
     for (const value of values) evidence.add(value)
     const repair = evidence.decide()
-    const fixed = values.map((value) => repairValue(value, tester, repair)?.value ?? value)
-    expect(fixed).toEqual(expected.length === 0 ? values : expected)
+    const repaired = values.map((value) => repairValue(value, tester, repair))
+    expect(values.map((value, index) => repaired[index]?.value ?? value)).toEqual(
+      expected.length === 0 ? values : expected,
+    )
+    const reasons = repaired.flatMap((each) =>
+      each === undefined || each.value !== undefined ? [] : each.why,
+    )
+    expect([...new Set(reasons)]).toEqual(left === undefined ? [] : [left])
   })
 })

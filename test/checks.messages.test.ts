@@ -69,12 +69,12 @@ describe('a header is described by what a person sees:', () => {
     [
       'several other names',
       'Student_ID,nam,n\nA,x,1\n',
-      ['2 columns have other names: Student_ID is probably code, nam is probably name. Rename the column.'],
+      ['2 columns have other names: Student_ID is probably code, nam is probably name. Rename the columns.'],
     ],
     [
       'several missing columns',
       'n\n1\n2\n',
-      ['2 columns are missing: code, name. Add the column, or export the file with it.'],
+      ['2 columns are missing: code, name. Add the columns, or export the file with them.'],
     ],
   ])('%s', async (_what, text, expected, table) => {
     expect(await adviseOn(text, table as Table)).toEqual(expected)

@@ -107,7 +107,7 @@ export function selectFiles(
   for (const path of paths) {
     if (!existsSync(path)) {
       faults.push({ file: path, message: 'does not exist' })
-    } else if (statSync(path).isDirectory()) {
+    } else if (isFolder(path)) {
       complete = true
       for (const { name, resource } of listNested(path, definition)) {
         const file = join(path, name)
@@ -115,6 +115,9 @@ export function selectFiles(
         const match = name === resource.path ? 'path' : 'name'
         candidates.push({ resource, path: file, name: nameOf(file) ?? name, match, given: false })
       }
+      for (const name of readdirSync(path))
+        if (ENDING.test(name) && findResource(name, definition) !== undefined && !isFile(join(path, name)))
+          notes.push(`${name} was not read: it is ${isFolder(join(path, name)) ? 'a folder' : 'no file'}.`)
       for (const name of listFiles(path)) {
         const file = join(path, name)
         if (!isNamed.has(resolve(file)) && !opened.has(resolve(file))) add(file, false)
@@ -218,7 +221,7 @@ function describeNone(
     message: `has none of the files of the definition ${definition.name}${rest}`,
   })
   const known = `: ${definition.resources.map((each) => each.path).join(', ')}`
-  if (!statSync(path).isDirectory()) return none(known)
+  if (!isFolder(path)) return none(known)
   const advise = (inner: string) =>
     packed === undefined ? `Check ${join(path, inner)}` : `Unpack it, and check ${inner}`
   const [folder, ...folders] = readdirSync(path, { withFileTypes: true })
@@ -282,6 +285,10 @@ function findPath(path: string, folders: readonly string[], locate: Origin['loca
   return inFolders ?? locate(path) ?? path
 }
 
+function isFolder(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true
+}
+
 function listFiles(folder: string): string[] {
   return readdirSync(folder)
     .filter((name) => ENDING.test(name) && !isJunk(name) && name !== CHANGES && isFile(join(folder, name)))
@@ -292,8 +299,7 @@ function listFiles(folder: string): string[] {
 function listNested(folder: string, { resources }: Definition): { name: string; resource: Resource }[] {
   return resources.flatMap((resource) => {
     const inner = posix.dirname(resource.path)
-    if (inner === '.' || !existsSync(join(folder, inner)) || !statSync(join(folder, inner)).isDirectory())
-      return []
+    if (inner === '.' || !isFolder(join(folder, inner))) return []
     const stem = stemOf(posix.basename(resource.path))
     return listFiles(join(folder, inner))
       .filter((name) => stemOf(name) === stem)

@@ -241,11 +241,10 @@ export class Causes {
       const { group } = (finding.fault ?? {}) as FileFault
       const key = `column:${resource.name}${group === undefined ? `.${named ?? message}` : `:${group}`}:header`
       const concerned = this.#fileOf(resource.name).count
-      const describe = (findings: number) =>
-        findings === 1
-          ? message
-          : (this.#fileOf(resource.name).open?.columns.groups.get(group ?? '') ?? message)
-      return this.#list.make('column', key, finding, describe, { ...adviceOf(finding), concerned })
+      const several = this.#fileOf(resource.name).open?.columns.groups.get(group ?? '')
+      const describe = () => several?.message ?? message
+      const advice = several === undefined ? adviceOf(finding) : { fix: several.fix }
+      return this.#list.make('column', key, finding, describe, { ...advice, concerned })
     }
     if (check === resource.recordCheck) {
       const { code = '' } = (finding.fault ?? {}) as Partial<RecordFault>

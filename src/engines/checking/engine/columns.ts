@@ -15,8 +15,8 @@ export interface Columns {
   /** How many cells each record must have. */
   readonly width: number
   readonly faults: readonly FileFault[]
-  /** What is said of several faults of a group, as a full sentence. */
-  readonly groups: ReadonlyMap<string, string>
+  /** What is said of several faults of a group, as full sentences. */
+  readonly groups: ReadonlyMap<string, { readonly message: string; readonly fix: string }>
   /** What was guessed, as full sentences. */
   readonly notes: readonly string[]
   /** Fields whose required column is missing. */
@@ -48,7 +48,7 @@ export function mapColumns(resource: Resource, header: readonly string[], isExac
     }
   }
   const faults: FileFault[] = []
-  const groups = new Map<string, string>()
+  const groups = new Map<string, { message: string; fix: string }>()
   const notes: string[] = []
   for (const { name, cell } of isExact ? [] : findRespelt(resource.fields, unknown, first)) {
     first.set(name, first.get(cell) ?? -1)
@@ -66,7 +66,7 @@ export function mapColumns(resource: Resource, header: readonly string[], isExac
   for (const [index, { mayBeAbsent }] of resource.fields.entries())
     if (positions[index] === -1 && !mayBeAbsent) missing.add(index)
   if (!resource.missingColumns) {
-    const renamed: { name: string; cell: string }[] = []
+    const renamed: { name: string; cell: string; isSure: boolean }[] = []
     const absent: string[] = []
     for (const index of missing) {
       const field = resource.fields[index]
@@ -81,7 +81,7 @@ export function mapColumns(resource: Resource, header: readonly string[], isExac
       if (meant === undefined) absent.push(name)
       else {
         misnamed.add(meant)
-        renamed.push({ name, cell: meant })
+        renamed.push({ name, cell: meant, isSure: synonym !== undefined })
       }
       const rest =
         synonym === undefined
@@ -95,8 +95,18 @@ export function mapColumns(resource: Resource, header: readonly string[], isExac
       })
     }
     const pairs = renamed.map(({ name, cell }) => `${shorten(cell)} is probably ${name}`)
-    groups.set('renamed', `${countColumns(renamed)} have other names: ${listFirst(pairs, (each) => each)}.`)
-    groups.set('missing', `${countColumns(absent)} are missing: ${listFirst(absent, shorten)}.`)
+    if (renamed.length > 1)
+      groups.set('renamed', {
+        message: `${countColumns(renamed)} have other names: ${listFirst(pairs, (each) => each)}.`,
+        fix: renamed.every(({ isSure }) => isSure)
+          ? 'Rename the columns.'
+          : 'Rename the columns that are these; otherwise add the missing ones.',
+      })
+    if (absent.length > 1)
+      groups.set('missing', {
+        message: `${countColumns(absent)} are missing: ${listFirst(absent, shorten)}.`,
+        fix: 'Add the columns, or export the file with them.',
+      })
   }
   const found = positions.filter((position) => position !== -1)
   if (resource.orderedColumns && found.some((position, index) => position < (found[index - 1] ?? 0))) {

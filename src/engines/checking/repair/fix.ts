@@ -88,7 +88,7 @@ export async function fixFiles(
     })
   } catch (error) {
     // Copies without the list of their changes would be of no use.
-    await Promise.all(copies.map((name) => rm(join(folder.path, name), { force: true })))
+    await folder.remove(copies)
     throw error
   } finally {
     await rm(temporary, { recursive: true, force: true })
@@ -209,6 +209,10 @@ function repairRow(
     if (before === undefined) continue
     const repair = plan.repair(field, before)
     if (repair === undefined) continue
+    if (repair.value === undefined) {
+      changes.leave({ file: name, line, field: fieldName, why: repair.why })
+      continue
+    }
     repaired ??= [...cells]
     repaired[position] = repair.value
     changes.add({ file: name, line, field: fieldName, before, after: repair.value, why: repair.why })

@@ -55,6 +55,7 @@ export async function markFiles(
   { format, definition, files, folder, signal }: MarkOptions,
 ): Promise<string[]> {
   const temporary = await mkdtemp(join(tmpdir(), 'mahi-mark-'))
+  const written: string[] = []
   try {
     const sources = await prepareSources(files, definition, temporary)
     const rows = new RowFindings(
@@ -71,7 +72,6 @@ export async function markFiles(
       files.map(({ name }) => name),
       nameCopy,
     )
-    const written: string[] = []
     for (const source of sources) {
       const file = openSource(source)
       if (file === undefined) continue
@@ -84,6 +84,10 @@ export async function markFiles(
       }
     }
     return written
+  } catch (error) {
+    // Some marked files beside unmarked ones would seem to be all.
+    await folder.remove(written)
+    throw error
   } finally {
     await rm(temporary, { recursive: true, force: true })
   }

@@ -1,4 +1,5 @@
 import { accessSync, constants, existsSync, realpathSync, statSync } from 'node:fs'
+import { rm, rmdir } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { explainFileError, replaceFile } from '../../../foundation/command-line/output-file.ts'
 import { UserError } from '../../../foundation/faults/user-error.ts'
@@ -9,6 +10,7 @@ export type AppendBytes = (content: string | Uint8Array) => Promise<void>
 /** A folder for copies of checked files. It is never one of theirs, and its files are complete or absent. */
 export class OutputFolder {
   readonly path: string
+  readonly #isNew: boolean
 
   /**
    * Refuses a folder before any work is done. It is created with its first file.
@@ -23,6 +25,7 @@ export class OutputFolder {
   ) {
     this.path = path
     const stats = statSync(path, { throwIfNoEntry: false })
+    this.#isNew = stats === undefined
     if (stats === undefined) return
     if (!stats.isDirectory()) throw new UserError(`${option} needs a folder; ${path} is a file`)
     const real = realpathSync(path)
@@ -50,6 +53,13 @@ export class OutputFolder {
       throw explainFileError(error, this.path)
     }
     return await replaceFile(join(this.path, name), fill)
+  }
+
+  /** Removes files that were written, and the folder if it was made for them and has no others. */
+  async remove(names: readonly string[]): Promise<void> {
+    await Promise.all(names.map((name) => rm(join(this.path, name), { force: true })))
+    // With other files in it, it stays.
+    if (this.#isNew) await rmdir(this.path).catch(() => undefined)
   }
 }
 

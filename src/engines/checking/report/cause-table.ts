@@ -1,5 +1,4 @@
 import { formatNumber } from '../../../foundation/text/format-number.ts'
-import { cut } from '../engine/shown-text.ts'
 import { describeCause, describeRest, placeOf, type ShownCause } from './causes.ts'
 
 /** The causes that a terminal shows. */
@@ -14,7 +13,7 @@ export function tabulateCauses(causes: readonly ShownCause[]): string[] {
   const rows = causes.slice(0, SHOWN_CAUSES).map((cause) => {
     const { severity = '', findings = 0, learners = 0 } = cause
     const affected = learners === 0 ? '' : formatNumber(learners)
-    const sentence = cut(describeCause(cause), MOST_SENTENCE)
+    const sentence = describeCause(cause, MOST_SENTENCE)
     return [severity, placeOf(cause), formatNumber(findings), ...(hasLearners ? [affected] : []), sentence]
   })
   if (rows.length === 0) return []

@@ -1,5 +1,6 @@
 import { count, formatNumber } from '../../../foundation/text/format-number.ts'
 import { quote } from '../../../foundation/text/quote.ts'
+import { cut } from '../engine/shown-text.ts'
 
 /** What is shown of a cause, of a check on this machine or from a service. */
 export interface ShownCause {
@@ -12,12 +13,21 @@ export interface ShownCause {
   readonly example?: { readonly file?: string; readonly line?: number; readonly value?: string }
 }
 
-/** What is wrong and what to do, in one line: the sentence, with a value if it names none, and the fix. */
-export function describeCause({ sentence = '', example, fix }: ShownCause): string {
+/**
+ * What is wrong and what to do, in one line: the sentence, with a value if it names none, and the fix.
+ *
+ * @param most the most characters of what is wrong; what to do is always whole
+ */
+export function describeCause(
+  { sentence = '', example, fix }: ShownCause,
+  most = Number.POSITIVE_INFINITY,
+): string {
   const { value = '' } = example ?? {}
   const shown =
     value === '' || hasWord(sentence, value) ? sentence : `${sentence.replace(/\.$/, '')} (${quote(value)}).`
-  return [shown, ...(fix === undefined || sentence.includes(fix) ? [] : [fix])].join(' ')
+  if (fix === undefined) return cut(shown, most)
+  const what = shown.endsWith(fix) ? shown.slice(0, -fix.length).trimEnd() : shown
+  return [cut(what, most), ...(what.includes(fix) ? [] : [fix])].join(' ')
 }
 
 /** Whether a text has a value that is not a part of a word. */
