@@ -31,7 +31,7 @@ export async function fuzz({ place, seed, requests, only }: FuzzOptions) {
   const world = await fill(place.commandUrl)
   const limits = LIMITS.map((name) => [`RATE_LIMIT_${name}`, 'off'])
   const service = await MahiProcess.start('serve', {
-    environment: { DATABASE_URL: place.serverUrl, ...Object.fromEntries(limits) },
+    environment: { DATABASE_URL: place.serverUrl, WORKERS: '1', ...Object.fromEntries(limits) },
   })
   const fuzzing = new Fuzzing(service.port, world)
   const { failures } = fuzzing

@@ -110,7 +110,7 @@ export async function fill(url: string): Promise<World> {
     for (const [index, token] of [...OPEN, ...DELETED].entries())
       await createSubmission(database, {
         eid: EID,
-        returnId: `R${index + 100}`,
+        returnId: `${2000 + index}12`,
         definition: 'sdr',
         token,
       })

@@ -1,3 +1,6 @@
+import { once } from 'node:events'
+import { Agent, type IncomingMessage, request } from 'node:http'
+import { buffer } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { MINOR_GROUPS } from '../../bench/data.ts'
 import { codeOf, EID } from '../../bench/mahi.ts'
@@ -74,6 +77,7 @@ export class Callers {
   /** Responses that should not have been, the first few of them. */
   readonly unexpected: string[] = []
   readonly #running: readonly Promise<void>[]
+  readonly #agent = new Agent({ keepAlive: true })
   #stopping = false
 
   /** @param rate requests a second of all together, if responses take no time */
@@ -105,6 +109,7 @@ export class Callers {
   async stop(): Promise<void> {
     this.#stopping = true
     await Promise.all(this.#running)
+    this.#agent.destroy()
   }
 
   async #ask(url: string, question: Question, etags: Map<string, string>): Promise<void> {
@@ -114,17 +119,22 @@ export class Callers {
       const known = etags.get(path)
       const conditional = known !== undefined && { 'if-none-match': known }
       const encoding = ['identity', 'gzip', 'br'][draw(3)] ?? ''
-      const posted = body !== undefined && { method: 'POST', body: JSON.stringify(body) }
+      const method = body === undefined ? 'GET' : 'POST'
       const type = body !== undefined && { 'content-type': 'application/json' }
       const all = { ...headers, 'accept-encoding': encoding, ...conditional, ...type }
-      const response = await fetch(url + path, { ...posted, headers: all })
-      if (leaves) return await response.body?.cancel()
-      await response.arrayBuffer()
-      const { status } = response
-      const etag = response.headers.get('etag')
+      const sent = request(url + path, { agent: this.#agent, method, headers: all })
+      sent.end(body === undefined ? undefined : JSON.stringify(body))
+      const [response] = (await once(sent, 'response')) as [IncomingMessage]
+      if (leaves) {
+        response.destroy()
+        return
+      }
+      await buffer(response)
+      const { statusCode: status = 0 } = response
+      const { etag } = response.headers
       this.#times.push(performance.now() - begun)
       this.responses++
-      if (etag !== null && expected.includes(200)) etags.set(path, etag)
+      if (etag !== undefined && expected.includes(200)) etags.set(path, etag)
       if (status === 503) this.turnedAway++
       else if (!expected.includes(status) && !(status === 304 && known !== undefined))
         this.#note(`${path}: ${status}`)
