@@ -69,7 +69,9 @@ describe('a header is described by what a person sees:', () => {
     [
       'several other names',
       'Student_ID,nam,n\nA,x,1\n',
-      ['2 columns have other names: Student_ID is probably code, nam is probably name. Rename the columns.'],
+      [
+        '2 columns have other names: Student_ID is probably code, nam is probably name. Rename the columns that are these; otherwise add the missing ones.',
+      ],
     ],
     [
       'several missing columns',
