@@ -22,7 +22,7 @@ export function sizeOf(enrolments: number, seed: number): Size {
 }
 
 /** A learner with everything that belongs to the learner. */
-export interface Group {
+interface Group {
   learner: Row
   enrolments: Row[]
   completions: Row[]
@@ -33,7 +33,7 @@ export interface Group {
 export const SAMPLE: Size = { seed: 2025, learners: 400, courses: 40, enrolments: 1500 }
 
 /** The last day of the December return: everything that ended by then has an outcome. */
-export const AS_OF = '2025-12-31'
+const AS_OF = '2025-12-31'
 
 type Kind = 'short' | 'non-formal' | 'fee-of-learner' | 'fee-of-course' | 'domestic'
 

@@ -13,7 +13,7 @@ export interface Stay {
   row: Row
 }
 
-export const YEAR = 2025
+const YEAR = 2025
 const DAY = 86_400_000
 
 /** Places an enrolment so that at least one day of it is in the return year. */
@@ -82,19 +82,10 @@ function formatDate(month: number, day: number): string {
 }
 
 /** The date that is so many days later. */
-export function shiftDate(date = '', days: number): string {
+function shiftDate(date: string, days: number): string {
   return new Date(Date.parse(date) + days * DAY).toISOString().slice(0, 10)
 }
 
 function daysBetween(from: string, to: string): number {
   return (Date.parse(to) - Date.parse(from)) / DAY
-}
-
-/** The EFTS by month that follow from the factor and the dates of an enrolment. */
-export function spreadFactor(row: Row): Row {
-  return spread(row.eftsFactor ?? '', monthOf(row.courseStartDate), monthOf(row.courseEndDate))
-}
-
-function monthOf(date = ''): number {
-  return (Number(date.slice(0, 4)) - YEAR) * 12 + Number(date.slice(5, 7))
 }
