@@ -18,13 +18,14 @@ import {
 } from './support/deploy.ts'
 import { Service } from './support/service.ts'
 
-type Labels = Record<string, string>
+// biome-ignore lint/suspicious/noExplicitAny: a linter and the schemas of Kubernetes check the shape of these files.
+type Yaml = any
 
-/** The settings of an environment, which must exist. */
-function settingsOf(environment: Record<string, string | number> = {}): Record<string, string> {
+/** The settings of an environment, which must exist and be valid. */
+function readGiven(environment: Readonly<Record<string, unknown>> = {}) {
   const settings = withoutNodeOptions(environment)
   expect(Object.keys(settings).filter((name) => !isSetting(name))).toEqual([])
-  return Object.fromEntries(Object.entries(settings).map(([name, value]) => [name, `${value}`]))
+  return readSettings(Object.fromEntries(Object.entries(settings).map(([name, value]) => [name, `${value}`])))
 }
 
 async function expectCommand(words: readonly string[]) {
@@ -32,35 +33,21 @@ async function expectCommand(words: readonly string[]) {
   expect(stdout).toMatch(words[0] === '--help' ? /^Usage: mahi / : `Usage: mahi ${words[0]} `)
 }
 
+/** A worker's memory has room for each check and each upload that is read meanwhile, beside the search index. */
+function expectEnoughMemory(limit: string, { WORKERS, CHECK_MEMORY_MB }: ReturnType<typeof readSettings>) {
+  expect(WORKERS).toBeGreaterThan(0)
+  const index = Number.parseInt(limit, 10) / 3
+  expect(2 * index).toBeGreaterThanOrEqual(2 * WORKERS * CHECK_MEMORY_MB + 128)
+}
+
 describe('compose.yaml', () => {
-  interface Container {
-    image: string
-    build?: object
-    user?: string
-    command?: string[]
-    environment?: Record<string, string | number>
-    stop_grace_period?: string
-    networks: string[] | Record<string, { ipv4_address: string }>
-    depends_on?: Record<string, { condition: string }>
-    ports?: string[]
-    volumes?: string[]
-    tmpfs?: string[]
-    deploy?: { resources: { limits: { cpus: string; memory: string } } }
-  }
   const PASSWORDS = { POSTGRES_PASSWORD: '0123abcd', OWNER_PASSWORD: '4567abcd', MAHI_PASSWORD: '89ababcd' }
   const text = readRepositoryFile('deploy/compose.yaml')
-  const { services, networks } = readYaml<{
-    services: Record<string, Container>
-    networks: {
-      edge: { ipam: { config: [{ ip_range: string }] } }
-      data: { internal: boolean }
-    }
-  }>('deploy/compose.yaml', interpolate(text, PASSWORDS))
-  const all = Object.entries(services)
+  const { services, networks } = readYaml<Yaml>('deploy/compose.yaml', interpolate(text, PASSWORDS))
+  const { proxy, worker } = services
+  const all = Object.entries<Yaml>(services)
   const ours = all.filter(([, { build }]) => build !== undefined)
-  const replicas = ours.filter(([, { command }]) => command?.[0] === 'serve')
-  const { proxy, worker } = services as { proxy: Container; worker: Container }
-  const caddyfile = readRepositoryFile('deploy/Caddyfile')
+  const replicas = ours.filter(([, { command }]) => command[0] === 'serve')
 
   /** `${NAME}`, `${NAME:-default}` and `${NAME:?message}`, as Compose reads them. */
   function interpolate(source: string, environment: Record<string, string>): string {
@@ -83,92 +70,70 @@ describe('compose.yaml', () => {
   })
 
   test('nothing starts without a password, and each container gets only those that it needs', () => {
-    const example = readRepositoryFile('deploy/.env.example')
-    for (const name of Object.keys(PASSWORDS)) {
+    for (const name of Object.keys(PASSWORDS))
       expect(() => interpolate(text, { ...PASSWORDS, [name]: '' })).toThrow(`${name} is missing in .env`)
-      expect(example).toMatch(new RegExp(`^${name}=$`, 'm'))
-    }
     const ignored = readRepositoryFile('deploy/.gitignore').split('\n')
     expect(ignored).toEqual(expect.arrayContaining(['.env', 'mahi.env']))
     const holders = (secret: string) =>
-      all
-        .filter(([, { environment = {} }]) => JSON.stringify(environment).includes(secret))
-        .map(([name]) => name)
-        .sort()
+      all.flatMap(([name, { environment }]) => (JSON.stringify({ environment }).includes(secret) ? name : []))
     expect(holders(PASSWORDS.POSTGRES_PASSWORD)).toEqual(['postgres'])
-    expect(holders(PASSWORDS.OWNER_PASSWORD)).toEqual(['backup', 'migrate', 'postgres'])
-    expect(holders(PASSWORDS.MAHI_PASSWORD)).toEqual(['cli', 'mahi-1', 'mahi-2', 'postgres', 'worker'])
+    expect(holders(PASSWORDS.OWNER_PASSWORD).sort()).toEqual(['backup', 'migrate', 'postgres'])
+    expect(holders(PASSWORDS.MAHI_PASSWORD).sort()).toEqual(['cli', 'mahi-1', 'mahi-2', 'postgres', 'worker'])
   })
 
   test('every name in the examples of .env and mahi.env is used', () => {
     const namesIn = (path: string) =>
       [...readRepositoryFile(path).matchAll(/^#?([A-Z_]+)=/gm)].map(([, name = '']) => name)
-    for (const name of namesIn('deploy/.env.example')) expect(text).toContain(`\${${name}`)
+    const variables = namesIn('deploy/.env.example')
+    expect(variables).toEqual(expect.arrayContaining(Object.keys(PASSWORDS)))
+    for (const name of variables) expect(text).toContain(`\${${name}`)
     const settings = namesIn('deploy/mahi.env.example')
     expect([settings.length > 0, settings.filter((name) => !isSetting(name))]).toEqual([true, []])
   })
 
   test.each(ours)('%s is of this version, and has a command and settings that are valid', async (_, own) => {
     expect(own.image).toBe(`mahi:${VERSION}`)
-    const { DATABASE_URL, REDIS_URL = DATABASE_URL } = readSettings(settingsOf(own.environment))
+    const { DATABASE_URL, REDIS_URL = DATABASE_URL } = readGiven(own.environment)
     for (const url of [DATABASE_URL, REDIS_URL]) expect(services).toHaveProperty(new URL(url).hostname)
-    await expectCommand(own.command ?? [])
+    await expectCommand(own.command)
   })
 
-  test.each(all)('%s has a pinned image, no rights, and limits if it stays running', (name, own) => {
+  test.each(all)('%s has a pinned image, no rights, and files that exist', (_, own) => {
     expect(own.image).toMatch(/^[a-z]+:\d+(?:\.\d+)*(?:-[a-z]+)?$/)
     // The image of Mahi names its user itself.
     if (own.build === undefined) expect(own.user).toMatch(/^[1-9]\d*:[1-9]\d*$/)
-    expect(own).toMatchObject({
-      read_only: true,
-      cap_drop: ['ALL'],
-      security_opt: ['no-new-privileges:true'],
-    })
-    expect('cap_add' in own ? own.cap_add : []).toEqual(own === proxy ? ['NET_BIND_SERVICE'] : [])
-    for (const volume of own.volumes ?? [])
+    const hardened = { read_only: true, cap_drop: ['ALL'], security_opt: ['no-new-privileges:true'] }
+    expect(own).toMatchObject(hardened)
+    expect(own.cap_add ?? []).toEqual(own === proxy ? ['NET_BIND_SERVICE'] : [])
+    for (const volume of (own.volumes ?? []) as string[])
       if (volume.startsWith('.'))
-        expect(existsSync(join(ROOT, 'deploy', volume.split(':')[0] ?? ''))).toBe(true)
-    if (!['migrate', 'cli'].includes(name))
-      expect(own.deploy?.resources.limits).toMatchObject({
-        cpus: expect.any(String),
-        memory: expect.any(String),
-      })
-    if (own.command?.[0] === 'serve')
-      expect(Number.parseInt(own.stop_grace_period ?? '', 10)).toBeGreaterThan(STOPPING_SECONDS)
+        expect(existsSync(join(ROOT, 'deploy', volume.split(':', 1)[0] ?? ''))).toBe(true)
   })
 
   test('submissions are validated by the worker only, on the disk and within its memory', () => {
-    for (const [, { environment }] of replicas) expect(environment?.WORKERS).toBe(0)
-    const { WORKERS, CHECK_MEMORY_MB } = readSettings(settingsOf(worker.environment))
-    expect([worker.command, WORKERS > 0]).toEqual([['work'], true])
-    const memory = Number.parseInt(worker.deploy?.resources.limits.memory ?? '', 10)
-    // Of each validation and of each upload that is read meanwhile, beside the search index.
-    expect((memory * 2) / 3).toBeGreaterThanOrEqual(2 * WORKERS * CHECK_MEMORY_MB + 128)
+    for (const [, { environment }] of replicas) expect(environment.WORKERS).toBe(0)
+    expectEnoughMemory(worker.deploy.resources.limits.memory, readGiven(worker.environment))
     expect([worker.tmpfs, worker.volumes]).toEqual([[], ['checks:/data']])
-  })
-
-  test('replicas and worker start after the migration, and the migration after the database', () => {
-    for (const { depends_on } of [...replicas.map(([, each]) => each), worker])
-      expect(depends_on?.migrate?.condition).toBe('service_completed_successfully')
-    expect(services.migrate?.depends_on?.postgres?.condition).toBe('service_healthy')
   })
 
   test('the proxy serves all replicas, is the only one published, and the only one they believe', () => {
     expect(replicas.length).toBeGreaterThanOrEqual(2)
-    const expected = replicas.map(([name, { environment }]) => `${name}:${environment?.PORT}`).sort()
-    expect(String(proxy.environment?.REPLICAS).split(' ').sort()).toEqual(expected)
+    const expected = replicas.map(([name, { environment }]) => `${name}:${environment.PORT}`).sort()
+    expect(proxy.environment.REPLICAS.split(' ').sort()).toEqual(expected)
+    const caddyfile = readRepositoryFile('deploy/Caddyfile')
     expect(caddyfile).toContain(`{$REPLICAS:${expected.join(' ')}}`)
-    expect(all.filter(([, { ports }]) => ports !== undefined).map(([name]) => name)).toEqual(['proxy'])
     const port = (scheme: string) => new RegExp(`^\\s*${scheme}_port (\\d+)$`, 'm').exec(caddyfile)?.[1]
     expect(proxy.ports).toEqual([`127.0.0.1:80:${port('http')}`, `127.0.0.1:443:${port('https')}`])
-    expect(proxy.volumes).toContain(`./Caddyfile:${proxy.command?.[3]}:ro`)
+    expect(all.flatMap(([name, { ports }]) => (ports === undefined ? [] : name))).toEqual(['proxy'])
     expect(networks.data.internal).toBe(true)
-    for (const name of ['postgres', 'redis']) expect(services[name]?.networks).toEqual(['data'])
+    for (const name of ['postgres', 'redis']) expect(services[name].networks).toEqual(['data'])
     // No other container can get its address.
-    const address = Array.isArray(proxy.networks) ? '' : (proxy.networks.edge?.ipv4_address ?? '')
-    for (const [, { environment }] of replicas) expect(environment?.TRUST_PROXY).toBe(address)
-    const [{ ip_range }] = networks.edge.ipam.config
-    const [range = '', bits] = ip_range.split('/')
+    const address = proxy.networks.edge.ipv4_address
+    for (const [, { environment, stop_grace_period: grace }] of replicas) {
+      expect(environment.TRUST_PROXY).toBe(address)
+      expect(Number.parseInt(grace, 10)).toBeGreaterThan(STOPPING_SECONDS)
+    }
+    const [range, bits] = networks.edge.ipam.config[0].ip_range.split('/')
     const others = new BlockList()
     others.addSubnet(range, Number(bits), 'ipv4')
     expect(others.check(address, 'ipv4')).toBe(false)
@@ -176,82 +141,37 @@ describe('compose.yaml', () => {
 })
 
 describe('the manifests of Kubernetes', () => {
-  interface Probe {
-    httpGet: { path: string; port: string }
-    periodSeconds: number
-    failureThreshold: number
-  }
-  interface Workload {
-    spec: {
-      replicas: number
-      selector: { matchLabels: Labels }
-      strategy: { rollingUpdate: { maxUnavailable: number; maxSurge: number } }
-      template: {
-        metadata: { labels: Labels }
-        spec: {
-          terminationGracePeriodSeconds?: number
-          automountServiceAccountToken: boolean
-          securityContext: object
-          containers: [
-            {
-              image: string
-              args: string[]
-              envFrom: object[]
-              env?: { name: string; value: string }[]
-              volumeMounts?: object[]
-              ports?: { name: string; containerPort: number }[]
-              securityContext: object
-              resources: { limits: Labels }
-              startupProbe: Probe
-              livenessProbe: Probe
-              readinessProbe: Probe
-            },
-          ]
-          volumes?: { name: string; emptyDir?: { sizeLimit: string } }[]
-        }
-      }
-    }
-  }
-  const deployment = readManifest<Workload>('deployment')
-  const worker = readManifest<Workload>('worker')
-  const job = readManifest<Workload>('migration-job')
-  const { data: config } = readManifest<{ data: Labels }>('config-map')
-  const { stringData: secret } = readManifest<{ stringData: Labels }>('secret.example')
-  const { stringData: ownerSecret } = readManifest<{ stringData: Labels }>('owner-secret.example')
+  const read = (name: string) => readManifest<Yaml>(name)
+  const [deployment, worker, job] = ['deployment', 'worker', 'migration-job'].map(read)
+  const config = read('config-map').data
+  const secret: Record<string, string> = read('secret.example').stringData
   const [server] = deployment.spec.template.spec.containers
   const instructions = readDockerfile('deploy/Dockerfile').at(-1)?.instructions ?? []
   const wordOf = (name: string) => instructions.find((each) => each.name === name)?.words[0]
-  const overriddenBy = ({ spec }: Workload) => {
-    const env = spec.template.spec.containers[0].env ?? []
-    return settingsOf(Object.fromEntries(env.map(({ name, value }) => [name, value])))
+  /** The settings of a workload. */
+  const settingsOf = ({ spec }: Yaml) => {
+    const { env = [] } = spec.template.spec.containers[0]
+    const own = env.map(({ name, value }: Yaml) => [name, value])
+    return readGiven({ ...config, ...secret, ...Object.fromEntries(own) })
   }
-  const checks = readSettings(overriddenBy(worker))
 
   test('are valid by the schemas of Kubernetes, in no namespace, and applied unless they say why not', async () => {
-    const { resources } = readManifest<{ resources: string[] }>('kustomization')
+    const { resources } = read('kustomization')
     const files = readdirSync(`${ROOT}deploy/kubernetes`)
     expect(files).toEqual(expect.arrayContaining(resources))
     for (const file of files.filter((each) => each !== 'kustomization.yaml')) {
       if (!resources.includes(file))
         expect(readRepositoryFile(`deploy/kubernetes/${file}`)).toMatch(/^# (?:Optional|An example)\b/)
-      const manifest = readManifest<{ apiVersion: string; kind: string; metadata: object }>(
-        file.slice(0, -'.yaml'.length),
-      )
-      expect(manifest.metadata).toMatchObject({ name: expect.stringMatching(/^mahi/) })
+      const manifest = read(file.slice(0, -'.yaml'.length))
       expect(manifest.metadata).not.toHaveProperty('namespace')
-      const models: Record<string, new (manifest: object) => { validate(): void }> = await import(
-        /* @vite-ignore */ `kubernetes-models/${manifest.apiVersion}`
-      )
-      const Manifest = models[manifest.kind]
-      if (Manifest === undefined) throw new Error(`${file}: no kind ${manifest.kind}`)
-      expect(() => new Manifest(manifest).validate(), file).not.toThrow()
+      const models = await import(/* @vite-ignore */ `kubernetes-models/${manifest.apiVersion}`)
+      expect(() => new models[manifest.kind](manifest).validate(), file).not.toThrow()
     }
   })
 
-  test('the settings of the config map and the example secret are valid, and no secret could be a real one', () => {
-    readSettings(settingsOf({ ...config, ...secret }))
+  test('a setting is in the config map or the secret, and no secret could be a real one', () => {
     expect(Object.keys(config).filter((name) => name in secret)).toEqual([])
-    for (const value of [...Object.values(secret), ownerSecret.DATABASE_URL ?? '']) {
+    for (const value of [...Object.values(secret), read('owner-secret.example').stringData.DATABASE_URL]) {
       const { password, hostname } = new URL(value)
       expect([password, hostname]).toEqual(['not-a-real-password', expect.stringMatching(/\.example$/)])
     }
@@ -265,69 +185,56 @@ describe('the manifests of Kubernetes', () => {
     const pod = workload.spec.template.spec
     const [container] = pod.containers
     const [user, group] = (wordOf('USER') ?? '').split(':').map(Number)
-    const hardened = { runAsNonRoot: true, runAsUser: user, runAsGroup: group }
-    expect(pod.securityContext).toMatchObject({ ...hardened, seccompProfile: { type: 'RuntimeDefault' } })
-    expect(container.securityContext).toEqual({
-      allowPrivilegeEscalation: false,
-      readOnlyRootFilesystem: true,
-      capabilities: { drop: ['ALL'] },
+    expect(pod).toMatchObject({
+      automountServiceAccountToken: false,
+      securityContext: {
+        ...{ runAsNonRoot: true, runAsUser: user, runAsGroup: group },
+        seccompProfile: { type: 'RuntimeDefault' },
+      },
     })
-    expect(pod.automountServiceAccountToken).toBe(false)
-    const { images } = readManifest<{ images: object[] }>('kustomization')
+    expect(container).toMatchObject({
+      securityContext: {
+        ...{ allowPrivilegeEscalation: false, readOnlyRootFilesystem: true },
+        capabilities: { drop: ['ALL'] },
+      },
+      resources: { requests: { cpu: expect.any(String) }, limits: { memory: expect.any(String) } },
+    })
     const [name, tag] = container.image.split(':')
-    expect([tag, images]).toEqual([VERSION, [expect.objectContaining({ name, newTag: VERSION })]])
+    expect([tag, read('kustomization').images]).toEqual([
+      VERSION,
+      [{ name, newName: expect.anything(), newTag: tag }],
+    ])
     await expectCommand(container.args)
+    settingsOf(workload)
     // Only what changes tables has their owner, and nothing but it.
     expect(container.envFrom).toEqual(
       workload === job
         ? [{ secretRef: { name: 'mahi-owner' } }]
         : [{ configMapRef: { name: 'mahi' } }, { secretRef: { name: 'mahi' } }],
     )
-    readSettings({ ...config, ...secret, ...overriddenBy(workload) })
-    expect(container.volumeMounts ?? []).toEqual(
-      (pod.volumes ?? []).map((volume) => ({ name: volume.name, mountPath: wordOf('VOLUME') })),
-    )
-    expect(container.resources).toMatchObject({
-      requests: { cpu: expect.any(String), memory: expect.any(String) },
-      limits: { memory: expect.any(String) },
-    })
+    for (const { mountPath } of container.volumeMounts ?? []) expect(mountPath).toBe(wordOf('VOLUME'))
   })
 
   test('probes respond, and a new version replaces pods one by one, each with time to stop', async () => {
     const service = await Service.start()
-    for (const { httpGet } of [server.startupProbe, server.livenessProbe, server.readinessProbe]) {
+    const { startupProbe, livenessProbe, readinessProbe } = server
+    for (const { httpGet } of [startupProbe, livenessProbe, readinessProbe])
       expect((await service.request({ url: httpGet.path })).statusCode).toBe(200)
-      expect(server.ports?.map(({ name }) => name)).toContain(httpGet.port)
-    }
-    expect(String(server.ports?.[0]?.containerPort)).toBe(wordOf('EXPOSE'))
+    expect(String(server.ports[0].containerPort)).toBe(wordOf('EXPOSE'))
     // A lost database makes a pod unready, and must not get it killed.
-    expect([server.livenessProbe.httpGet.path, server.readinessProbe.httpGet.path]).toEqual([
-      '/livez',
-      '/readyz',
-    ])
-    const { spec } = deployment
-    expect([spec.replicas >= 2, spec.strategy.rollingUpdate]).toEqual([
-      true,
-      { maxUnavailable: 0, maxSurge: 1 },
-    ])
-    expect(spec.template.spec.terminationGracePeriodSeconds).toBeGreaterThan(STOPPING_SECONDS)
-    const { periodSeconds, failureThreshold } = server.readinessProbe
+    expect([livenessProbe, readinessProbe].map(({ httpGet }) => httpGet.path)).toEqual(['/livez', '/readyz'])
+    const { replicas, strategy, template } = deployment.spec
+    expect([replicas >= 2, strategy.rollingUpdate]).toEqual([true, { maxUnavailable: 0, maxSurge: 1 }])
+    expect(template.spec.terminationGracePeriodSeconds).toBeGreaterThan(STOPPING_SECONDS)
+    const { periodSeconds, failureThreshold } = readinessProbe
     expect(Number(config.DRAIN_SECONDS)).toBeGreaterThan(periodSeconds * failureThreshold)
   })
 
   test('each selector finds its pods, and the network policy opens the ports of the settings', () => {
-    const service = readManifest<{ spec: { selector: Labels; ports: { targetPort: string }[] } }>(
-      'service',
-    ).spec
-    const budget = readManifest<Workload>('pod-disruption-budget').spec
-    const policy = readManifest<{
-      spec: {
-        podSelector: { matchLabels: Labels }
-        ingress: { ports: { port: string }[] }[]
-        egress: { ports: { port: number }[] }[]
-      }
-    }>('network-policy').spec
-    const found = (selector: Labels) =>
+    const [service, budget, policy] = ['service', 'pod-disruption-budget', 'network-policy'].map(
+      (name) => read(name).spec,
+    )
+    const found = (selector: Record<string, string>) =>
       [deployment, job, worker].map(({ spec }) =>
         Object.entries(selector).every(([name, value]) => spec.template.metadata.labels[name] === value),
       )
@@ -339,35 +246,36 @@ describe('the manifests of Kubernetes', () => {
       expect(found(selector)).toEqual([true, false, false])
     expect(found(worker.spec.selector.matchLabels)).toEqual([false, false, true])
     expect(found(policy.podSelector.matchLabels)).toEqual([true, true, true])
-    const ports = server.ports?.map(({ name }) => name)
-    expect(ports).toEqual(service.ports.map(({ targetPort }) => targetPort))
-    expect(ports).toEqual(policy.ingress.flatMap((rule) => rule.ports.map(({ port }) => port)))
-    const open = policy.egress.flatMap((rule) => rule.ports.map(({ port }) => port))
+    const portsOf = (rules: Yaml[]) => rules.flatMap(({ ports }) => ports.map(({ port }: Yaml) => port))
+    const names = server.ports.map(({ name }: Yaml) => name)
+    expect(service.ports.map(({ targetPort }: Yaml) => targetPort)).toEqual(names)
+    expect(portsOf(policy.ingress)).toEqual(names)
     const named = Object.values(secret).map((url) => Number(new URL(url).port))
-    expect(open).toEqual(expect.arrayContaining([53, 443, ...named]))
+    expect(portsOf(policy.egress)).toEqual(expect.arrayContaining([53, 443, ...named]))
   })
 
   test('the pods that the autoscalers allow fit into the connections of PostgreSQL', () => {
-    const counts = (['horizontal-pod-autoscaler', 'worker-autoscaler'] as const).map((file, index) => {
-      const { spec } = readManifest<{ spec: { scaleTargetRef: object; maxReplicas: number } }>(file)
-      const name = index === 0 ? 'mahi' : 'mahi-worker'
-      expect(spec.scaleTargetRef).toEqual({ apiVersion: 'apps/v1', kind: 'Deployment', name })
-      return spec.maxReplicas + (index === 0 ? deployment : worker).spec.strategy.rollingUpdate.maxSurge
+    const [servers = 0, workers = 0] = [
+      { file: 'horizontal-pod-autoscaler', target: deployment },
+      { file: 'worker-autoscaler', target: worker },
+    ].map(({ file, target }) => {
+      const { scaleTargetRef, maxReplicas } = read(file).spec
+      expect(scaleTargetRef.name).toBe(target.metadata.name)
+      return maxReplicas + target.spec.strategy.rollingUpdate.maxSurge
     })
     // 100 by default, of which three are the superuser's. A process listens on one more than its pool, a worker does not;
     // a job has two, and the backup one.
-    const [servers = 0, workers = 0] = counts
-    const ofServers = servers * (Number(config.DATABASE_POOL_SIZE) + 1)
-    expect(ofServers + workers * checks.DATABASE_POOL_SIZE + 3).toBeLessThanOrEqual(97)
+    const ofServers = servers * (settingsOf(deployment).DATABASE_POOL_SIZE + 1)
+    expect(ofServers + workers * settingsOf(worker).DATABASE_POOL_SIZE + 3).toBeLessThanOrEqual(97)
   })
 
   test('submissions are validated by the workers only, within their memory and disk', () => {
-    expect([config.WORKERS, checks.WORKERS > 0]).toEqual(['0', true])
+    expect(config.WORKERS).toBe('0')
+    const settings = settingsOf(worker)
     const { containers, volumes } = worker.spec.template.spec
-    const memory = Number.parseInt(containers[0].resources.limits.memory ?? '', 10)
-    expect((memory * 2) / 3).toBeGreaterThanOrEqual(2 * checks.WORKERS * checks.CHECK_MEMORY_MB + 128)
-    const room = Number.parseInt(volumes?.[0]?.emptyDir?.sizeLimit ?? '', 10) * 1024
-    expect(room).toBeGreaterThan(checks.WORKERS * 16 * checks.UPLOAD_MAX_MB)
+    expectEnoughMemory(containers[0].resources.limits.memory, settings)
+    const room = Number.parseInt(volumes[0].emptyDir.sizeLimit, 10) * 1024
+    expect(room).toBeGreaterThan(settings.WORKERS * 16 * settings.UPLOAD_MAX_MB)
   })
 })
 
@@ -377,33 +285,22 @@ describe('the units of systemd', () => {
     new RegExp(`^${name}=(.*)$`, 'm').exec(readRepositoryFile(`deploy/systemd/${unit}`))?.[1] ?? ''
   const ours = units.filter((unit) => readUnit(unit, 'ExecStart').startsWith('mahi '))
 
-  test.each(ours)(
-    '%s has a command and settings that exist, no rights, and reports a failure',
-    async (unit) => {
-      await expectCommand(readUnit(unit, 'ExecStart').split(' ').slice(1))
-      expect(readUnit(unit, 'EnvironmentFile')).toBe('/etc/mahi/mahi.env')
-      expect(units).toContain(readUnit(unit, 'OnFailure').replace('%n', ''))
-      for (const [name, value] of [
-        ['DynamicUser', 'yes'],
-        ['NoNewPrivileges', 'yes'],
-        ['ProtectSystem', 'strict'],
-        ['ProtectHome', 'yes'],
-        ['UMask', '0077'],
-        ['CapabilityBoundingSet', ''],
-      ] as const)
-        expect([name, readUnit(unit, name)]).toEqual([name, value])
-      expect(readUnit(unit, 'StateDirectory')).toMatch(/^mahi\b/)
-    },
-  )
+  test.each(ours)('%s has a command that exists, no rights, and reports a failure', async (unit) => {
+    await expectCommand(readUnit(unit, 'ExecStart').split(' ').slice(1))
+    expect(readUnit(unit, 'EnvironmentFile')).toBe('/etc/mahi/mahi.env')
+    expect(units).toContain(readUnit(unit, 'OnFailure').replace('%n', ''))
+    const rights = ['DynamicUser', 'NoNewPrivileges', 'ProtectSystem', 'ProtectHome', 'UMask']
+    expect(rights.map((name) => readUnit(unit, name))).toEqual(['yes', 'yes', 'strict', 'yes', '0077'])
+    expect(readRepositoryFile(`deploy/systemd/${unit}`)).toMatch(/^CapabilityBoundingSet=$/m)
+    expect(readUnit(unit, 'StateDirectory')).toMatch(/^mahi\b/)
+  })
 
-  test('the service has the time that it needs to stop, and the timer its service', () => {
+  test('the service has the time that it needs to stop, the timer its service, and the example valid settings', () => {
     expect(ours).toHaveLength(3)
     expect(Number(readUnit('mahi.service', 'TimeoutStopSec'))).toBeGreaterThan(STOPPING_SECONDS)
     for (const timer of units.filter((unit) => unit.endsWith('.timer')))
       expect(ours).toContain(timer.replace('.timer', '.service'))
     const settings = readRepositoryFile('deploy/systemd/mahi.env.example').matchAll(/^([A-Z_]+)=(.*)$/gm)
-    readSettings(
-      settingsOf(Object.fromEntries([...settings].map(([, name = '', value = '']) => [name, value]))),
-    )
+    readGiven(Object.fromEntries([...settings].map(([, name = '', value = '']) => [name, value])))
   })
 })
