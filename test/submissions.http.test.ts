@@ -1,70 +1,31 @@
 import { createHash } from 'node:crypto'
 import { gzipSync } from 'node:zlib'
-import type { InjectOptions } from 'fastify'
 import { describe, expect, test } from 'vitest'
-import type { Limits } from '../src/engines/checking/process/limits.ts'
 import { MOST_WAITING, MOST_WAITING_OF_ONE } from '../src/submissions/files/file-job.ts'
 import { purgeNow } from '../src/submissions/retention/purge.ts'
 import { until } from './support/command.ts'
 import { Connection } from './support/connection.ts'
 import { parseLines } from './support/lines.ts'
-import { Service } from './support/service.ts'
+import type { Service } from './support/service.ts'
 import { makeSmallDefinition } from './support/small-definition.ts'
-import { startWorker } from './support/submission-worker.ts'
+import { startSubmissions } from './support/submissions.ts'
 
 const ALL = ['occupations:read', 'validation-results:read', 'submissions:write'] as const
 const PEOPLE = 'localId,id,group,age\n1,A1,G1,20\n2,A2,G9,12\n3,A3,G1,12\n'
 const GROUPS = 'localId,code,title\n1,G1,One\n'
 
-type Asked = Omit<InjectOptions, 'url'> & { headers?: Record<string, string | undefined> }
+interface Asked {
+  readonly payload?: string | Buffer | object
+  readonly headers?: Readonly<Record<string, string | undefined>>
+}
 
 /** A service whose submissions are checked against the small definition, and a caller of it. */
 async function start(environment: Record<string, string> = {}) {
-  const definition = makeSmallDefinition()
-  const service = await Service.start({
-    RATE_LIMIT_SUBMISSIONS: 'off',
-    DEFINITIONS: definition,
-    ...environment,
-  })
-  const { key } = await service.createKey({ scopes: ALL, eids: ['1001', '1002'] })
-  const ask = async (
-    method: 'GET' | 'PUT' | 'POST' | 'DELETE',
-    path: string,
-    { headers, ...rest }: Asked = {},
-  ) => {
-    const response = await service.request({
-      method,
-      url: `/v1${path}`,
-      headers: { 'x-api-key': key, eid: '1001', ...headers } as Record<string, string>,
-      ...rest,
-    })
-    const json = String(response.headers['content-type']).includes('json')
-    const type = String(response.headers['content-type'])
-    return {
-      status: response.statusCode,
-      headers: response.headers,
-      text: response.body,
-      body: json && !type.includes('ndjson') && response.body !== '' ? response.json() : undefined,
-    }
-  }
-  const create = async (returnId = '202512', headers = {}) =>
-    (await ask('POST', '/submissions', { payload: { returnId }, headers })).body.submissionToken as string
-  const put = (token: string, file: string, payload: string | Buffer, headers = {}) =>
-    ask('PUT', `/submissions/${token}/files/${file}`, {
-      payload,
-      headers: { 'content-type': 'text/csv', ...headers },
-    })
-  const validate = async (token: string) => {
-    const { body } = await ask('POST', `/submissions/${token}/validation-runs`)
-    for (;;) {
-      const run = await ask('GET', `/submissions/${token}/validation-runs/${body.runId}`, {
-        headers: { prefer: 'wait=20' },
-      })
-      if (run.body.dateCompleted !== undefined) return run.body
-    }
-  }
-  const work = (limits: Partial<Limits> = {}) => startWorker(service.database, [definition], { limits })
-  return { service, key, definition, ask, create, put, validate, work }
+  const { createCaller, ...started } = await startSubmissions(makeSmallDefinition(), environment)
+  const { check, ask: send, ...caller } = await createCaller('other', ['1001', '1002'], ALL)
+  const ask = (method: Parameters<typeof send>[0], path: string, { payload, headers }: Asked = {}) =>
+    send(method, path, payload, headers)
+  return { ...started, ...caller, ask, validate: check }
 }
 
 test('a submission goes from nothing to zero errors', async () => {
@@ -340,11 +301,11 @@ test('a caller without the scope, the EID or the token gets a 401 that says so f
   ).key
   const writer = (await service.createKey({ scopes: ['submissions:write'], eids: ['1001'] })).key
   const other = (await service.createKey({ scopes: ALL, eids: ['2002'] })).key
-  const operations: ['GET' | 'PUT' | 'POST' | 'DELETE', string, boolean, object?][] = [
+  const operations: ['GET' | 'PUT' | 'POST' | 'DELETE', string, boolean, (string | object)?][] = [
     ['POST', '/submissions', true, { returnId: '202604' }],
     ['GET', '/submissions', false],
     ['GET', '/submissions/TOKEN', false],
-    ['PUT', '/submissions/TOKEN/files/people', true],
+    ['PUT', '/submissions/TOKEN/files/people', true, PEOPLE],
     ['GET', '/submissions/TOKEN/files/people', false],
     ['POST', '/submissions/TOKEN/records/people', true, { content: [{ localId: '1' }] }],
     ['DELETE', '/submissions/TOKEN/records/people', true, { content: [{ localId: '1' }] }],
@@ -382,13 +343,7 @@ test('a caller without the scope, the EID or the token gets a 401 that says so f
         [at, { eid: '1002' }, unknown('1002')],
       )
     for (const [url, headers, detail] of refused) {
-      const answer = await ask(method, url, {
-        headers: {
-          ...(method === 'PUT' && payload === undefined && { 'content-type': 'text/csv' }),
-          ...headers,
-        },
-        ...(payload === undefined ? (method === 'PUT' ? { payload: PEOPLE } : {}) : { payload }),
-      })
+      const answer = await ask(method, url, { headers, ...(payload !== undefined && { payload }) })
       expect([method, path, answer.status, answer.body.detail]).toEqual([method, path, 401, detail])
     }
   }
@@ -532,7 +487,10 @@ test('the log contains nothing from a record, whatever is refused', async () => 
   await ask('POST', `/submissions/${token}/records/people`, {
     payload: { content: [{ localId: 5, id: secret }] },
   })
-  await ask('POST', `/submissions/${token}/records/people`, { payload: `{"content": "${secret}` })
+  await ask('POST', `/submissions/${token}/records/people`, {
+    payload: `{"content": "${secret}`,
+    headers: { 'content-type': 'application/json' },
+  })
   const { log } = await work()
   await validate(token)
   await ask('GET', `/submissions/${token}/validation-results?Filter.StudentId=${secret}`)
@@ -565,7 +523,7 @@ test('a file comes as CSV or NDJSON, whichever the caller prefers', async () => 
 
 test('a run whose findings take too many bytes says everywhere that they are partial', async () => {
   const { ask, create, put, validate, work } = await start()
-  await work({ findingsBytes: 50_000 })
+  await work({ limits: { findingsBytes: 50_000 } })
   const token = await create()
   const lines = Array.from({ length: 1000 }, (_, index) => `${index},A${index % 10},,${index < 20 ? 12 : 20}`)
   await put(token, 'people', `localId,id,group,age\n${lines.join('\n')}\n`)

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { RecordCount } from '../src/submissions/runs/run-job.ts'
-import { Service } from './support/service.ts'
 import { makeSmallDefinition } from './support/small-definition.ts'
+import { startSubmissions } from './support/submissions.ts'
 
 const FILES = [
   { resource: 'people', format: 'csv', records: 30_000 },
@@ -30,21 +30,11 @@ test('the progress of a run counts the records of each file', () => {
 })
 
 test('the API shows the progress by file', async () => {
-  const service = await Service.start({ DEFINITIONS: makeSmallDefinition() })
-  const scopes = ['validation-results:read', 'submissions:write'] as const
-  const { key } = await service.createKey({ scopes, eids: ['1001'] })
-  const headers = { 'x-api-key': key, eid: '1001' }
-  const url = '/v1/submissions'
-  const created = await service.request({ method: 'POST', url, headers, payload: { returnId: '202512' } })
-  const at = `${url}/${created.json().submissionToken}`
-  const csv = { ...headers, 'content-type': 'text/csv' }
-  await service.request({
-    method: 'PUT',
-    url: `${at}/files/people`,
-    headers: csv,
-    payload: 'localId,id\n1,A\n2,B\n',
-  })
-  await service.request({ method: 'POST', url: `${at}/validation-runs`, headers })
+  const { service, createCaller } = await startSubmissions(makeSmallDefinition())
+  const { ask, create, put } = await createCaller('reader', ['1001'])
+  const token = await create()
+  await put(token, 'people', 'localId,id\n1,A\n2,B\n')
+  await ask('POST', `/submissions/${token}/validation-runs`)
   const progress = new RecordCount([{ ...FILES[0], records: 2 }]).describe({
     phase: 'read',
     file: 'people.csv',
@@ -55,7 +45,7 @@ test('the API shows the progress by file', async () => {
       JSON.stringify(progress),
     ]),
   )
-  expect((await service.get(at, headers)).json().validationRun.progress).toEqual({
+  expect((await ask('GET', `/submissions/${token}`)).body.validationRun.progress).toEqual({
     stage: 'Reading the files',
     done: 1,
     total: 2,

@@ -8,8 +8,7 @@ import { FileGone } from '../src/submissions/files/file-store.ts'
 import { findCleared } from '../src/submissions/files/repairs.ts'
 import { purgeNow } from '../src/submissions/retention/purge.ts'
 import { define } from './support/definition.ts'
-import { Service } from './support/service.ts'
-import { startWorker } from './support/submission-worker.ts'
+import { startSubmissions } from './support/submissions.ts'
 
 const field = (name: string, type: string, constraints: object = {}) => ({ name, type, constraints })
 const defineLoans = () =>
@@ -45,49 +44,29 @@ const KEY = { id: 'k1', key: Buffer.alloc(32, 1) }
 const digestOf = (content: string) => createHash('sha256').update(content).digest('hex')
 
 async function start({ encrypted = false } = {}) {
-  const definition = defineLoans()
-  const sealer = new Sealer(encrypted ? [KEY] : [])
-  const service = await Service.start({
-    RATE_LIMIT_SUBMISSIONS: 'off',
-    DEFINITIONS: definition,
-    ...(encrypted && { ENCRYPTION_KEYS: `${KEY.id}:${KEY.key.toString('base64')}` }),
-  })
+  const { service, createCaller, work } = await startSubmissions(
+    defineLoans(),
+    encrypted ? { ENCRYPTION_KEYS: `${KEY.id}:${KEY.key.toString('base64')}` } : {},
+  )
   const scopes = ['validation-results:read', 'submissions:write', 'operate'] as const
-  const { key, id } = await service.createKey({ client: 'analyst', scopes, eids: ['1001'] })
-  const headers = { 'x-api-key': key, eid: '1001' }
-  const token = await service.createSubmission(headers)
-  const at = (path: string) => `/v1/submissions/${token}${path}`
-  const ask = async (
-    method: 'GET' | 'PUT' | 'POST' | 'DELETE',
-    path: string,
-    more: Record<string, string> = {},
-  ) => {
-    const response = await service.request({
-      method,
-      url: at(path),
-      headers: { ...headers, ...more },
-    })
-    return { status: response.statusCode, body: response.json(), headers: response.headers }
-  }
+  const { id, key, ...caller } = await createCaller('analyst', ['1001'], scopes)
+  const token = await caller.create()
+  const ask = (method: 'GET' | 'PUT' | 'POST' | 'DELETE', path: string, headers = {}) =>
+    caller.ask(method, `/submissions/${token}${path}`, undefined, headers)
   /** Without anybody who does the work. */
   const queue = async (method: 'POST' | 'DELETE' = 'POST', path = '/repairs') => {
-    const sent = { ...headers, prefer: 'respond-async' }
-    const queued = await service.app.inject({ method, url: at(path), headers: sent })
+    const headers = { 'x-api-key': key, eid: '1001', prefer: 'respond-async' }
+    const queued = await service.app.inject({ method, url: `/v1/submissions/${token}${path}`, headers })
     return { status: queued.statusCode, body: queued.json() }
   }
-  const put = async (file: string, payload: string) => {
-    const sent = { ...headers, 'content-type': 'text/csv' }
-    const stored = await service.request({ method: 'PUT', url: at(`/files/${file}`), headers: sent, payload })
-    expect(stored.statusCode).toBe(200)
-  }
-  const read = async (file: string) =>
-    (await service.request({ url: at(`/files/${file}`), headers: { ...headers, accept: 'text/csv' } })).body
+  const put = async (file: string, content: string) =>
+    expect((await caller.put(token, file, content)).status).toBe(200)
+  const read = async (file: string) => (await ask('GET', `/files/${file}`, { accept: 'text/csv' })).text
   const check = async () => {
-    const worker = await startWorker(service.database, [definition], { sealer })
-    const { body } = await ask('POST', '/validation-runs')
-    const run = await ask('GET', `/validation-runs/${body.runId}`, { prefer: 'wait=30' })
+    const worker = await work({ sealer: new Sealer(encrypted ? [KEY] : []) })
+    const run = await caller.check(token)
     await worker.stop()
-    return run.body
+    return run
   }
   const listVersions = async () =>
     (

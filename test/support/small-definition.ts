@@ -1,61 +1,45 @@
-import { mkdirSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
-import { temporaryFolder } from './temporary.ts'
+import { define } from './definition.ts'
 
 /** A definition of two small files, in a separate folder: people, each in a group. */
 export function makeSmallDefinition(): string {
-  const folder = join(temporaryFolder(), 'small')
-  mkdirSync(folder, { recursive: true })
-  const descriptor = {
-    name: 'small',
-    version: '1.0.0',
-    'mahi:return': { default: '202512', pattern: '20[0-9]{4}' },
-    resources: [
-      {
-        name: 'people',
-        path: 'people.csv',
-        type: 'table',
-        'mahi:code': 'PER',
-        'mahi:fileType': 'Learner',
-        'mahi:record': { localId: 'localId', studentId: 'id', courseCode: 'group' },
-        'mahi:optional': true,
-        schema: {
-          fields: [
-            { name: 'localId', type: 'string' },
-            { name: 'id', type: 'string', constraints: { required: true, maxLength: 4 } },
-            { name: 'group', type: 'string' },
-            { name: 'age', type: 'integer', constraints: { minimum: 16 } },
-          ],
-          primaryKey: ['id'],
-          foreignKeys: [{ fields: ['group'], reference: { resource: 'groups', fields: ['code'] } }],
+  return define(
+    {
+      people: {
+        fields: [
+          { name: 'localId' },
+          { name: 'id', constraints: { required: true, maxLength: 4 } },
+          { name: 'group' },
+          { name: 'age', type: 'integer', constraints: { minimum: 16 } },
+        ],
+        primaryKey: ['id'],
+        foreignKeys: [{ fields: ['group'], reference: { resource: 'groups', fields: ['code'] } }],
+        resource: {
+          'mahi:code': 'PER',
+          'mahi:fileType': 'Learner',
+          'mahi:record': { localId: 'localId', studentId: 'id', courseCode: 'group' },
+          'mahi:optional': true,
         },
       },
-      {
-        name: 'groups',
-        path: 'groups.csv',
-        type: 'table',
-        'mahi:code': 'GRP',
-        'mahi:fileType': 'Course',
-        'mahi:record': { localId: 'localId', courseCode: 'code' },
-        'mahi:optional': true,
-        schema: {
-          fields: [
-            { name: 'localId', type: 'string' },
-            { name: 'code', type: 'string', constraints: { required: true } },
-            {
-              name: 'title',
-              type: 'string',
-              constraints: { maxLength: 8 },
-              'mahi:checks': { length: { severity: 'Warning' } },
-            },
-          ],
-          primaryKey: ['code'],
+      groups: {
+        fields: [
+          { name: 'localId' },
+          { name: 'code', constraints: { required: true } },
+          {
+            ...{ name: 'title', constraints: { maxLength: 8 } },
+            'mahi:checks': { length: { severity: 'Warning' } },
+          },
+        ],
+        primaryKey: ['code'],
+        resource: {
+          'mahi:code': 'GRP',
+          'mahi:fileType': 'Course',
+          'mahi:record': { localId: 'localId', courseCode: 'code' },
+          'mahi:optional': true,
         },
       },
-    ],
-  }
-  writeFileSync(join(folder, 'datapackage.json'), JSON.stringify(descriptor))
-  return folder
+    },
+    { name: 'small', version: '1.0.0', 'mahi:return': { default: '202512', pattern: '20[0-9]{4}' } },
+  )
 }
 
 /** A file of people for the small definition: each one under 16 is a finding. */

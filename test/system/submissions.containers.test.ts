@@ -5,7 +5,7 @@ import { expect, test } from 'vitest'
 import { splitRecord } from '../../src/engines/records/index.ts'
 import { purgeNow } from '../../src/submissions/retention/purge.ts'
 import { pack } from '../support/pack.ts'
-import { Service } from '../support/service.ts'
+import { startSubmissions } from '../support/submissions.ts'
 import { temporaryFolder } from '../support/temporary.ts'
 import { makeXlsx } from '../support/xlsx.ts'
 
@@ -25,26 +25,15 @@ interface StoredFile {
 
 async function start(settings: Readonly<Record<string, string>> = {}) {
   const folder = temporaryFolder()
-  const service = await Service.start({ RATE_LIMIT_SUBMISSIONS: 'off', CHECK_FOLDER: folder, ...settings })
-  const scopes = ['validation-results:read', 'submissions:write'] as const
-  const { key } = await service.createKey({ scopes, eids: ['1001'] })
-  const ask = (
-    method: 'GET' | 'PUT' | 'POST' | 'DELETE',
-    path: string,
-    headers = {},
-    payload?: Buffer | object,
-  ) =>
-    service.request({
-      method,
-      url: `/v1/submissions${path}`,
-      headers: { 'x-api-key': key, eid: '1001', ...headers },
-      ...(payload !== undefined && { payload }),
-    })
-  const created = await ask('POST', '', {}, { returnId: '202512' })
-  const { submissionToken: token } = created.json() as { submissionToken: string }
+  const { service, createCaller } = await startSubmissions('sdr', { CHECK_FOLDER: folder, ...settings })
+  const { ask, create } = await createCaller('sender', ['1001'])
+  const token = await create()
   const put = (content: Uint8Array, type = ZIP, path = '', headers = {}) =>
-    ask('PUT', `/${token}/files${path}`, { 'content-type': type, ...headers }, Buffer.from(content))
-  const stored = async () => (await ask('GET', `/${token}`)).json().files as StoredFile[]
+    ask('PUT', `/submissions/${token}/files${path}`, Buffer.from(content), {
+      'content-type': type,
+      ...headers,
+    })
+  const stored = async () => (await ask('GET', `/submissions/${token}`)).body.files as StoredFile[]
   /** What is left in the folder for temporary files. */
   const left = () =>
     readdirSync(folder, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile())
@@ -65,14 +54,13 @@ test('five files in one ZIP archive become the files of a submission, byte for b
   const response = await put(
     await pack({ ...content, '__MACOSX/._learners.csv': 'x', 'my return/.DS_Store': 'x' }),
   )
-  expect(response.statusCode).toBe(200)
-  const { files } = response.json() as { files: StoredFile[] }
+  expect(response.status).toBe(200)
+  const { files } = response.body as { files: StoredFile[] }
   const digests = FILES.map((name) => createHash('sha256').update(read(name, 'clean')).digest('hex'))
   expect(files.map(({ sha256 }) => sha256).sort()).toEqual(digests.sort())
   expect((await stored()).map(({ file }) => file).sort()).toEqual([...FILES].sort())
-  expect((await ask('GET', `/${token}/files/learners`)).rawPayload.equals(read('learners', 'clean'))).toBe(
-    true,
-  )
+  const { bytes } = await ask('GET', `/submissions/${token}/files/learners`)
+  expect(bytes.equals(read('learners', 'clean'))).toBe(true)
   expect(left()).toEqual([])
 })
 
@@ -89,7 +77,7 @@ test('notes say how a file was recognised and what was not read, and stay with t
     'course register.csv': latin,
     'notes.csv': 'a,b\n',
   }
-  const { files } = (await put(await pack(content))).json() as { files: StoredFile[] }
+  const { files } = (await put(await pack(content))).body as { files: StoredFile[] }
   expect(files.map(({ file, notes }) => [file, notes])).toEqual([
     [
       'learners',
@@ -106,21 +94,21 @@ test('notes say how a file was recognised and what was not read, and stay with t
 test('one file may arrive as an archive or as a workbook, whatever the name in it', async () => {
   const { put, stored } = await start()
   const archive = await pack({ 'Export of Monday.csv': read('learners', 'clean') })
-  expect((await put(archive, ZIP, '/learners.zip')).json()).toMatchObject({ file: 'learners', records: 400 })
+  expect((await put(archive, ZIP, '/learners.zip')).body).toMatchObject({ file: 'learners', records: 400 })
   // The content decides, not the name of its type.
   const sheet = makeXlsx({ Sheet1: toRows('courses') })
-  expect((await put(sheet, 'text/csv', '/courses.xlsx')).json()).toMatchObject({
+  expect((await put(sheet, 'text/csv', '/courses.xlsx')).body).toMatchObject({
     file: 'courses',
     records: 40,
   })
   const several = await put(workbook(['learners', 'courses']), XLSX, '/courses')
-  expect([several.statusCode, several.json().detail]).toEqual([
+  expect([several.status, several.body.detail]).toEqual([
     400,
     'courses.xlsx/learners is the file learners, not courses: send an archive or a workbook of several files as a whole.',
   ])
   expect(await stored()).toHaveLength(2)
   // What is not in an archive stays.
-  expect((await put(workbook(['enrolments', 'courses']), XLSX)).statusCode).toBe(200)
+  expect((await put(workbook(['enrolments', 'courses']), XLSX)).status).toBe(200)
   const records = (await stored()).map((each) => [each.file, each.records])
   expect(Object.fromEntries(records)).toEqual({
     learners: 400,
@@ -134,13 +122,13 @@ test('conditions and digests hold for archives too', async () => {
   const archive = Buffer.from(await pack({ 'learners.csv': read('learners') }))
   const digest = createHash('sha256').update(archive).digest('base64')
   const sent = { 'content-digest': `sha-256=:${digest}:` }
-  expect((await put(archive, ZIP, '', sent)).statusCode).toBe(200)
+  expect((await put(archive, ZIP, '', sent)).status).toBe(200)
   const wrong = await put(await pack({ 'courses.csv': 'x' }), ZIP, '', sent)
-  expect([wrong.statusCode, wrong.json().detail]).toEqual([
+  expect([wrong.status, wrong.body.detail]).toEqual([
     400,
     'Content-Digest does not match the content that arrived.',
   ])
-  expect((await put(archive, ZIP, '/learners', { 'if-none-match': '*' })).statusCode).toBe(412)
+  expect((await put(archive, ZIP, '/learners', { 'if-none-match': '*' })).status).toBe(412)
   expect(await stored()).toHaveLength(1)
 })
 
@@ -191,14 +179,14 @@ test.each([
 ] as const)('an archive with %s is refused by name, and nothing of it is stored', async (_, make, reason) => {
   const { put, stored, left, service } = await start()
   const response = await put(await make())
-  expect([400, 415]).toContain(response.statusCode)
-  expect(response.json().detail).toMatch(reason)
+  expect([400, 415]).toContain(response.status)
+  expect(response.body.detail).toMatch(reason)
   expect(await stored()).toEqual([])
   await purgeNow(service.database)
   expect(await service.database.all('select version from file_version')).toEqual([])
   expect(left()).toEqual([])
   // The files can be changed again at once.
-  expect((await put(await pack({ 'learners.csv': LEARNERS }))).statusCode).toBe(200)
+  expect((await put(await pack({ 'learners.csv': LEARNERS }))).status).toBe(200)
 })
 
 test('an archive that unpacks to more than an upload may have is refused', async () => {
@@ -211,7 +199,7 @@ test('an archive that unpacks to more than an upload may have is refused', async
   )
   for (const archive of [bomb, both]) {
     const response = await put(archive)
-    expect([response.statusCode, response.json().detail]).toEqual([
+    expect([response.status, response.body.detail]).toEqual([
       400,
       'archive.zip unpacks to more than 1048576 bytes.',
     ])
@@ -227,13 +215,13 @@ test('what is neither an archive nor a workbook is refused by its content', asyn
     ['', ''],
   ] as const) {
     const response = await put(Buffer.from(content), ZIP, path)
-    expect([response.statusCode, response.json().detail]).toEqual([
+    expect([response.status, response.body.detail]).toEqual([
       415,
       expect.stringContaining('The content is neither a ZIP archive nor a workbook in the format XLSX.'),
     ])
   }
   const old = await put(Buffer.from('\u00d0\u00cf\u0011\u00e0', 'latin1'), 'text/csv', '/learners')
-  expect(old.json().detail).toBe(
+  expect(old.body.detail).toBe(
     'learners: The file is a workbook with a password or in the old format XLS. Save it as XLSX without a password.',
   )
 })

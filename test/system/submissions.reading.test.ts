@@ -4,11 +4,8 @@ import { expect, test } from 'vitest'
 import { check } from '../support/checking.ts'
 import { parseLines } from '../support/lines.ts'
 import { cases } from '../support/properties.ts'
-import { Service } from '../support/service.ts'
 import { makeSmallDefinition } from '../support/small-definition.ts'
-import { startWorker } from '../support/submission-worker.ts'
-
-const ALL = ['validation-results:read', 'submissions:write'] as const
+import { startSubmissions } from '../support/submissions.ts'
 
 interface Found {
   readonly errorCode: string
@@ -17,37 +14,21 @@ interface Found {
 
 /** A service whose submissions are checked against the small definition. */
 async function start() {
-  const definition = makeSmallDefinition()
-  const service = await Service.start({ RATE_LIMIT_SUBMISSIONS: 'off', DEFINITIONS: definition })
-  const { key } = await service.createKey({ scopes: ALL, eids: ['1001'] })
-  const ask = (
-    method: 'GET' | 'PUT' | 'POST' | 'DELETE',
-    path: string,
-    headers = {},
-    payload?: object | Buffer,
-  ) =>
-    service.request({
-      method,
-      url: `/v1/submissions${path}`,
-      headers: { 'x-api-key': key, eid: '1001', ...headers },
-      ...(payload !== undefined && { payload }),
-    })
-  const create = async () =>
-    (await ask('POST', '', {}, { returnId: '202512' })).json().submissionToken as string
-  const put = (token: string, content: Buffer, headers = {}) =>
-    ask('PUT', `/${token}/files/people`, { 'content-type': 'text/csv', ...headers }, content)
+  const { definition, createCaller, work } = await startSubmissions(makeSmallDefinition())
+  const { ask, create, ...caller } = await createCaller('reader', ['1001'])
+  const put = (token: string, content: string | Buffer, headers = {}) =>
+    caller.put(token, 'people', content, headers)
+  const read = async (token: string, accept?: string) =>
+    await ask('GET', `/submissions/${token}/files/people`, undefined, { accept })
   /** The findings of a run over the stored file. */
   const validate = async (token: string): Promise<Found[]> => {
-    const { runId } = (await ask('POST', `/${token}/validation-runs`)).json()
-    for (;;) {
-      const run = await ask('GET', `/${token}/validation-runs/${runId}`, { prefer: 'wait=20' })
-      if (run.json().dateCompleted === undefined) continue
-      expect(run.json()).toMatchObject({ status: 'Processed' })
-      const found = await ask('GET', `/${token}/validation-results`, { accept: 'application/x-ndjson' })
-      return parseLines<Found>(found.body)
-    }
+    expect(await caller.check(token)).toMatchObject({ status: 'Processed' })
+    const accept = { accept: 'application/x-ndjson' }
+    return parseLines<Found>(
+      (await ask('GET', `/submissions/${token}/validation-results`, undefined, accept)).text,
+    )
   }
-  return { service, definition, ask, create, put, validate }
+  return { definition, create, put, read, validate, work }
 }
 
 /** The findings of `mahi check`. */
@@ -125,15 +106,15 @@ function render({ encoding, separator, names, directive, lineEnd, isQuoted, rows
 }
 
 test('an upload that mahi check reads is accepted, and a run has the findings of mahi check', async () => {
-  const { service, definition, create, put, validate } = await start()
-  await startWorker(service.database, [definition])
+  const { definition, create, put, validate, work } = await start()
+  await work()
   await fc.assert(
     fc.asyncProperty(variant, async (given) => {
       const content = render(given)
       const token = await create()
       const sent = given.packed === 'no' ? content : gzipSync(content)
       const response = await put(token, sent, given.packed === 'said' ? { 'content-encoding': 'gzip' } : {})
-      expect(response.statusCode, response.body).toBe(200)
+      expect(response.status, response.text).toBe(200)
       expect(compare(await validate(token))).toEqual(compare(await checkPeople(definition, content)))
     }),
     cases(8),
@@ -141,11 +122,11 @@ test('an upload that mahi check reads is accepted, and a run has the findings of
 })
 
 test('the response to an upload notes what was guessed, and the file is stored as UTF-8', async () => {
-  const { ask, create, put } = await start()
+  const { create, put, read } = await start()
   const token = await create()
   const text = 'localId,id,group,age\n1,Käthe,G1,20\n'
-  const noted = async (content: Buffer) => (await put(token, content)).json().notes as string[] | undefined
-  const stored = async () => (await ask('GET', `/${token}/files/people`)).body
+  const noted = async (content: Buffer) => (await put(token, content)).body.notes as string[] | undefined
+  const stored = async () => (await read(token)).text
   expect(await noted(Buffer.from(text))).toBeUndefined()
   expect(await noted(Buffer.from(text, 'latin1'))).toEqual([
     'The file was read as Windows-1252, because it is not UTF-8.',
@@ -164,10 +145,10 @@ test('the response to an upload notes what was guessed, and the file is stored a
 test('the response to an upload says if its first line is not the header of this file', async () => {
   const { create, put } = await start()
   const token = await create()
-  const noted = async (content: Buffer | string) => {
-    const response = await put(token, Buffer.from(content))
-    expect(response.statusCode).toBe(200)
-    return response.json().notes?.[0] as string | undefined
+  const noted = async (content: string) => {
+    const { status, body } = await put(token, content)
+    expect(status).toBe(200)
+    return body.notes?.[0] as string | undefined
   }
   const none = 'The first line has none of the expected columns, such as localId, id, group.'
   expect(await noted('People\nlocalId,id,group,age\n1,A,G1,20\n')).toBe(
@@ -183,8 +164,8 @@ test('the response to an upload says if its first line is not the header of this
 const LONG = `{"localId":"3","id":"${'x'.repeat(300_000)}"}`
 
 test('faulty lines of NDJSON are stored, and found by each run', async () => {
-  const { service, definition, ask, create, put, validate } = await start()
-  await startWorker(service.database, [definition])
+  const { definition, create, put, read, validate, work } = await start()
+  await work()
   const token = await create()
   const lines = [
     '{"localId":"1","id":"A1","group":"G1","age":20}',
@@ -196,12 +177,9 @@ test('faulty lines of NDJSON are stored, and found by each run', async () => {
     'localId,id',
   ]
   const content = Buffer.from(`${lines.join('\n')}\n`)
-  expect((await put(token, content, { 'content-type': 'application/x-ndjson' })).json()).toMatchObject({
-    records: 6,
-  })
-  expect((await ask('GET', `/${token}/files/people`, { accept: 'application/x-ndjson' })).body).toBe(
-    content.toString(),
-  )
+  const { body } = await put(token, content, { 'content-type': 'application/x-ndjson' })
+  expect(body).toMatchObject({ records: 6 })
+  expect((await read(token, 'application/x-ndjson')).text).toBe(content.toString())
   const found = await validate(token)
   expect(compare(found)).toEqual(compare(await checkPeople(definition, content)))
   expect(found.filter(({ errorCode }) => errorCode.endsWith('-record')).map(({ line }) => line)).toEqual([
@@ -210,13 +188,12 @@ test('faulty lines of NDJSON are stored, and found by each run', async () => {
 })
 
 test('a record that cannot be read is not converted to an empty one', async () => {
-  const { ask, create, put } = await start()
+  const { create, put, read } = await start()
   const token = await create()
-  const get = (accept: string) => ask('GET', `/${token}/files/people`, { accept })
-  await put(token, Buffer.from('localId,id,group,age\n1,A1,G1,20\n2,A"2",G1,20\n'))
-  expect((await get('text/csv')).statusCode).toBe(200)
-  const csv = await get('application/x-ndjson')
-  expect([csv.statusCode, csv.json().detail]).toEqual([
+  await put(token, 'localId,id,group,age\n1,A1,G1,20\n2,A"2",G1,20\n')
+  expect((await read(token, 'text/csv')).status).toBe(200)
+  const csv = await read(token, 'application/x-ndjson')
+  expect([csv.status, csv.body.detail]).toEqual([
     409,
     'Line 3 of the file cannot be converted. A value without quotes around it contains a quote. The file is available as CSV only.',
   ])
@@ -224,8 +201,8 @@ test('a record that cannot be read is not converted to an empty one', async () =
   await put(token, Buffer.concat([Buffer.from('{"localId":"1","id":"ā"}\n'), broken]), {
     'content-type': 'application/x-ndjson',
   })
-  const json = await get('text/csv')
-  expect([json.statusCode, json.json().detail]).toEqual([
+  const json = await read(token, 'text/csv')
+  expect([json.status, json.body.detail]).toEqual([
     409,
     'Line 2 of the file is not valid UTF-8. The file is available as NDJSON only.',
   ])
