@@ -8,7 +8,7 @@ import { purgeNow } from '../src/submissions/retention/purge.ts'
 import { parseLines } from './support/lines.ts'
 import { SCALE, SEED } from './support/properties.ts'
 import { age, EXPIRY, isSerial, NEW, type Observed, showAll } from './support/races/model.ts'
-import { RacingDatabase } from './support/races/racing-database.ts'
+import { type RacingDatabase, race } from './support/races/racing-database.ts'
 import {
   ask,
   DS1,
@@ -90,7 +90,7 @@ class Arena {
     for (let count = engine === 'postgres' ? 2 : 1; count > 0; count--) {
       let racing: RacingDatabase | undefined
       const open = async (url: string): Promise<Database> => {
-        racing = new RacingDatabase(await openDatabase(url, { poolSize: 8 }), random)
+        racing = race(await openDatabase(url, { poolSize: 8 }), random)
         return racing
       }
       const service = await Service.start(environment, url, { open })

@@ -1,13 +1,4 @@
-import type {
-  Database,
-  Follower,
-  Lock,
-  PoolUse,
-  Reader,
-  Value,
-  Writer,
-} from '../../../src/foundation/database/database.ts'
-import type { Dialect } from '../../../src/foundation/database/dialect.ts'
+import type { Database, Lock, Reader, Writer } from '../../../src/foundation/database/database.ts'
 import type { Random } from '../random.ts'
 
 /** The tables of submissions: they change only under the lock of the submission. */
@@ -30,77 +21,31 @@ const MOST_TURNS = 3
 
 /**
  * A database whose statements start a little later, at random: what one process does at once then happens between the
- * statements of another. It lists the statements that change a submission without its lock.
+ * statements of another.
  */
-export class RacingDatabase implements Database {
-  readonly dialect: Dialect
-  readonly address: string
-  readonly unlocked = new Set<string>()
-  readonly #database: Database
-  readonly #random: Random
-
-  constructor(database: Database, random: Random) {
-    this.#database = database
-    this.#random = random
-    this.dialect = database.dialect
-    this.address = database.address
-  }
-
-  get pool(): PoolUse {
-    return this.#database.pool ?? { inUse: 0, waiting: 0 }
-  }
-
-  async all<Row>(sql: string, parameters?: readonly Value[]): Promise<Row[]> {
-    await this.pause()
-    return await this.#database.all<Row>(sql, parameters)
-  }
-
-  async get<Row>(sql: string, parameters?: readonly Value[]): Promise<Row | undefined> {
-    await this.pause()
-    return await this.#database.get<Row>(sql, parameters)
-  }
-
-  async write<T>(lock: Lock, work: (writer: Writer) => Promise<T>, onWait?: () => void): Promise<T> {
-    await this.pause()
-    return await this.#database.write(lock, (writer) => work(this.#watch(writer, lock)), onWait)
-  }
-
-  snapshot<T>(work: (reader: Reader) => Promise<T>): Promise<T> {
-    return this.#database.snapshot(work)
-  }
-
-  follow(onChange: () => void): Follower {
-    return this.#database.follow(onChange)
-  }
-
-  assertRoom(bytes: number): Promise<void> {
-    return this.#database.assertRoom(bytes)
-  }
-
-  scrub(): Promise<boolean> {
-    return this.#database.scrub()
-  }
-
-  close(): Promise<void> {
-    return this.#database.close()
-  }
-
+export interface RacingDatabase extends Database {
+  /** The statements that changed a submission without its lock. */
+  readonly unlocked: ReadonlySet<string>
   /** Gives others a random number of turns. */
-  async pause(most = MOST_TURNS): Promise<void> {
-    for (let turns = this.#random.below(most + 1); turns > 0; turns--)
+  pause(most?: number): Promise<void>
+}
+
+export function race(database: Database, random: Random): RacingDatabase {
+  const unlocked = new Set<string>()
+  const pause = async (most = MOST_TURNS) => {
+    for (let turns = random.below(most + 1); turns > 0; turns--)
       await new Promise((resolve) => setImmediate(resolve))
   }
-
-  #watch(writer: Writer, lock: Lock): Writer {
+  const watch = (writer: Writer, lock: Lock): Writer => {
     const held = new Set<Lock>([lock])
     const assertLocked = (table: string | undefined, statement: string) => {
       if (table === undefined || !GUARDED.has(table)) return
       if ([...held].some((each) => each.startsWith('submission:'))) return
-      this.unlocked.add(`${statement} (with ${[...held].map((each) => each.split(/[:/]/)[0])})`)
+      unlocked.add(`${statement} (with ${[...held].map((each) => each.split(/[:/]/)[0])})`)
     }
     const before = async (sql: string) => {
       assertLocked(/^\s*(?:insert into|update|delete from)\s+(\w+)/.exec(sql)?.[1], sql)
-      await this.pause()
+      await pause()
     }
     return {
       dialect: writer.dialect,
@@ -109,15 +54,27 @@ export class RacingDatabase implements Database {
       run: async (sql, parameters) => before(sql).then(() => writer.run(sql, parameters)),
       load: async (table, columns, rows) => {
         if (!FINDINGS.has(table)) assertLocked(table, `load ${table}`)
-        await this.pause()
+        await pause()
         return await writer.load(table, columns, rows)
       },
       analyze: (table) => writer.analyze(table),
       lock: async (more, onWait) => {
-        await this.pause()
+        await pause()
         await writer.lock(more, onWait)
         held.add(more)
       },
     }
   }
+  const all: Reader['all'] = async (sql, parameters) => pause().then(() => database.all(sql, parameters))
+  const get: Reader['get'] = async (sql, parameters) => pause().then(() => database.get(sql, parameters))
+  const write: Database['write'] = async (lock, work, onWait) =>
+    pause().then(() => database.write(lock, (writer) => work(watch(writer, lock)), onWait))
+  const own: object = { unlocked, pause, all, get, write }
+  return new Proxy(database, {
+    get(target, name) {
+      if (name in own) return Reflect.get(own, name)
+      const value = Reflect.get(target, name)
+      return typeof value === 'function' ? value.bind(target) : value
+    },
+  }) as RacingDatabase
 }

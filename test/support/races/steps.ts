@@ -111,90 +111,63 @@ function renderFile(records: ReadonlyMap<string, string>, name: string): string 
   return `${name},id\n${[...records].map(([id, value]) => `${id},${value}\n`).join('')}`
 }
 
+interface Sent extends Pick<Step, 'changesFile' | 'needsFiles'> {
+  readonly payload?: string | object
+  readonly headers?: (subject: Subject) => Record<string, string>
+}
+
+/** A request about the submission, and how a successful response is shown. */
+const send = <Body>(
+  atom: model.Atom,
+  method: 'GET' | 'PUT' | 'POST' | 'DELETE',
+  path: string,
+  show: (body: Body) => string,
+  { payload, headers, ...step }: Sent = {},
+): Step => ({
+  ...step,
+  atoms: [atom],
+  run: async (replica, subject) => {
+    const sent = { headers: headers?.(subject) ?? {}, ...(payload !== undefined && { payload }) }
+    return read(await ask(replica, subject, method, `/${subject.token}${path}`, sent), show)
+  },
+})
+
+/**
+ * An upload of two records.
+ *
+ * @param column the name of the first one; `REPAIRABLE` has one possible repair
+ * @param matches whether it replaces only the file of before the race
+ */
 const put =
-  (
-    options: (subject: Subject) => { headers?: Record<string, string> },
-    wanted: (state: model.State) => string | undefined,
-    column = 'localId',
-  ) =>
-  (value: string): MakeStep =>
+  (value: string, { column = 'localId', matches = false } = {}): MakeStep =>
   ({ state }, name) => {
     const records = new Map([
       ['A', `${value}${name}`],
       ['B', `ok${name}`],
     ])
-    return {
-      atoms: [model.put(records, name, wanted(state), column !== 'localId')],
+    const wanted = state.records === undefined ? 'absent' : state.tag
+    const atom = model.put(records, name, matches ? wanted : undefined, column !== 'localId')
+    return send<{ records: number }>(atom, 'PUT', '/files/people', (file) => String(file.records), {
       changesFile: true,
-      run: async (replica, subject) =>
-        read<{ records: number }>(
-          await ask(replica, subject, 'PUT', `/${subject.token}/files/people`, {
-            payload: renderFile(records, column),
-            headers: { 'content-type': 'text/csv', ...options(subject).headers },
-          }),
-          (file) => String(file.records),
-        ),
-    }
+      payload: renderFile(records, column),
+      headers: ({ etag }) => ({
+        'content-type': 'text/csv',
+        ...(matches && { 'if-match': etag ?? '"absent"' }),
+      }),
+    })
   }
-const putAny = put(
-  () => ({}),
-  () => undefined,
-)
-const putMatching = put(
-  ({ etag }) => ({ headers: { 'if-match': etag ?? '"absent"' } }),
-  ({ records, tag }) => (records === undefined ? 'absent' : tag),
-)
-/** The name of its first column has one possible repair. */
-const putRepairable = put(
-  () => ({}),
-  () => undefined,
-  REPAIRABLE,
-)
-const batch =
-  (method: 'POST' | 'DELETE', change: (id: string, value: string) => model.Atom) =>
-  (id: string, value: string): MakeStep =>
-  (_, name) => ({
-    atoms: [change(id, `${value}${name}`)],
-    changesFile: true,
-    run: async (replica, subject) =>
-      read<{ content: { errors: string[] }[] }>(
-        await ask(replica, subject, method, `/${subject.token}/records/people`, {
-          payload: {
-            content: [method === 'POST' ? { localId: id, id: `${value}${name}` } : { localId: id }],
-          },
-        }),
-        ({ content }) => (content[0]?.errors.length === 0 ? 'known' : 'unknown'),
-      ),
-  })
-const add = batch('POST', model.add)
-const remove = batch('DELETE', model.remove)
 
-const plain =
-  (
-    method: 'POST' | 'DELETE',
-    path: string,
-    atom: model.Atom,
-    show: (body: object) => string,
-    needsFiles = false,
-  ): MakeStep =>
-  () => ({
-    atoms: [atom],
-    needsFiles,
-    run: async (replica, subject) =>
-      read(await ask(replica, subject, method, `/${subject.token}${path}`), show),
-  })
+type Batch = { content: { errors: string[] }[] }
+const showBatch = ({ content }: Batch) => (content[0]?.errors.length === 0 ? 'known' : 'unknown')
+const add =
+  (localId: string, value: string): MakeStep =>
+  (_, name) => {
+    const id = `${value}${name}`
+    const sent = { changesFile: true, payload: { content: [{ localId, id }] } }
+    return send<Batch>(model.add(localId, id), 'POST', '/records/people', showBatch, sent)
+  }
 
-const repairing =
-  (method: 'POST' | 'DELETE', atom: model.Atom): MakeStep =>
-  () => ({
-    atoms: [atom],
-    changesFile: true,
-    run: async (replica, subject) =>
-      read<{ files: object[] }>(
-        await ask(replica, subject, method, `/${subject.token}/repairs`),
-        ({ files }) => String(files.length),
-      ),
-  })
+const showRepaired = ({ files }: { files: object[] }) => String(files.length)
 
 /** Its record waits for other changes; what it shows is tested elsewhere. */
 const download: MakeStep = () => ({
@@ -203,15 +176,6 @@ const download: MakeStep = () => ({
     await ask(replica, subject, 'GET', `/${subject.token}/files/people`, { headers: { accept: 'text/csv' } })
     return undefined
   },
-})
-
-const reopen: MakeStep = () => ({
-  atoms: [model.reopen],
-  run: async (replica, subject) =>
-    read<ShownSubmission>(
-      await ask(replica, subject, 'POST', `/${subject.token}/reopen`, { payload: { reason: 'Again' } }),
-      showSubmission,
-    ),
 })
 
 const create: MakeStep = () => ({
@@ -354,21 +318,26 @@ export const KEY = { id: 'first', key: new Uint8Array(32).fill(1) }
 /** Everything that changes a submission, by the operation that callers declare or by what workers and commands do. */
 export const STEPS = {
   createSubmission: create,
-  putSubmissionFile: putAny('ok'),
-  'putSubmissionFile, faulty': putAny(model.BAD),
-  'putSubmissionFile, If-Match': putMatching('ok'),
-  'putSubmissionFile, repairable': putRepairable('ok'),
-  repairFiles: repairing('POST', model.repair),
-  undoRepairs: repairing('DELETE', model.undo),
+  putSubmissionFile: put('ok'),
+  'putSubmissionFile, faulty': put(model.BAD),
+  'putSubmissionFile, If-Match': put('ok', { matches: true }),
+  'putSubmissionFile, repairable': put('ok', { column: REPAIRABLE }),
+  repairFiles: () => send(model.repair, 'POST', '/repairs', showRepaired, { changesFile: true }),
+  undoRepairs: () => send(model.undo, 'DELETE', '/repairs', showRepaired, { changesFile: true }),
   addSubmissionRecords: add('C', 'ok'),
   'addSubmissionRecords, faulty': add('A', model.BAD),
-  deleteSubmissionRecords: remove('A', ''),
+  deleteSubmissionRecords: () =>
+    send(model.remove('A'), 'DELETE', '/records/people', showBatch, {
+      changesFile: true,
+      payload: { content: [{ localId: 'A' }] },
+    }),
   getSubmissionFile: download,
-  requestValidationRun: plain('POST', '/validation-runs', model.request, showRun, true),
-  cancelValidationRun: plain('DELETE', '/validation-runs/1', model.cancelRun(1), showRun),
-  submitSubmission: plain('POST', '/submit', model.submit, showSubmission, true),
-  reopenSubmission: reopen,
-  deleteSubmission: plain('DELETE', '', model.cancel, showSubmission),
+  requestValidationRun: () => send(model.request, 'POST', '/validation-runs', showRun, { needsFiles: true }),
+  cancelValidationRun: () => send(model.cancelRun(1), 'DELETE', '/validation-runs/1', showRun),
+  submitSubmission: () => send(model.submit, 'POST', '/submit', showSubmission, { needsFiles: true }),
+  reopenSubmission: () =>
+    send(model.reopen, 'POST', '/reopen', showSubmission, { payload: { reason: 'Again' } }),
+  deleteSubmission: () => send(model.cancel, 'DELETE', '', showSubmission),
   suspendOrganisation: suspend,
   'job run': run,
   'job purge': purge,
