@@ -1,11 +1,10 @@
 import { spawnSync } from 'node:child_process'
 import { PassThrough } from 'node:stream'
-import { describe, expect, test } from 'vitest'
-import { Installation, MAHI, toLines, until } from '../support/command.ts'
+import { describe, expect } from 'vitest'
+import { Installation, MAHI, toLines } from '../support/command.ts'
 import { testWhere } from '../support/test-where.ts'
 
 const OLD = Array.from({ length: 20 }, (_, index) => ({ occupationCode: `A${index}`, titleEnglish: 'old' }))
-const IMPORT = ['occupations', 'import', '--replace', '-']
 
 /** Enough to be read in many pieces, and to change every record that there is. */
 const NEW = toLines(
@@ -14,27 +13,6 @@ const NEW = toLines(
     titleEnglish: 'new',
     descriptionEnglish: 'x'.repeat(500),
   })),
-)
-
-test.each(['SIGINT', 'SIGTERM'] as const)(
-  '%s in the middle of an import leaves the old catalogue whole, and the next one is not in its way',
-  async (signal) => {
-    const mahi = await new Installation({ inProcesses: true }).fill(OLD)
-    const before = await mahi.catalogue()
-    const input = new PassThrough()
-    const command = mahi.start(IMPORT, { input })
-    input.write(NEW.slice(0, NEW.length / 2))
-    await until(() => (input.readableLength === 0 ? true : undefined))
-    await mahi.untilLocked()
-    command.kill(signal)
-    expect(await command.ended).toMatchObject({ code: null, signal, stdout: '' })
-    expect(await mahi.catalogue()).toBe(before)
-    expect(await mahi.runJson(IMPORT, { input: NEW })).toMatchObject({
-      created: 4980,
-      updated: 20,
-      deleted: 0,
-    })
-  },
 )
 
 const hasScript = spawnSync('script', ['-qec', 'true', '/dev/null']).status === 0

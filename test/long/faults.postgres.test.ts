@@ -1,6 +1,6 @@
 import { setImmediate, setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
-import type { Database, Reader } from '../../src/foundation/database/database.ts'
+import type { Database, Reader, Writer } from '../../src/foundation/database/database.ts'
 import { RevisionWatch } from '../../src/foundation/database/revision-watch.ts'
 import { bumpRevision } from '../../src/foundation/database/revisions.ts'
 import { Cluster, hasCluster } from '../support/cluster.ts'
@@ -9,29 +9,23 @@ import { checkPage, fillDatabase, UNLIMITED, withDatabase } from '../support/fil
 import { ask, Load } from '../support/load.ts'
 import { PausableProxy } from '../support/pausable-proxy.ts'
 
-/** Reads reach the database each time, as no page is kept. */
-const UNCACHED = { ...UNLIMITED, PAGE_CACHE_MB: '0', LOG_LEVEL: 'info' }
 const LOST = /"level":"error".*the database is unavailable/
 const BACK = /the database is available again/
 
-/** A server of a filled database, with its metrics. */
-async function serve(primary: Cluster, environment: (name: string) => Record<string, string>) {
-  const name = 'mahi'
-  const filled = await fillDatabase(await primary.createDatabase(name))
+/** A server of a filled database, with its metrics. Reads reach the database each time, as no page is kept. */
+async function serve(primary: Cluster, environment: Readonly<Record<string, string>> = {}) {
+  const DATABASE_URL = await primary.createDatabase('mahi')
+  const filled = await fillDatabase(DATABASE_URL)
   const mahi = new Installation({ inProcesses: true })
-  const { url, command, readMetrics } = await mahi.serveWithMetrics({
-    ...UNLIMITED,
-    LOG_LEVEL: 'info',
-    DATABASE_URL: primary.url(name),
-    ...environment(name),
-  })
+  const common = { ...UNLIMITED, PAGE_CACHE_MB: '0', LOG_LEVEL: 'info', DATABASE_URL }
+  const { url, command, readMetrics } = await mahi.serveWithMetrics({ ...common, ...environment })
   const get = (path: string, headers: Record<string, string> = {}) =>
     ask(url + path, { ...filled.headers, ...headers })
   const metric = async (series: string) => {
     const value = (await readMetrics()).split('\n').find((line) => line.startsWith(`${series} `))
     return Number(value?.slice(series.length + 1))
   }
-  return { ...filled, mahi, url, command, get, metric }
+  return { ...filled, mahi, url, command, get, metric, DATABASE_URL }
 }
 
 describe.skipIf(!hasCluster)('with a PostgreSQL of its own', () => {
@@ -45,10 +39,11 @@ describe.skipIf(!hasCluster)('with a PostgreSQL of its own', () => {
 
   test('a replica that lost the primary is not ready, keeps no pages, says so once and recovers', async () => {
     const proxy = await PausableProxy.start(cluster.port)
-    const { get, command, metric } = await serve(cluster, (name) => ({
-      DATABASE_URL: cluster.url(name, proxy.port),
+    const { get, command, metric, questions } = await serve(cluster, {
+      DATABASE_URL: cluster.url('mahi', proxy.port),
       OCCUPATIONS_ACCESS: 'public',
-    }))
+      PAGE_CACHE_MB: '64',
+    })
     const statusOf = async (path: string) => (await get(path)).status
     expect(await statusOf('/readyz')).toBe(200)
     const { headers } = await get('/v1/occupations?Limit=3')
@@ -62,8 +57,11 @@ describe.skipIf(!hasCluster)('with a PostgreSQL of its own', () => {
     await until(async () => ((await metric('mahi_revisions_age_seconds')) > 5 ? true : undefined))
     expect(await statusOf('/readyz')).toBe(503)
     expect(await statusOf('/livez')).toBe(200)
-    // Needs the primary.
-    expect(await statusOf('/v1/occupations?Limit=3')).toBe(503)
+    // None of these waits for the server.
+    for (let count = 0; count < 100; count++) {
+      const { status, headers: sent } = await get(questions[count % 8]?.path ?? '')
+      expect([status, sent['retry-after']]).toEqual([503, '1'])
+    }
 
     proxy.resume()
     await command.output(BACK)
@@ -101,9 +99,8 @@ describe.skipIf(!hasCluster)('with a PostgreSQL of its own', () => {
     await primary.query(`alter system set synchronous_standby_names = '*'`)
     await primary.query('select pg_reload_conf()')
     const proxy = await PausableProxy.start(primary.port)
-    const address = (name: string) => primary.url(name, proxy.port)
-    const { get, command, mahi, metric } = await serve(primary, (name) => ({ DATABASE_URL: address(name) }))
-    const environment = { DATABASE_URL: address('mahi') }
+    const environment = { DATABASE_URL: primary.url('mahi', proxy.port) }
+    const { get, command, mahi, metric } = await serve(primary, environment)
     const key = async () =>
       (await mahi.runJson(['keys', 'create', '--client', 'acknowledged'], { environment })) as { key: string }
     const { key: before } = await key()
@@ -124,10 +121,9 @@ describe.skipIf(!hasCluster)('with a PostgreSQL of its own', () => {
   })
 
   test('a replica is killed under load: its callers turn to another one, and none of them fails', async () => {
-    const DATABASE_URL = await cluster.createDatabase('killed_replica')
-    const { questions } = await fillDatabase(DATABASE_URL)
-    const mahi = new Installation({ inProcesses: true })
-    const replicas = await Promise.all([1, 2, 3].map(() => mahi.serve({ ...UNLIMITED, DATABASE_URL })))
+    const { mahi, url, command, questions, DATABASE_URL } = await serve(cluster)
+    const others = await Promise.all([1, 2].map(() => mahi.serve({ ...UNLIMITED, DATABASE_URL })))
+    const replicas = [{ url, command }, ...others]
     const load = new Load(
       replicas.map(({ url }) => url),
       questions,
@@ -146,59 +142,28 @@ describe.skipIf(!hasCluster)('with a PostgreSQL of its own', () => {
     // What a dead process held is given back: the last one can change and serve everything.
     await until(async () => {
       const [row] = await cluster.query<{ count: string }>(
-        `select count(*) as count from pg_stat_activity where datname = 'killed_replica' and application_name = 'mahi-follower'`,
+        `select count(*) as count from pg_stat_activity where datname = 'mahi' and application_name = 'mahi-follower'`,
       )
       return row?.count === '1' ? true : undefined
     })
   })
 
   test('a replica that stops while its database is unreachable still exits with 0', async () => {
-    const DATABASE_URL = await cluster.createDatabase('stopped_cut_off')
-    const { headers } = await fillDatabase(DATABASE_URL)
     const proxy = await PausableProxy.start(cluster.port)
-    const mahi = new Installation({ inProcesses: true })
-    const { url, command } = await mahi.serve({
-      ...UNLIMITED,
-      LOG_LEVEL: 'info',
-      DATABASE_URL: cluster.url('stopped_cut_off', proxy.port),
+    const { mahi, get, command, DATABASE_URL } = await serve(cluster, {
+      DATABASE_URL: cluster.url('mahi', proxy.port),
     })
-    expect((await ask(`${url}/v1/occupations?Limit=3`, headers)).status).toBe(200)
+    expect((await get('/v1/occupations?Limit=3')).status).toBe(200)
     proxy.pause()
-    const asked = ask(`${url}/v1/occupations?Limit=4`, headers)
+    const asked = get('/v1/occupations?Limit=4')
     // Connections are taken in their order: after this answer the question has arrived too.
-    expect((await ask(`${url}/livez`, {})).status).toBe(200)
+    expect((await get('/livez')).status).toBe(200)
     command.kill('SIGTERM')
     expect((await asked).status).toBe(503)
     expect(await command.ended).toMatchObject({ code: 0, signal: null })
     // A process that is started meanwhile on a way that works is not in its way.
-    expect((await ask(`${(await mahi.serve({ ...UNLIMITED, DATABASE_URL })).url}/readyz`, {})).status).toBe(
-      200,
-    )
-  })
-
-  test('an unreachable server is reported at once after the first requests, and used again when it is back', async () => {
-    const mahi = new Installation({ inProcesses: true })
-    const DATABASE_URL = await cluster.createDatabase('cut_off')
-    const { questions, headers } = await fillDatabase(DATABASE_URL)
-    const proxy = await PausableProxy.start(cluster.port)
-    const { url } = await mahi.serve({ ...UNCACHED, DATABASE_URL: cluster.url('cut_off', proxy.port) })
-    const load = new Load([url], questions, { check: checkPage })
-    await load.untilMore('ok', 100)
-
-    proxy.pause()
-    await load.untilMore('unavailable', 1)
-    // None of these waits for the server.
-    for (let count = 0; count < 100; count++) {
-      const { status, headers: sent } = await ask(url + questions[count % 8]?.path, headers)
-      expect([status, sent['retry-after']]).toEqual([503, '1'])
-    }
-    expect((await ask(`${url}/readyz`, {})).status).toBe(503)
-    expect((await ask(`${url}/livez`, {})).status).toBe(200)
-
-    proxy.resume()
-    await load.untilMore('ok', 100)
-    const counts = await load.stop()
-    expect(counts.otherwise).toEqual([])
+    const { url } = await mahi.serve({ ...UNLIMITED, DATABASE_URL })
+    expect((await ask(`${url}/readyz`, {})).status).toBe(200)
   })
 
   test('a stalled process does not consider the server unresponsive', async () => {
@@ -221,16 +186,13 @@ describe.skipIf(!hasCluster)('with a PostgreSQL of its own', () => {
   })
 
   test('requests use a limited number of connections, and those that would wait in vain are rejected', async () => {
-    const mahi = new Installation({ inProcesses: true })
-    const DATABASE_URL = await cluster.createDatabase('busy')
-    const { questions, headers } = await fillDatabase(DATABASE_URL)
-    const { url } = await mahi.serve({ ...UNCACHED, DATABASE_URL, DATABASE_POOL_SIZE: '3' })
+    const { url, questions, get } = await serve(cluster, { DATABASE_POOL_SIZE: '3' })
     const load = new Load([url], questions, { check: checkPage, callers: 40 })
     const used: number[] = []
     await load.until(({ ok }) => ok > 0)
     while (used.length < 20) {
       const [row] = await cluster.query<{ used: string }>(
-        `select count(*) as used from pg_stat_activity where datname = 'busy' and application_name = 'mahi'`,
+        `select count(*) as used from pg_stat_activity where datname = 'mahi' and application_name = 'mahi'`,
       )
       used.push(Number(row?.used))
     }
@@ -242,26 +204,22 @@ describe.skipIf(!hasCluster)('with a PostgreSQL of its own', () => {
       // 3 are being worked on, and 150 may wait for them. Each requests a different page, because equal requests share a query.
       const statuses: number[] = []
       const asked = Array.from({ length: 400 }, async (_, index) => {
-        const { status } = await ask(`${url}/v1/occupations?Limit=1&Cursor=C${index}`, headers)
-        statuses.push(status)
+        statuses.push((await get(`/v1/occupations?Limit=1&Cursor=C${index}`)).status)
       })
       await until(() => (statuses.length >= 400 - 153 ? true : undefined))
       expect(new Set(statuses)).toEqual(new Set([503]))
       await client.query('rollback')
       await Promise.all(asked)
       return statuses
-    }, 'busy')
+    }, 'mahi')
     const turnedAway = answered.filter((status) => status === 503).length
     expect(answered.every((status) => status === 200 || status === 503)).toBe(true)
     expect(turnedAway).toBeGreaterThanOrEqual(400 - 153)
-    expect((await ask(url + questions[0]?.path, headers)).status).toBe(200)
+    expect((await get('/v1/occupations')).status).toBe(200)
   })
 
   test('a slow read is aborted, but a slower import is not', async () => {
-    const mahi = new Installation({ inProcesses: true })
-    const DATABASE_URL = await cluster.createDatabase('slow')
-    const { questions, headers } = await fillDatabase(DATABASE_URL)
-    const { url } = await mahi.serve({ ...UNCACHED, DATABASE_URL })
+    const { mahi, get, DATABASE_URL } = await serve(cluster)
     await cluster.session(async (client) => {
       await client.query('begin; lock table occupation in access exclusive mode')
       const command = mahi.start(['occupations', 'import', '--json', '-'], {
@@ -270,49 +228,42 @@ describe.skipIf(!hasCluster)('with a PostgreSQL of its own', () => {
       })
       await until(async () => {
         const [row] = await cluster.query<{ waiting: string }>(
-          `select count(*) as waiting from pg_stat_activity where datname = 'slow' and wait_event_type = 'Lock'`,
+          `select count(*) as waiting from pg_stat_activity where datname = 'mahi' and wait_event_type = 'Lock'`,
         )
         return Number(row?.waiting) > 0 ? true : undefined
       })
       // The import waits for as long as two reads after each other do.
-      for (let count = 0; count < 2; count++) {
-        expect((await ask(url + questions[0]?.path, headers)).status).toBe(503)
-      }
+      for (let count = 0; count < 2; count++) expect((await get('/v1/occupations')).status).toBe(503)
       expect(command.child.exitCode).toBeNull()
       await client.query('rollback')
       expect(await command.ended).toMatchObject({ code: 0 })
-    }, 'slow')
-    expect((await ask(`${url}/v1/occupations?Cursor=SLOW`, headers)).body).toContain('"SLOW"')
+    }, 'mahi')
+    expect((await get('/v1/occupations?Cursor=SLOW')).body).toContain('"SLOW"')
   })
 
-  describe('a load of rows', () => {
-    const row = (ordinal: number) => [ordinal, `{"localId":"${'x'.repeat(1000)}"}`] as const
-    const COLUMNS = ['position', 'phrases']
-
+  test('a load of rows whose connection is lost in the middle fails, and the next is made on another', async () => {
+    const url = await cluster.createDatabase('lost_load')
     function* rows(count: number) {
-      for (let ordinal = 0; ordinal < count; ordinal++) yield row(ordinal)
+      for (let ordinal = 0; ordinal < count; ordinal++)
+        yield [ordinal, `{"localId":"${'x'.repeat(1000)}"}`] as const
     }
-
-    test('whose connection is lost in the middle fails, and the next is made on another', async () => {
-      const url = await cluster.createDatabase('lost_load')
-      await withDatabase(url, async (database) => {
-        const losing = database.write('run', async (writer) => {
-          const own = await writer.get<{ pid: number }>('select pg_backend_pid() as pid')
-          async function* losingRows() {
-            yield* rows(5000)
-            await cluster.query(`select pg_terminate_backend(${own?.pid})`)
-            yield* rows(500_000)
-          }
-          return await writer.load('search_synonym', COLUMNS, losingRows())
-        })
-        await expect(losing).rejects.toThrow(
-          /^postgres:.*(?:disconnected|has closed this connection|did not respond)/,
-        )
-        expect(
-          await database.write('run', (writer) => writer.load('search_synonym', COLUMNS, rows(10))),
-        ).toBe(10)
-        expect(await database.get('select count(*) as count from search_synonym')).toEqual({ count: 10 })
+    await withDatabase(url, async (database) => {
+      const load = (writer: Writer, source: Parameters<Writer['load']>[2]) =>
+        writer.load('search_synonym', ['position', 'phrases'], source)
+      const losing = database.write('run', async (writer) => {
+        const own = await writer.get<{ pid: number }>('select pg_backend_pid() as pid')
+        async function* losingRows() {
+          yield* rows(5000)
+          await cluster.query(`select pg_terminate_backend(${own?.pid})`)
+          yield* rows(500_000)
+        }
+        return await load(writer, losingRows())
       })
+      await expect(losing).rejects.toThrow(
+        /^postgres:.*(?:disconnected|has closed this connection|did not respond)/,
+      )
+      expect(await database.write('run', (writer) => load(writer, rows(10)))).toBe(10)
+      expect(await database.get('select count(*) as count from search_synonym')).toEqual({ count: 10 })
     })
   })
 
