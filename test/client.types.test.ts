@@ -29,21 +29,3 @@ test('the error has the members of every problem', () => {
   for (const [, { fields }] of problems)
     for (const [name, { type }] of Object.entries(fields)) expect(error[name]?.type, name).toBe(type)
 })
-
-test.for([
-  ['index.ts', ['Client', 'createClient']],
-  ['errors.ts', ['FailureKind', 'MahiError']],
-  ['request.ts', ['CallOptions', 'ClientOptions', 'ConnectionOptions', 'CredentialOptions', 'Fetch']],
-  ['types.ts', ['OccupationsQuery', 'ResultsQuery']],
-  ['validation-results.ts', ['ReadAllOptions']],
-] as const)('every public name of %s says what it means, field by field', ([file, names]) => {
-  const types = readTypes(file)
-  const inherited = ['name', 'message', 'stack', 'cause']
-  for (const name of names) {
-    expect(types[name]?.doc, name).toMatch(/\w/)
-    if (!/^(Client|Connection|Call|Read|Occupation|Results|Validation|MahiError)/.test(name)) continue
-    const fields = Object.entries(types[name]?.fields ?? {}).filter(([field]) => !inherited.includes(field))
-    expect(fields, name).not.toEqual([])
-    for (const [field, { doc }] of fields) expect(doc, `${name}.${field}`).toMatch(/\w/)
-  }
-})

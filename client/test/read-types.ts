@@ -8,11 +8,9 @@ const FOLDER = fileURLToPath(new URL('../', import.meta.url))
 interface Field {
   /** As the compiler writes it, without `undefined`; alternatives in alphabetical order. */
   readonly type: string
-  readonly doc: string
 }
 
 interface Interface {
-  readonly doc: string
   readonly fields: Readonly<Record<string, Field>>
 }
 
@@ -35,8 +33,6 @@ function readAll(): void {
       .getProject(`${FOLDER}tsconfig.json`)
     if (project === undefined) throw new Error('the compiler does not find the client')
     const { checker, program } = project
-    const describe = (symbol: Parameters<typeof checker.getDocumentationCommentOfSymbol>[0]) =>
-      checker.getDocumentationCommentOfSymbol(symbol).replace(/\s+/g, ' ')
     for (const name of readdirSync(`${FOLDER}src`)) {
       const file = program.getSourceFile(`${FOLDER}src/${name}`)
       const module = file && checker.getSymbolAtLocation(file)
@@ -47,9 +43,9 @@ function readAll(): void {
           const type = checker.getTypeOfSymbol(property)
           const alternatives = (type === undefined ? '' : checker.typeToString(type)).split(' | ')
           const present = alternatives.filter((each) => each !== 'undefined').sort()
-          return [property.name, { type: present.join(' | '), doc: describe(property) }]
+          return [property.name, { type: present.join(' | ') }]
         })
-        return [symbol.name, { doc: describe(symbol), fields: Object.fromEntries(fields) }]
+        return [symbol.name, { fields: Object.fromEntries(fields) }]
       })
       FILES.set(name, Object.fromEntries(types))
     }
