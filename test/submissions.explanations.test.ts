@@ -289,6 +289,8 @@ test('the agency opens a submission again, and its receipts remain', async () =>
     sha256: createHash('sha256').update(records.text).digest('hex'),
   })
   await provider.put(token, 'courses', `${COURSES}C2,K2,Second\n`)
+  // The last check has read another file.
+  expect((await provider.ask('POST', `/submissions/${token}/submit`)).status).toBe(409)
   await provider.check(token)
   const { body } = await provider.ask('POST', `/submissions/${token}/submit`)
   const read = await provider.ask('GET', `/submissions/${token}/files/courses`, undefined, {
