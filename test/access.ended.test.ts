@@ -4,8 +4,8 @@ import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { revokeKeys } from '../src/api/access/keys.ts'
 import { removeSuspension, storeSuspension } from '../src/api/access/suspensions.ts'
 import { until } from './support/command.ts'
-import { Service } from './support/service.ts'
 import { makeSmallDefinition } from './support/small-definition.ts'
+import { startSubmissions } from './support/submissions.ts'
 
 const PEOPLE = 'localId,id,group,age\n'
 const SUSPENDED = /^Organisation 1001 is suspended/
@@ -18,10 +18,7 @@ type Ending = 'revoked' | 'expired' | 'suspended'
  * @param life milliseconds until the key expires
  */
 async function start(life = 3_600_000) {
-  const service = await Service.start({
-    RATE_LIMIT_SUBMISSIONS: 'off',
-    DEFINITIONS: makeSmallDefinition(),
-  })
+  const { service } = await startSubmissions(makeSmallDefinition())
   const scopes = ['validation-results:read', 'submissions:write'] as const
   const { id, key } = await service.createKey({ scopes, eids: ['1001'], expires: Date.now() + life })
   const reader = await service.createKey({ scopes, eids: ['1001'], expires: Date.now() + 10 * life })

@@ -6,46 +6,32 @@ import { ConsoleService, describeForm } from './support/console.ts'
 import { withDatabase } from './support/filled-database.ts'
 import { Service } from './support/service.ts'
 import { makePeople, makeSmallDefinition } from './support/small-definition.ts'
-import { startWorker } from './support/submission-worker.ts'
+import { startSubmissions } from './support/submissions.ts'
 
 const GROUPS = 'localId,code,title\n1,G1,One\n'
 
+interface Asked {
+  readonly key?: string
+  readonly eid?: string
+  readonly body?: string | object
+}
+
 /** A service with a vendor's key for two organisations, and a key of its operator. */
-async function start(environment: Record<string, string> = {}, url?: string) {
-  const definition = makeSmallDefinition()
-  const service = await Service.start(
-    { RATE_LIMIT_SUBMISSIONS: 'off', DEFINITIONS: definition, ...environment },
-    url,
+async function start() {
+  const { service, createCaller, work } = await startSubmissions(makeSmallDefinition())
+  const vendor = await createCaller(
+    'vendor',
+    ['1001', '1002'],
+    ['validation-results:read', 'submissions:write', 'occupations:read'],
   )
-  const vendor = await service.createKey({
-    client: 'vendor',
-    scopes: ['validation-results:read', 'submissions:write', 'occupations:read'],
-    eids: ['1001', '1002'],
-  })
-  const operator = await service.createKey({ client: 'operator', scopes: ['operate'] })
-  const ask = async (
+  const operator = await createCaller('operator', [], ['operate'])
+  const ask = (
     method: 'GET' | 'PUT' | 'POST' | 'DELETE',
     url: string,
-    { key = vendor.key, eid, body, type }: { key?: string; eid?: string; body?: unknown; type?: string } = {},
-  ) => {
-    const response = await service.request({
-      method,
-      url: `/v1${url}`,
-      headers: {
-        'x-api-key': key,
-        ...(eid !== undefined && { eid }),
-        ...(body !== undefined && { 'content-type': type ?? 'application/json' }),
-      },
-      ...(body !== undefined && { payload: typeof body === 'string' ? body : JSON.stringify(body) }),
-    })
-    return {
-      status: response.statusCode,
-      headers: response.headers,
-      body: response.body === '' ? {} : response.json(),
-    }
-  }
+    { key = vendor.key, eid, body }: Asked = {},
+  ) => vendor.ask(method, url, body, { 'x-api-key': key, eid })
   const operate = async (method: 'GET' | 'PUT' | 'DELETE', url: string, body?: object) => {
-    const response = await ask(method, url, { key: operator.key, ...(body !== undefined && { body }) })
+    const response = await operator.ask(method, url, body)
     const eid = /^\/organisations\/(100[12])\/suspension$/.exec(url)?.[1]
     // Every process reads the suspensions again some moments after the change.
     if (eid !== undefined && response.status === 200)
@@ -55,20 +41,13 @@ async function start(environment: Record<string, string> = {}, url?: string) {
       })
     return response
   }
-  const create = async (eid: string) => {
-    const { body } = await ask('POST', '/submissions', { eid, body: { returnId: '202512' } })
-    return `/submissions/${body.submissionToken}`
-  }
   const submit = async (eid: string, people = 2) => {
-    const path = await create(eid)
-    for (const [file, body] of [
-      ['people', makePeople('p', people, 0).csv],
-      ['groups', GROUPS],
-    ])
-      await ask('PUT', `${path}/files/${file}`, { eid, body, type: 'text/csv' })
-    return path
+    const token = await vendor.create('202512', { eid })
+    await vendor.put(token, 'people', makePeople('p', people, 0).csv, { eid })
+    await vendor.put(token, 'groups', GROUPS, { eid })
+    return `/submissions/${token}`
   }
-  return { service, definition, vendor, operator, ask, operate, create, submit }
+  return { service, ask, operate, submit, work }
 }
 
 describe('a suspended organisation', () => {
@@ -125,7 +104,7 @@ describe('a suspended organisation', () => {
   })
 
   test('loses its runs that are queued or in progress, and keeps everything else', async () => {
-    const { service, definition, ask, operate, submit } = await start()
+    const { service, ask, operate, submit, work } = await start()
     // Its check takes some seconds, while the other one waits.
     const [own, late] = [await submit('1001', 150_000), await submit('1002')]
     for (const [path, eid] of [
@@ -133,7 +112,7 @@ describe('a suspended organisation', () => {
       [late, '1002'],
     ] as const)
       expect((await ask('POST', `${path}/validation-runs`, { eid })).body.status).toBe('Queued')
-    const worker = await startWorker(service.database, [definition])
+    const worker = await work()
     const status = async () => (await ask('GET', `${own}/validation-runs/1`, { eid: '1001' })).body.status
     await until(async () => (await status()) === 'InProgress' || undefined)
     // As if the run had been requested by a request that was authorized before the suspension.

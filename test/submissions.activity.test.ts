@@ -1,9 +1,8 @@
 import { expect, test } from 'vitest'
 import { findValidKey } from '../src/api/access/keys.ts'
-import { TOKEN_FIELD } from '../src/console/form-token.ts'
 import { Sessions } from '../src/console/sessions.ts'
 import { COURSES, makeLearners, startCollection } from './support/collection.ts'
-import { tokenOf } from './support/console.ts'
+import { describeForm } from './support/console.ts'
 import { Issuer } from './support/jwks.ts'
 
 test('the activities of a submission say who did what, newest first', async () => {
@@ -100,7 +99,7 @@ test('a name in a token is in the activities and the receipt', async () => {
   const claims = { name: 'A. Analyst', scope: 'validation-results:read submissions:write' }
   const bearer = { 'x-api-key': undefined, authorization: `Bearer ${await issuer.sign(key, claims)}` }
   const ask = (method: 'PUT' | 'POST', path: string, payload?: string | object) =>
-    provider.ask(method, path, payload, bearer as unknown as Record<string, string>)
+    provider.ask(method, path, payload, bearer)
   const created = await ask('POST', '/submissions', { returnId: '202512' })
   expect(created.status, created.text).toBe(201)
   const token = created.body.submissionToken as string
@@ -133,20 +132,11 @@ test('the name of a link of the console is in the activities and the receipt, an
   await provider.put(token, 'courses', COURSES)
   await provider.put(token, 'learners', makeLearners())
   await provider.check(token)
-  const submit = async (secret: string) => {
-    const cookie = `mahi-session=${secret}`
-    return await service.app.inject({
-      method: 'POST',
+  const submit = async (secret: string) =>
+    await service.app.inject({
+      ...describeForm({ eid: '1001' }, `mahi-session=${secret}`),
       url: `/console/submissions/${token}/submit`,
-      headers: {
-        host: 'localhost',
-        cookie,
-        'sec-fetch-site': 'same-origin',
-        'content-type': 'application/x-www-form-urlencoded',
-      },
-      payload: new URLSearchParams({ [TOKEN_FIELD]: tokenOf(cookie), eid: '1001' }).toString(),
     })
-  }
   const secret = await open('A. Operator')
   expect((await sessions.find(secret))?.principal).toMatchObject({ id: provider.id, name: 'A. Operator' })
   expect((await sessions.find(await open()))?.principal.name).toBeUndefined()

@@ -96,7 +96,7 @@ export async function checkPaths(
   const containers = new Containers()
   onTestFinished(() => containers.remove())
   const opened = await containers.openArchives(paths)
-  const loaded = load(typeof definition === 'function' ? definition(opened) : definition)
+  const loaded = readDefinition(typeof definition === 'function' ? definition(opened) : definition)
   const { files: selected, notes, ...more } = await containers.select(opened, loaded, named)
   const files = selected as InputFile[]
   return { ...(await checkInputs(files, { definition: loaded, ...more })), files, notes }
@@ -105,16 +105,13 @@ export async function checkPaths(
 /** Corrects files into a folder. */
 export async function fix(
   files: readonly InputFile[],
-  definition: string | Definition = writeDefinition(),
+  definition?: string | Definition,
   { to = temporaryFolder(), signal }: { to?: string; signal?: AbortSignal } = {},
 ) {
   const chosen = chooseFixFolder(to, files, { overwrite: false })
-  const fixed = await fixFiles({ definition: load(definition), files }, chosen, signal)
+  const fixed = await fixFiles({ definition: readDefinition(definition), files }, chosen, signal)
   return { ...fixed, to, read: (name: string) => readFileSync(join(to, name)) }
 }
-
-const load = (definition: string | Definition) =>
-  typeof definition === 'string' ? loadDefinition(definition) : definition
 
 /** What a person reads of the causes: what is wrong, and what to do. */
 export const advise = ({ causes }: CheckSummary) =>

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { renderRecord, splitRecord } from '../../src/engines/records/index.ts'
 import type { Random } from './random.ts'
-import { FILES } from './sdr/columns.ts'
+import { SDR_FILES } from './sdr/file-types.ts'
 
 /** A cell as it was, and as it is now. */
 export interface Cell {
@@ -23,7 +23,7 @@ export interface Table {
 }
 
 const SAMPLE = new URL('../../samples/sdr/clean/', import.meta.url)
-const LINES = FILES.map((name) =>
+const LINES = SDR_FILES.map((name) =>
   readFileSync(new URL(`${name}.csv`, SAMPLE), 'utf8')
     .trim()
     .split('\n'),
@@ -34,7 +34,7 @@ export function makeReturn(random: Random): Table[] {
   const first = random.below(380)
   const learners = LINES[0]?.slice(1 + first, 1 + first + 4 + random.below(12)) ?? []
   const ids = new Set(learners.map((line) => line.split(',')[2]))
-  return FILES.map((name, index) => {
+  return SDR_FILES.map((name, index) => {
     const [header = '', ...lines] = LINES[index] ?? []
     const of = (line: string) => line.split(',')[name === 'learners' ? 2 : 1] ?? ''
     const kept = name === 'courses' ? lines : lines.filter((line) => ids.has(of(line)))

@@ -27,8 +27,6 @@ export interface Counts {
   readonly otherwise: string[]
   /** Requests that were asked again of another server, because the first was gone. */
   retried: number
-  /** Milliseconds that the slowest answer took. */
-  slowest: number
 }
 
 export interface LoadOptions {
@@ -39,7 +37,7 @@ export interface LoadOptions {
 
 /** Callers that ask one question after the other, each on a connection that it keeps. */
 export class Load {
-  readonly counts: Counts = { sent: 0, ok: 0, unavailable: 0, otherwise: [], retried: 0, slowest: 0 }
+  readonly counts: Counts = { sent: 0, ok: 0, unavailable: 0, otherwise: [], retried: 0 }
   readonly #urls: readonly string[]
   readonly #check: LoadOptions['check']
   readonly #callers: readonly Promise<void>[]
@@ -59,7 +57,8 @@ export class Load {
   async until(reached: (counts: Counts) => boolean): Promise<void> {
     const deadline = Date.now() + DEADLINE
     while (!reached(this.counts)) {
-      if (Date.now() > deadline) throw new Error(`the load does not get there: ${this.describe('so far')}`)
+      if (Date.now() > deadline)
+        throw new Error(`the load does not get there: ${JSON.stringify(this.counts)}`)
       await sleep(PAUSE)
     }
   }
@@ -77,13 +76,6 @@ export class Load {
     return this.counts
   }
 
-  /** The counts in one line. */
-  describe(name: string): string {
-    const { sent, ok, unavailable, otherwise, retried, slowest } = this.counts
-    const again = this.#urls.length > 1 ? ` (${retried} asked again elsewhere)` : ''
-    return `${name}: ${sent} requests sent${again}, ${ok} answered 200, ${unavailable} answered 503, ${otherwise.length} otherwise; slowest ${Math.round(slowest)} ms\n`
-  }
-
   async #call(questions: readonly Question[], first: number): Promise<void> {
     const agent = new Agent({ keepAlive: true, maxSockets: 1 })
     let server = first
@@ -98,7 +90,6 @@ export class Load {
 
   /** Asks a server, or where it is gone the next; answers which it was. */
   async #ask(question: Question, agent: Agent, first: number): Promise<number> {
-    const begun = performance.now()
     for (let server = first; ; server++) {
       try {
         const url = this.#urls[server % this.#urls.length] ?? ''
@@ -111,8 +102,6 @@ export class Load {
         }
         if (server === first) this.counts.retried++
         await sleep(PAUSE)
-      } finally {
-        this.counts.slowest = Math.max(this.counts.slowest, performance.now() - begun)
       }
     }
   }

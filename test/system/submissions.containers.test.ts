@@ -5,12 +5,12 @@ import { expect, test } from 'vitest'
 import { splitRecord } from '../../src/engines/records/index.ts'
 import { purgeNow } from '../../src/submissions/retention/purge.ts'
 import { pack } from '../support/pack.ts'
+import { SDR_FILES } from '../support/sdr/file-types.ts'
 import { startSubmissions } from '../support/submissions.ts'
 import { temporaryFolder } from '../support/temporary.ts'
 import { makeXlsx } from '../support/xlsx.ts'
 
 const SAMPLES = join(import.meta.dirname, '../../samples/sdr')
-const FILES = ['learners', 'courses', 'enrolments', 'course-completions', 'qualification-completions']
 const read = (name: string, folder = 'as-exported') => readFileSync(join(SAMPLES, folder, `${name}.csv`))
 
 const ZIP = 'application/zip'
@@ -46,19 +46,20 @@ function toRows(name: string): string[][] {
   return lines.map((line) => splitRecord(line, ',') ?? [])
 }
 
-const workbook = (sheets = FILES) => makeXlsx(Object.fromEntries(sheets.map((name) => [name, toRows(name)])))
+const workbook = (sheets: readonly string[]) =>
+  makeXlsx(Object.fromEntries(sheets.map((name) => [name, toRows(name)])))
 
 test('five files in one ZIP archive become the files of a submission, byte for byte', async () => {
   const { put, stored, left, token, ask } = await start()
-  const content = Object.fromEntries(FILES.map((name) => [`my return/${name}.csv`, read(name, 'clean')]))
+  const content = Object.fromEntries(SDR_FILES.map((name) => [`my return/${name}.csv`, read(name, 'clean')]))
   const response = await put(
     await pack({ ...content, '__MACOSX/._learners.csv': 'x', 'my return/.DS_Store': 'x' }),
   )
   expect(response.status).toBe(200)
   const { files } = response.body as { files: StoredFile[] }
-  const digests = FILES.map((name) => createHash('sha256').update(read(name, 'clean')).digest('hex'))
+  const digests = SDR_FILES.map((name) => createHash('sha256').update(read(name, 'clean')).digest('hex'))
   expect(files.map(({ sha256 }) => sha256).sort()).toEqual(digests.sort())
-  expect((await stored()).map(({ file }) => file).sort()).toEqual([...FILES].sort())
+  expect((await stored()).map(({ file }) => file).sort()).toEqual([...SDR_FILES].sort())
   const { bytes } = await ask('GET', `/submissions/${token}/files/learners`)
   expect(bytes.equals(read('learners', 'clean'))).toBe(true)
   expect(left()).toEqual([])

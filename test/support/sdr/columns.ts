@@ -1,18 +1,12 @@
 import { readFileSync } from 'node:fs'
+import type { SDR_FILES } from './file-types.ts'
 
 interface File {
   name: FileName
   fields: { name: string }[]
 }
 
-export const FILES = [
-  'learners',
-  'courses',
-  'enrolments',
-  'course-completions',
-  'qualification-completions',
-] as const
-export type FileName = (typeof FILES)[number]
+export type FileName = (typeof SDR_FILES)[number]
 
 /** A record by column. An absent column is empty. */
 export type Row = Record<string, string>

@@ -5,4 +5,4 @@ export const SDR_FILES = [
   'enrolments',
   'course-completions',
   'qualification-completions',
-]
+] as const

@@ -3,7 +3,8 @@ import { createWriteStream, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { Random } from '../random.ts'
 import { makeCourses, makeGroups, type Size } from './clean.ts'
-import { FILES, type FileName, formatRow, type Row, readFiles } from './columns.ts'
+import { type FileName, formatRow, type Row, readFiles } from './columns.ts'
+import { SDR_FILES } from './file-types.ts'
 
 const CHUNK = 1 << 20
 
@@ -66,7 +67,7 @@ export async function writeFolder(folder: string, size: Size, faulty = 0): Promi
     await write('course-completions', group.completions)
     await write('qualification-completions', group.qualifications)
   }
-  for (const name of FILES) await files.get(name)?.end()
+  for (const name of SDR_FILES) await files.get(name)?.end()
   return { records, faults }
 }
 
