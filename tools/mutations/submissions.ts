@@ -25,8 +25,8 @@ export default [
   {
     fault: 'the ETag of an export ignores the filters',
     file: 'src/submissions/findings/get-results.ts',
-    text: 'nameFilters(query)}`))',
-    replacement: "''}`))",
+    text: '+details${nameFilters(query)}`',
+    replacement: '+details`',
     test: PAGING,
   },
   {

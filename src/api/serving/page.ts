@@ -94,12 +94,8 @@ export function surround(head: string, documents: Buffer | undefined, tail: stri
 /**
  * Creates a weak validator for the result of a query in one state of the data (RFC 9110, section 8.8.3).
  *
- * @param queryDigest from `digestQuery`
+ * @param query distinguishes the results of a state, or is the result itself
  */
-export function makeEtag(state: string, queryDigest: string): string {
-  return `W/"${state}-${queryDigest}"`
-}
-
-export function digestQuery(query: string): string {
-  return hash('sha256', query, 'base64url').slice(0, 16)
+export function makeEtag(state: string, query: string | Buffer): string {
+  return `W/"${state}-${hash('sha256', query, 'base64url').slice(0, 16)}"`
 }

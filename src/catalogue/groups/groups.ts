@@ -1,17 +1,14 @@
 import { Problem } from '../../api/contract/problems.ts'
 import type { Reader } from '../../foundation/database/database.ts'
-import { isSameRevision, type Revision } from '../../foundation/database/revisions.ts'
+import type { Revision } from '../../foundation/database/revisions.ts'
 import { compareCodePoints } from '../../foundation/text/code-points.ts'
 import { quote } from '../../foundation/text/quote.ts'
-import type { CatalogueDocument } from '../records/catalogue.ts'
+import type { RenderedPage } from '../records/catalogue.ts'
 import { PRIMARY } from '../records/primary.ts'
 import { CATALOGUE, toRevision } from '../records/rows.ts'
 import type { OccupationRecord } from '../records/schema.ts'
 import { nearest, suggestCodes } from '../records/similar-codes.ts'
 import type { CountedMajorGroup, CountedMinorGroup, OccupationGroups } from './schema.ts'
-
-/** Groups read at once: each comes with one document. */
-const BATCH = 50
 
 /** The most codes searched for similar ones. */
 const MOST_COMPARED = 5_000
@@ -24,40 +21,10 @@ interface GroupRow {
   readonly document: string | null
 }
 
-/**
- * Reads all groups that have records, with the stored counts. The name and texts of a group are those in its first
- * record by code.
- */
-export async function readGroups(reader: Reader): Promise<CatalogueDocument> {
-  for (;;) {
-    const { revision, groups } = await collectGroups(reader)
-    if (groups !== undefined) return { revision, text: JSON.stringify(groups) }
-    // An import happened between two batches.
-  }
-}
-
-async function collectGroups(
-  reader: Reader,
-): Promise<{ revision: Revision; groups: OccupationGroups | undefined }> {
-  const majorGroups: CountedMajorGroup[] = []
-  const minorGroups: CountedMinorGroup[] = []
-  let revision: Revision | undefined
-  let last: readonly [string, string] = ['', '']
-  for (;;) {
-    const batch = await readBatch(reader, 'and (f.major, f.minor) > ($2, $3)', last)
-    if (revision !== undefined && !isSameRevision(batch.revision, revision)) {
-      return { revision, groups: undefined }
-    }
-    revision = batch.revision
-    for (const row of batch.rows) {
-      if (row.minor === '') majorGroups.push(describeMajor(row))
-      else minorGroups.push(describeMinor(row))
-    }
-    const end = batch.rows.at(-1)
-    if (end === undefined || batch.rows.length < BATCH) break
-    last = [end.major, end.minor]
-  }
-  return { revision, groups: { majorGroups, minorGroups } }
+/** All groups that have records, with the stored counts. */
+export async function readGroups(reader: Reader): Promise<RenderedPage> {
+  const { revision, rows } = await selectGroups(reader)
+  return { revision, body: renderGroups(rows) }
 }
 
 /**
@@ -65,11 +32,9 @@ async function collectGroups(
  *
  * @throws {Problem} `no-such-group` with similar codes
  */
-export async function readGroup(reader: Reader, code: string): Promise<CatalogueDocument> {
-  const { revision, rows } = await readBatch(reader, `and (f.major = $2 or f.minor = $3)`, [code, code])
-  const majorGroups = rows.filter(({ minor }) => minor === '').map(describeMajor)
-  const minorGroups = rows.filter(({ minor }) => minor !== '').map(describeMinor)
-  if (rows.length > 0) return { revision, text: JSON.stringify({ majorGroups, minorGroups }) }
+export async function readGroup(reader: Reader, code: string): Promise<RenderedPage> {
+  const { revision, rows } = await selectGroups(reader, 'and (f.major = $2 or f.minor = $2)', [code])
+  if (rows.length > 0) return { revision, body: renderGroups(rows) }
 
   const known = await reader.all<{ code: string }>(
     `select major || minor as code from occupation_filter
@@ -83,10 +48,11 @@ export async function readGroup(reader: Reader, code: string): Promise<Catalogue
   })
 }
 
-async function readBatch(
+/** The groups in one statement, and so of one revision; each comes with one document. */
+async function selectGroups(
   reader: Reader,
-  condition: string,
-  parameters: readonly [string, string],
+  condition = '',
+  parameters: readonly string[] = [],
 ): Promise<{ revision: Revision; rows: GroupRow[] }> {
   const rows = await reader.all<Revision & Partial<GroupRow>>(
     `select ${CATALOGUE}, g.*
@@ -99,7 +65,6 @@ async function readBatch(
           where p.filter = f.id order by p.code limit 1) as document
        from occupation_filter f
        where (f.major = '') <> (f.minor = '') and substr(f.major || f.minor, 1, 1) <> $1 ${condition}
-       order by f.major, f.minor limit ${BATCH}
      ) g on true order by g.major, g.minor`,
     [PRIMARY, ...parameters],
   )
@@ -111,6 +76,15 @@ async function readBatch(
   }
 }
 
+function renderGroups(rows: readonly GroupRow[]): Buffer {
+  const groups: OccupationGroups = {
+    majorGroups: rows.filter(({ minor }) => minor === '').map(describeMajor),
+    minorGroups: rows.filter(({ minor }) => minor !== '').map(describeMinor),
+  }
+  return Buffer.from(JSON.stringify(groups))
+}
+
+/** The name and the texts of a group are those in its first record by code. */
 function describeMajor({ major, total, primary_total, document }: GroupRow): CountedMajorGroup {
   const found = relationsIn(document)
     .flatMap(({ minorGroup }) => minorGroup?.majorGroups ?? [])

@@ -1,8 +1,7 @@
 import type { Operation } from '../../api/contract/contract.ts'
 import { describePage, NOT_MODIFIED } from '../../api/contract/describe.ts'
-import { digestQuery } from '../../api/serving/page.ts'
 import type { Catalogue } from '../records/catalogue.ts'
-import { type CodeInPath, codeIn, fromCatalogue, namesOf, readingOperations } from '../records/contract.ts'
+import { type CodeInPath, codeIn, fromCatalogue, readingOperations } from '../records/contract.ts'
 import { readGroup, readGroups } from './groups.ts'
 import { EXAMPLE_GROUPS, GROUP_SCHEMAS, OccupationGroups } from './schema.ts'
 
@@ -10,8 +9,6 @@ const PATH = '/occupation-groups'
 
 export function groupOperations(catalogue: Catalogue, anonymous: boolean): readonly Operation[] {
   const operation = readingOperations(anonymous)
-  const all = { key: PATH, digest: digestQuery(PATH) }
-  const nameOf = namesOf(PATH)
   return [
     operation({
       name: 'occupation-groups',
@@ -29,8 +26,8 @@ export function groupOperations(catalogue: Catalogue, anonymous: boolean): reado
     }).handle(
       ...fromCatalogue(
         catalogue,
-        () => all,
-        () => catalogue.document(all, readGroups, { lasts: true }),
+        () => ({ key: PATH }),
+        ({ key }) => catalogue.rendered(key, readGroups, { lasts: true }),
       ),
     ),
     operation({
@@ -53,9 +50,9 @@ export function groupOperations(catalogue: Catalogue, anonymous: boolean): reado
     }).handle(
       ...fromCatalogue(
         catalogue,
-        ({ path }: CodeInPath) => nameOf(path.code),
-        (name, { path }) =>
-          catalogue.document(name, (reader) => readGroup(reader, path.code), { lasts: true }),
+        ({ path }: CodeInPath) => ({ key: `${PATH}/${path.code}` }),
+        ({ key }, { path }) =>
+          catalogue.rendered(key, (reader) => readGroup(reader, path.code), { lasts: true }),
       ),
     ),
   ]

@@ -1,5 +1,5 @@
 import { Problem } from '../../api/contract/problems.ts'
-import { digestQuery, type Page } from '../../api/serving/page.ts'
+import type { Page } from '../../api/serving/page.ts'
 import type { Reader } from '../../foundation/database/database.ts'
 import { toBuffer } from '../../foundation/database/utf8.ts'
 import type { Catalogue, RenderedPage } from '../records/catalogue.ts'
@@ -13,12 +13,11 @@ export interface ChangesQuery {
   readonly Limit: number
 }
 
-/** A query and its names. */
+/** A query and its name. */
 export interface NamedChanges {
   readonly since: Since
   readonly limit: number
   readonly key: string
-  readonly digest: string
 }
 
 /** The value of `Since` that requests only the token of the current state. */
@@ -28,7 +27,7 @@ export function nameChanges({ Since, Limit }: ChangesQuery): NamedChanges {
   const key = `changes?Since=${encodeURIComponent(Since ?? '')}&Limit=${Limit}`
   const since: Since =
     Since === undefined ? { from: 'beginning' } : Since === LATEST ? { from: 'latest' } : { token: Since }
-  return { since, limit: Limit, key, digest: digestQuery(key) }
+  return { since, limit: Limit, key }
 }
 
 /** The pages of the change feed, cached like those of the list: most mirrors follow from the same few tokens. */
@@ -51,10 +50,10 @@ export class ChangeFeed {
 
   /** @throws {Problem} `gone` if the token is no longer valid */
   page(query: NamedChanges): Promise<Page> {
-    return this.#catalogue.rendered(query, (reader) => this.#render(query, reader))
+    return this.#catalogue.rendered(query.key, (reader) => this.#render(query, reader))
   }
 
-  async #render({ since, limit, digest }: NamedChanges, reader: Reader): Promise<RenderedPage> {
+  async #render({ since, limit }: NamedChanges, reader: Reader): Promise<RenderedPage> {
     const found = await readChanges(reader, since, limit).catch((error: unknown) => {
       throw error instanceof TokenExpired ? this.#explainExpired() : error
     })
@@ -65,7 +64,7 @@ export class ChangeFeed {
         : `<${this.#path}?Since=${encodeURIComponent(found.next)}&Limit=${limit}>; rel="next"`
     const verified = found.delta === undefined ? undefined : await this.#snapshots.digestAt(revision)
     // A last page without the digest has other bytes, and so another ETag.
-    const differs = found.delta === undefined || verified !== undefined ? undefined : `${digest}-unverified`
+    const differs = found.delta === undefined || verified !== undefined ? undefined : '&unverified'
     return { revision, body: renderChanges(found, verified), link, differs }
   }
 

@@ -16,21 +16,12 @@ const PLANS_CAPACITY = 8 * 2 ** 20
 /** Memory for documents that are kept also without a page cache, in bytes. */
 const LASTING_CAPACITY = 8 * 2 ** 20
 
-/** The cache key of a document, and its digest for the ETag. */
-export type DocumentName = Pick<NamedQuery, 'key' | 'digest'>
-
-/** A rendered JSON text, and the revision that it belongs to. */
-export interface CatalogueDocument {
-  readonly revision: Revision
-  readonly text: string
-}
-
 /** A rendered page, and the revision that it belongs to. */
 export interface RenderedPage {
   readonly revision: Revision
   readonly body: Buffer
   readonly link?: string | undefined
-  /** The digest for its ETag, if it differs from the page that its name promises: then it is not kept. */
+  /** How it differs from the page that its key promises: then it has another ETag, and is not kept. */
   readonly differs?: string | undefined
 }
 
@@ -46,8 +37,8 @@ export class Catalogue {
   #revision: Revision
   /** False while the process cannot know whether there is a newer revision. */
   #current = true
-  /** Returns the ETag of a page in the current revision by the digest of its query. */
-  #nameEtag: (digest: string) => string
+  /** Returns the ETag of a page in the current revision by its key. */
+  #nameEtag: (key: string) => string
 
   /** @param path the path of the operation, for links */
   constructor(database: Reader, revision: Revision, pages: PageCache, path: string) {
@@ -85,64 +76,45 @@ export class Catalogue {
   }
 
   /** The current ETag of a page, if this process can know it. */
-  etag({ digest }: DocumentName): string | undefined {
-    return this.#current ? this.#nameEtag(digest) : undefined
+  etag(key: string): string | undefined {
+    return this.#current ? this.#nameEtag(key) : undefined
   }
 
-  /** The page or document with this name, if it is in memory. */
-  recall({ key }: DocumentName): Page | undefined {
+  /** The page with this key, if it is in memory. */
+  recall(key: string): Page | undefined {
     return this.#pages.get(key) ?? this.#lasting.get(key)
   }
 
   /** Reads the page for a query, of the newest known revision or a later one. */
-  page(query: NamedQuery): Promise<Page> {
-    return this.#make(this.#pages, query, async (reader) => {
-      const rows = projectFields(await this.#read(query.query, reader), query.query.Fields)
-      return {
-        revision: rows.revision,
-        body: renderPage(rows),
-        link: this.#linkTo(query.query, rows.nextCursor),
-      }
+  page({ query, key }: NamedQuery): Promise<Page> {
+    return this.rendered(key, async (reader) => {
+      const rows = projectFields(await this.#read(query, reader), query.Fields)
+      const { revision, nextCursor } = rows
+      return { revision, body: renderPage(rows), link: this.#linkTo(query, nextCursor) }
     })
   }
 
   /**
-   * Reads a document of the catalogue other than a list page, such as one record, cached like a page.
+   * Reads a page of the catalogue other than a list page, such as one record, which is kept like those.
    *
-   * @param read reads the document and the revision that it belongs to
-   * @param lasts whether it is rendered once for a revision, whatever the size of the page cache: for the few documents
-   * that cost as much as many pages
+   * @param read reads the page and the revision that it belongs to
+   * @param lasts whether it is rendered once for a revision, whatever the size of the page cache: for the few pages
+   * that cost as much as many others
    */
-  document(
-    name: DocumentName,
-    read: (reader: Reader) => Promise<CatalogueDocument>,
+  rendered(
+    key: string,
+    read: (reader: Reader) => Promise<RenderedPage>,
     { lasts = false } = {},
   ): Promise<Page> {
-    return this.#make(lasts ? this.#lasting : this.#pages, name, async (reader) => {
-      const { revision, text } = await read(reader)
-      return { revision, body: Buffer.from(text) }
-    })
-  }
-
-  /** Reads a page of the catalogue other than a list page, such as one of changes, cached like those. */
-  rendered(name: DocumentName, read: (reader: Reader) => Promise<RenderedPage>): Promise<Page> {
-    return this.#make(this.#pages, name, read)
-  }
-
-  #make(cache: Keep, name: DocumentName, read: (reader: Reader) => Promise<RenderedPage>): Promise<Page> {
     // A caller that knows of a newer revision must not share a read that began before it.
-    const since = this.#revision
-    return this.#reads.get(`${since.number}/${name.key}`, async () =>
-      this.#keep(cache, name, await read(this.#database)),
-    )
-  }
-
-  #keep(cache: Keep, { key, digest }: DocumentName, { revision, body, link, differs }: RenderedPage): Page {
-    if (revision.number > this.#revision.number) this.advance(revision)
-    const page = new Page(body, makeEtag(nameRevision(revision), differs ?? digest), { link })
-    if (differs === undefined && this.#current && isSameRevision(revision, this.#revision))
-      cache.set(key, page)
-    return page
+    return this.#reads.get(`${this.#revision.number}/${key}`, async () => {
+      const { revision, body, link, differs } = await read(this.#database)
+      if (revision.number > this.#revision.number) this.advance(revision)
+      const page = new Page(body, makeEtag(nameRevision(revision), key + (differs ?? '')), { link })
+      if (differs === undefined && this.#current && isSameRevision(revision, this.#revision))
+        (lasts ? this.#lasting : this.#pages).set(key, page)
+      return page
+    })
   }
 
   async #read(query: OccupationQuery, reader: Reader): Promise<OccupationRows> {
@@ -192,10 +164,6 @@ function projectFields(rows: OccupationRows, fields: readonly string[] | undefin
   return { ...rows, documents: Buffer.from(JSON.stringify(projected).slice(1, -1)) }
 }
 
-interface Keep {
-  set(key: string, page: Page): unknown
-}
-
 interface KeptPlan {
   readonly plan: PlannedWindow
   readonly weight: number
@@ -228,7 +196,7 @@ export function nameRevision({ number, changed }: Revision): string {
   return `c${number}.${changed.toString(36)}`
 }
 
-function namesEtagsOf(revision: Revision): (digest: string) => string {
+function namesEtagsOf(revision: Revision): (key: string) => string {
   const name = nameRevision(revision)
-  return remember((digest) => makeEtag(name, digest))
+  return remember((key) => makeEtag(name, key))
 }

@@ -2,10 +2,9 @@ import type { FastifyRequest } from 'fastify'
 import { withScope } from '../../api/contract/access-rules.ts'
 import { operationsOf } from '../../api/contract/contract.ts'
 import { notModified, page } from '../../api/contract/results.ts'
-import { digestQuery, type Page } from '../../api/serving/page.ts'
-import { remember } from '../../foundation/cache/remember.ts'
+import type { Page } from '../../api/serving/page.ts'
 import { Type } from '../../foundation/schema/type.ts'
-import type { Catalogue, DocumentName } from './catalogue.ts'
+import type { Catalogue } from './catalogue.ts'
 import { MAX_CODE_LENGTH } from './schema.ts'
 
 /** Declares the operations that read the catalogue. */
@@ -28,14 +27,6 @@ export interface CodeInPath {
   readonly path: { readonly code: string }
 }
 
-/** Creates the names of documents of one kind, by code. */
-export function namesOf(path: string): (code: string) => DocumentName {
-  return remember((code) => {
-    const key = `${path}/${code}`
-    return { key, digest: digestQuery(key) }
-  })
-}
-
 /** What the functions below read from the input of an operation. */
 interface Asked {
   readonly request: FastifyRequest
@@ -49,17 +40,17 @@ interface Asked {
  * @param nameOf names the result that is asked for
  * @param read reads it
  */
-export function fromCatalogue<Input, Name extends DocumentName>(
+export function fromCatalogue<Input, Name extends { readonly key: string }>(
   catalogue: Catalogue,
   nameOf: (input: Input) => Name,
   read: (name: Name, input: Input) => Promise<Page>,
 ) {
-  const find = (name: Name, { request, isFresh }: Asked) => {
-    const etag = catalogue.etag(name)
+  const find = ({ key }: Name, { request, isFresh }: Asked) => {
+    const etag = catalogue.etag(key)
     // `*` matches any existing document, and only a read shows whether it exists.
     const isKnown = etag !== undefined && request.headers['if-none-match']?.trim() !== '*'
     if (isKnown && isFresh(etag)) return notModified(etag)
-    const kept = catalogue.recall(name)
+    const kept = catalogue.recall(key)
     return kept && page(kept)
   }
   const handle = async (input: Input & Asked) => {

@@ -1,6 +1,5 @@
 import type { QueryValues } from '../../api/contract/contract.ts'
 import { Problem } from '../../api/contract/problems.ts'
-import { digestQuery } from '../../api/serving/page.ts'
 import { compareCodePoints } from '../../foundation/text/code-points.ts'
 import { type occupationQuery, RECORD_FIELDS } from './schema.ts'
 
@@ -33,20 +32,17 @@ export function writeQuery(query: OccupationQuery): string {
   return text
 }
 
-/** A query and its names. */
+/** A query and its name. */
 export interface NamedQuery {
   readonly query: OccupationQuery
   /** From `writeQuery`. */
   readonly key: string
-  /** The digest of the key, for ETags. */
-  readonly digest: string
 }
 
 /** @throws {Problem} `invalid-parameters` for parameters that make no sense together */
 export function nameQuery(values: OccupationQuery): NamedQuery {
   const query = canonicalise(values)
-  const key = writeQuery(query)
-  return { query, key, digest: digestQuery(key) }
+  return { query, key: writeQuery(query) }
 }
 
 /** Converts queries of the same meaning to the same form. */

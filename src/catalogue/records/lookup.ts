@@ -4,7 +4,7 @@ import type { Revision } from '../../foundation/database/revisions.ts'
 import { CATALOGUE_REVISION } from '../../foundation/database/revisions.ts'
 import { quote } from '../../foundation/text/quote.ts'
 import { formatTimestamp } from '../../foundation/text/timestamp.ts'
-import type { CatalogueDocument } from './catalogue.ts'
+import type { RenderedPage } from './catalogue.ts'
 import { readRemoved } from './replacements.ts'
 import { toRevision } from './rows.ts'
 import { findSimilarCodes, suggestCodes } from './similar-codes.ts'
@@ -14,14 +14,14 @@ import { findSimilarCodes, suggestCodes } from './similar-codes.ts'
  *
  * @throws {Problem} `occupation-removed` with the code's successors, or `no-such-occupation` with similar codes
  */
-export async function readRecord(reader: Reader, code: string): Promise<CatalogueDocument> {
+export async function readRecord(reader: Reader, code: string): Promise<RenderedPage> {
   const row = await reader.get<Revision & { document: string | null }>(
     `select r.number, r.changed, o.document
      from ${CATALOGUE_REVISION} r left join occupation o on o.code = $1`,
     [code],
   )
   const revision = toRevision(row)
-  if (row?.document != null) return { revision, text: row.document }
+  if (row?.document != null) return { revision, body: Buffer.from(row.document) }
   const removed = await readRemoved(reader, code)
   if (removed !== undefined) {
     const { replacedBy } = removed

@@ -2,7 +2,7 @@ import type { Operation } from '../../api/contract/contract.ts'
 import { describePage, NEXT_LINK, NOT_MODIFIED } from '../../api/contract/describe.ts'
 import { RemovedOccupationProblemBody, SimilarCodesProblemBody } from '../../api/contract/problems.ts'
 import type { Catalogue } from './catalogue.ts'
-import { type CodeInPath, codeIn, fromCatalogue, namesOf, readingOperations } from './contract.ts'
+import { type CodeInPath, codeIn, fromCatalogue, readingOperations } from './contract.ts'
 import { EXAMPLE_PAGE } from './example.ts'
 import { type NamedQuery, nameQuery } from './list-query.ts'
 import { readRecord } from './lookup.ts'
@@ -33,7 +33,6 @@ const PATH = '/occupations'
 export function occupationOperations(options: OccupationOptions): readonly Operation[] {
   const { catalogue, anonymous, limits } = options
   const operation = readingOperations(anonymous)
-  const nameOf = namesOf(PATH)
   return [
     // Section 4.1 of the API specification.
     operation({
@@ -94,8 +93,8 @@ export function occupationOperations(options: OccupationOptions): readonly Opera
     }).handle(
       ...fromCatalogue(
         catalogue,
-        ({ path }: CodeInPath) => nameOf(path.code),
-        (name, { path }) => catalogue.document(name, (reader) => readRecord(reader, path.code)),
+        ({ path }: CodeInPath) => ({ key: `${PATH}/${path.code}` }),
+        ({ key }, { path }) => catalogue.rendered(key, (reader) => readRecord(reader, path.code)),
       ),
     ),
   ]

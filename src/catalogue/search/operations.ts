@@ -5,7 +5,7 @@ import { unavailable } from '../../api/contract/problems.ts'
 import { document, notModified, page } from '../../api/contract/results.ts'
 import { callerOf } from '../../api/request/caller.ts'
 import { hasLeft } from '../../api/request/while-connected.ts'
-import { digestQuery, makeEtag, Page } from '../../api/serving/page.ts'
+import { makeEtag, Page } from '../../api/serving/page.ts'
 import type { PageCache } from '../../api/serving/page-cache.ts'
 import type { Language, OccupationSearch } from '../../engines/finding/index.ts'
 import type { Static } from '../../foundation/schema/type.ts'
@@ -155,7 +155,6 @@ const nameSuggestions = (values: SuggestionParameters) => name('suggestions', va
 interface Named<Values> {
   readonly values: Values
   readonly key: string
-  readonly digest: string
 }
 
 function write(values: object): string {
@@ -166,21 +165,20 @@ function write(values: object): string {
 
 function name<Values extends object>(operation: string, values: Values): Named<Values> {
   const sorted = Object.fromEntries(Object.entries(values).sort(([a], [b]) => (a < b ? -1 : 1)))
-  const key = `${operation}?${write(sorted)}`
-  return { values, key, digest: digestQuery(key) }
+  return { values, key: `${operation}?${write(sorted)}` }
 }
 
 /** A page from the index in use, cached or rendered now. */
 async function answer(
   index: LiveIndex,
   pages: PageCache,
-  { key, digest }: Named<object>,
+  { key }: Named<object>,
   { isFresh }: { isFresh(etag: string): boolean },
   make: (search: OccupationSearch) => { body: object; link?: string },
 ) {
   const search = index.current ?? (await whenReady(index))
   const { format, revision } = search.index.header
-  const etag = makeEtag(`s${format}-${revision}`, digest)
+  const etag = makeEtag(`s${format}-${revision}`, key)
   if (isFresh(etag)) return notModified(etag)
   const kept = pages.get(key)
   if (kept !== undefined && kept.etag === etag) return page(kept)

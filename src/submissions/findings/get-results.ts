@@ -5,7 +5,7 @@ import { describePage, NEXT_LINK, NOT_MODIFIED } from '../../api/contract/descri
 import { Problem, type ProblemOptions, ResultsProblemBody } from '../../api/contract/problems.ts'
 import { notModified, page } from '../../api/contract/results.ts'
 import { describeFaults, type ParameterFault } from '../../api/request/parameters.ts'
-import { digestQuery, makeEtag, Page, surround } from '../../api/serving/page.ts'
+import { makeEtag, Page, surround } from '../../api/serving/page.ts'
 import { cacheUpTo, SharedReads } from '../../api/serving/page-cache.ts'
 import type { Reader } from '../../foundation/database/database.ts'
 import type { Sealer } from '../../foundation/database/seal.ts'
@@ -77,7 +77,7 @@ export function getValidationResults(options: ResultsOptions): Operation {
       const selected = await select(selections, database, submission, query, sealer)
       if (accepted !== 'application/json') {
         assertWhole(submission, received)
-        const etag = makeEtag(nameRun(submission), digestQuery(`${accepted}+details${nameFilters(query)}`))
+        const etag = makeEtag(nameRun(submission), `${accepted}+details${nameFilters(query)}`)
         if (isFresh(etag)) return notModified(etag)
         const run = await readRun(database, submission.run)
         const found = run !== undefined && isPartial(run) ? run.errors + run.warnings : undefined
@@ -91,7 +91,7 @@ export function getValidationResults(options: ResultsOptions): Operation {
       // The key includes the publishing time: after a restore or a failover, the database may reuse the number of a
       // lost run, even for another organisation.
       const key = `${nameRun(submission)}/${query.page}/${query.pageSize}${nameFilters(query)}`
-      const etag = makeEtag(nameRun(submission), digestQuery(key))
+      const etag = makeEtag(nameRun(submission), key)
       if (isFresh(etag)) return notModified(etag)
 
       const kept = pages.get(key)

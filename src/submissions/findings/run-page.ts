@@ -1,5 +1,5 @@
 import { notModified, page } from '../../api/contract/results.ts'
-import { digestQuery, makeEtag, Page } from '../../api/serving/page.ts'
+import { makeEtag, Page } from '../../api/serving/page.ts'
 import { cacheUpTo } from '../../api/serving/page-cache.ts'
 import type { Reader } from '../../foundation/database/database.ts'
 import type { SubmissionRow } from '../submission.ts'
@@ -27,7 +27,7 @@ export async function answerAboutRun(
   return await answerCurrent(database, authorized, async (submission) => {
     // All submissions without a run have the same name of one.
     const key = `${nameRun(submission)}/${submission.token}/${name}`
-    const etag = makeEtag(nameRun(submission), digestQuery(key))
+    const etag = makeEtag(nameRun(submission), key)
     if (isFresh(etag)) return notModified(etag)
     const known = kept.get(key)
     const found = known ?? (await render())

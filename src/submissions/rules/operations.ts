@@ -1,12 +1,12 @@
-import { hash } from 'node:crypto'
 import { withScope } from '../../api/contract/access-rules.ts'
 import { type Operation, operationsOf } from '../../api/contract/contract.ts'
 import { describePage, NOT_MODIFIED } from '../../api/contract/describe.ts'
 import { flag, listOf, strings, text } from '../../api/contract/fields.ts'
 import { Problem } from '../../api/contract/problems.ts'
-import { type BytesResult, notModified, page } from '../../api/contract/results.ts'
+import { type BytesResult, page } from '../../api/contract/results.ts'
 import { makeEtag, Page } from '../../api/serving/page.ts'
 import { type Definition, describeCheck, listChecks, type SqlRule } from '../../engines/checking/index.ts'
+import { getOrMake } from '../../foundation/get-or-make.ts'
 import { Type } from '../../foundation/schema/type.ts'
 import type { Definitions } from './definitions.ts'
 
@@ -118,15 +118,13 @@ export function ruleOperations(definitions: Definitions): readonly Operation[] {
     problems: { 'no-such-rule': 'The definition or the rule does not exist.' },
   })
   const pages = new Map<string, Page>()
-  const send = (key: string, isFresh: (etag: string) => boolean, render: () => object): BytesResult => {
-    let kept = pages.get(key)
-    if (kept === undefined) {
-      const body = JSON.stringify(render())
-      kept = new Page(Buffer.from(body), makeEtag('rules', hash('sha256', body, 'base64url').slice(0, 16)))
-      // The number of pages is limited, because only existing rules get here.
-      pages.set(key, kept)
-    }
-    return isFresh(kept.etag) ? notModified(kept.etag) : page(kept)
+  const send = (key: string, render: () => object): BytesResult => {
+    // The number of pages is limited, because only existing rules get here.
+    const kept = getOrMake(pages, key, () => {
+      const body = Buffer.from(JSON.stringify(render()))
+      return new Page(body, makeEtag('rules', body))
+    })
+    return page(kept)
   }
   return [
     reading({
@@ -146,9 +144,9 @@ export function ruleOperations(definitions: Definitions): readonly Operation[] {
         }),
         304: NOT_MODIFIED,
       },
-    }).handle(({ query, isFresh }) => {
+    }).handle(({ query }) => {
       const definition = find(definitions, query.definition)
-      return send(definition.name, isFresh, () => ({
+      return send(definition.name, () => ({
         definition: describe(definition),
         definitions: definitions.names,
         rules: [...listChecks(definition)].map(({ resource, check }) => describeCheck(resource, check)),
@@ -173,11 +171,11 @@ export function ruleOperations(definitions: Definitions): readonly Operation[] {
         }),
         304: NOT_MODIFIED,
       },
-    }).handle(({ path: { code }, query, isFresh }) => {
+    }).handle(({ path: { code }, query }) => {
       const definition = find(definitions, query.definition)
       const found = [...listChecks(definition)].find(({ check }) => check.code === code)
       if (found === undefined) throw new Problem('no-such-rule', 'The definition has no rule with this code.')
-      return send(`${definition.name}/${code}`, isFresh, () => ({
+      return send(`${definition.name}/${code}`, () => ({
         ...describeCheck(found.resource, found.check),
         ...describeRule(definitions.findRule(definition, code)),
         definition: describe(definition),
