@@ -60,12 +60,16 @@ const negotiate = remember((accepted) => {
   return negotiator.encodings([...ENCODINGS], { preferred: [...ENCODINGS] }) as Encoding[]
 })
 
-/** The encodings that the caller accepts, the preferred one first (RFC 9110, section 12.5.3). */
-export function listAccepted(accepted: string | undefined): readonly Encoding[] {
-  return accepted === undefined ? [] : negotiate(accepted)
-}
-
-/** The preferred encoding: identity if the header is absent or excludes every available one. */
+/** The preferred encoding (RFC 9110, section 12.5.3): identity if the header is absent or excludes every available one. */
 export function chooseEncoding(accepted: string | undefined): Encoding {
   return listAccepted(accepted)[0] ?? 'identity'
+}
+
+/** A stream is compressed with gzip only, because brotli needs megabytes of tables for each. */
+export function prefersGzip({ headers }: FastifyRequest): boolean {
+  return listAccepted(headers['accept-encoding']).find((encoding) => encoding !== 'br') === 'gzip'
+}
+
+function listAccepted(accepted: string | undefined): readonly Encoding[] {
+  return accepted === undefined ? [] : negotiate(accepted)
 }

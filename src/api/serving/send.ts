@@ -4,7 +4,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Result } from '../contract/results.ts'
 import { callerOf } from '../request/caller.ts'
 import { markTransfer } from '../request/transfers.ts'
-import { chooseEncoding, isFresh, listAccepted } from './negotiate.ts'
+import { chooseEncoding, isFresh, prefersGzip } from './negotiate.ts'
 import type { Encoding, Page } from './page.ts'
 
 const JSON_TYPE = 'application/json; charset=utf-8'
@@ -81,11 +81,6 @@ export class Sender {
       ...(encoding === 'identity' ? {} : { 'content-encoding': encoding }),
     }
   }
-}
-
-/** A stream is compressed with gzip only, because brotli needs megabytes of tables for each. */
-function prefersGzip({ headers }: FastifyRequest): boolean {
-  return listAccepted(headers['accept-encoding']).find((encoding) => encoding !== 'br') === 'gzip'
 }
 
 /** An error of either end reaches the other: a partial body is never ended as if it were complete. */

@@ -1,10 +1,10 @@
-import { createHash, type Hash, randomBytes } from 'node:crypto'
+import { createHash, randomBytes } from 'node:crypto'
 import { createReadStream, createWriteStream } from 'node:fs'
-import { readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
+import { readFile, rename, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Readable, Transform } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
-import { constants, createBrotliCompress, createGunzip, createGzip } from 'node:zlib'
+import { createGzip } from 'node:zlib'
 import type { Database, Reader } from '../../foundation/database/database.ts'
 import type { Revision } from '../../foundation/database/revisions.ts'
 import { makeFolder } from '../../foundation/make-folder.ts'
@@ -20,7 +20,7 @@ export interface Measured {
   readonly digest: string
 }
 
-/** The catalogue in one revision as files, one for each requested encoding. */
+/** The catalogue in one revision as files, plain and compressed. */
 export interface Snapshot {
   readonly revision: Revision
   /** The number of records. */
@@ -29,14 +29,11 @@ export interface Snapshot {
   readonly delta: string
   /** The NDJSON. */
   readonly identity: Measured
-  /** Whether the NDJSON is stored as a file too. */
-  readonly isPlainStored?: boolean
   readonly gzip: Measured
-  readonly br?: Measured | undefined
 }
 
-export type SnapshotEncoding = 'gzip' | 'br' | 'identity'
-const ENDINGS = { gzip: '.gz', br: '.br', identity: '' } as const
+export type SnapshotEncoding = 'gzip' | 'identity'
+const ENDINGS = { gzip: '.gz', identity: '' } as const
 
 /** The path of a snapshot's file without its extension, the same in all processes of a database. */
 function snapshotPath(folder: string, delta: string): string {
@@ -48,8 +45,8 @@ export function encodedPath(folder: string, { delta }: Snapshot, encoding: Snaps
 }
 
 /**
- * Writes the current catalogue to a gzip file, or finds the file that another process or an earlier run has written.
- * Compression runs on threads, so the process continues to serve requests.
+ * Writes the current catalogue to files, or finds those that another process or an earlier run has written. Compression
+ * runs on threads, so the process continues to serve requests.
  */
 export async function buildSnapshot(
   database: Database,
@@ -62,37 +59,14 @@ export async function buildSnapshot(
     const known = await findSnapshot(folder, delta)
     if (known !== undefined) return known
     const path = snapshotPath(folder, delta)
-    const plain = new Meter()
-    const gzip = await writeFileOf(
-      `${path}.gz`,
-      [Readable.from(readLines(reader), { objectMode: false }), plain.stream, createGzip({ level: 6 })],
-      signal,
-    )
-    const snapshot: Snapshot = { revision, total, delta, identity: plain.measured(), gzip }
-    await describeSnapshot(folder, snapshot)
+    const lines = Readable.from(readLines(reader), { objectMode: false })
+    const identity = await writeFileOf(path, [lines], signal)
+    const gzip = await writeFileOf(`${path}.gz`, [createReadStream(path), createGzip({ level: 6 })], signal)
+    const snapshot: Snapshot = { revision, total, delta, identity, gzip }
+    // It describes the files for other processes.
+    await writeFileOf(`${path}.json`, [Readable.from([JSON.stringify(snapshot)])], signal)
     return snapshot
   })
-}
-
-/** Adds the file of another encoding, converted from the gzip file, and returns what the snapshot then has besides. */
-export async function addEncoding(
-  folder: string,
-  snapshot: Snapshot,
-  encoding: 'br' | 'identity',
-  signal: AbortSignal,
-): Promise<Partial<Snapshot>> {
-  const path = snapshotPath(folder, snapshot.delta)
-  const params = { [constants.BROTLI_PARAM_QUALITY]: 5 }
-  const measured = await writeFileOf(
-    encodedPath(folder, snapshot, encoding),
-    [
-      createReadStream(`${path}.gz`),
-      createGunzip(),
-      ...(encoding === 'br' ? [createBrotliCompress({ params })] : []),
-    ],
-    signal,
-  )
-  return encoding === 'br' ? { br: measured } : { isPlainStored: true }
 }
 
 /** Removes the files of a snapshot. Readers that have one open can still read it completely. */
@@ -106,23 +80,6 @@ async function* readLines(reader: Reader): AsyncGenerator<Buffer> {
     yield Buffer.from(`${documents.join('\n')}\n`)
 }
 
-/** Counts and hashes the bytes that pass through. */
-class Meter {
-  readonly #hash: Hash = createHash('sha256')
-  #length = 0
-  readonly stream = new Transform({
-    transform: (chunk: Buffer, _encoding, done) => {
-      this.#hash.update(chunk)
-      this.#length += chunk.length
-      done(null, chunk)
-    },
-  })
-
-  measured(): Measured {
-    return { length: this.#length, digest: this.#hash.digest('base64') }
-  }
-}
-
 /** Writes a file under a temporary name, and renames it when it is complete. */
 async function writeFileOf(
   path: string,
@@ -130,38 +87,33 @@ async function writeFileOf(
   signal: AbortSignal,
 ): Promise<Measured> {
   const part = `${path}.${process.pid}-${randomBytes(4).toString('hex')}.part`
-  const meter = new Meter()
+  const hash = createHash('sha256')
+  let length = 0
+  const meter = new Transform({
+    transform: (chunk: Buffer, _encoding, done) => {
+      hash.update(chunk)
+      length += chunk.length
+      done(null, chunk)
+    },
+  })
   try {
-    await pipeline([...streams, meter.stream, createWriteStream(part, { mode: 0o600 })], { signal })
+    await pipeline([...streams, meter, createWriteStream(part, { mode: 0o600 })], { signal })
     await rename(part, path)
-    return meter.measured()
+    return { length, digest: hash.digest('base64') }
   } catch (error) {
     await rm(part, { force: true })
     throw error
   }
 }
 
-/** Describes the files of a snapshot for other processes. */
-export async function describeSnapshot(folder: string, snapshot: Snapshot): Promise<void> {
-  const path = `${snapshotPath(folder, snapshot.delta)}.json`
-  const part = `${path}.${process.pid}-${randomBytes(4).toString('hex')}.part`
-  await writeFile(part, JSON.stringify(snapshot), { mode: 0o600 })
-  await rename(part, path)
-}
-
 /** Returns a snapshot whose files already exist with the expected size. */
 async function findSnapshot(folder: string, delta: string): Promise<Snapshot | undefined> {
-  const path = snapshotPath(folder, delta)
   try {
-    const snapshot = JSON.parse(await readFile(`${path}.json`, 'utf8')) as Snapshot
-    const hasFile = async (encoding: SnapshotEncoding, { length }: Measured) =>
-      (await stat(encodedPath(folder, snapshot, encoding)).catch(() => undefined))?.size === length
-    if (!(await hasFile('gzip', snapshot.gzip))) return undefined
-    return {
-      ...snapshot,
-      isPlainStored: snapshot.isPlainStored === true && (await hasFile('identity', snapshot.identity)),
-      br: snapshot.br !== undefined && (await hasFile('br', snapshot.br)) ? snapshot.br : undefined,
-    }
+    const snapshot = JSON.parse(await readFile(`${snapshotPath(folder, delta)}.json`, 'utf8')) as Snapshot
+    for (const encoding of ['gzip', 'identity'] as const)
+      if ((await stat(encodedPath(folder, snapshot, encoding))).size !== snapshot[encoding].length)
+        return undefined
+    return snapshot
   } catch {
     return undefined
   }

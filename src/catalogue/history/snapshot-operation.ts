@@ -1,7 +1,7 @@
 import type { Operation } from '../../api/contract/contract.ts'
 import { describeStream, NOT_MODIFIED } from '../../api/contract/describe.ts'
 import { notModified, stream } from '../../api/contract/results.ts'
-import { listAccepted } from '../../api/serving/negotiate.ts'
+import { prefersGzip } from '../../api/serving/negotiate.ts'
 import { makeEtag } from '../../api/serving/page.ts'
 import { nameRevision } from '../records/catalogue.ts'
 import { alwaysAsk, readingOperations } from '../records/contract.ts'
@@ -41,8 +41,9 @@ export function getSnapshot(snapshots: SnapshotStore, anonymous: boolean): Opera
   }).handle(async ({ request, isFresh }) => {
     const known = makeEtag(nameRevision(snapshots.revision), 'snapshot')
     if (isFresh(known)) return notModified(known)
-    const opened = await snapshots.open([...listAccepted(request.headers['accept-encoding']), 'identity'])
-    const { snapshot, encoding, sent } = opened
+    const encoding = prefersGzip(request) ? 'gzip' : 'identity'
+    const opened = await snapshots.open(encoding)
+    const { snapshot, sent } = opened
     const etag = makeEtag(nameRevision(snapshot.revision), 'snapshot')
     const isHead = request.method === 'HEAD'
     if (isHead || isFresh(etag)) await opened.close()

@@ -1,14 +1,11 @@
 import { type FileHandle, open } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { createGunzip } from 'node:zlib'
 import { Problem, unavailable } from '../../api/contract/problems.ts'
 import type { Database } from '../../foundation/database/database.ts'
 import { isSameRevision, type Revision } from '../../foundation/database/revisions.ts'
 import { UserError } from '../../foundation/faults/user-error.ts'
 import {
-  addEncoding,
   buildSnapshot,
-  describeSnapshot,
   encodedPath,
   type Measured,
   removeSnapshot,
@@ -22,16 +19,12 @@ const PATIENCE = 20_000
 /** How long a page of changes waits for the digest of its revision, in milliseconds. */
 const DIGEST_PATIENCE = 5_000
 
-/** The largest NDJSON that is stored as a file, in bytes; a larger one is unpacked for each request. */
-const MOST_PLAIN = 256 * 2 ** 20
-
 /** Bytes read from a file at once. Measured: pieces of 64 KiB and more take more processor time for each byte. */
 const CHUNK = 32 * 1024
 
 /** A snapshot in one encoding, ready to send. */
 export interface OpenSnapshot {
   readonly snapshot: Snapshot
-  readonly encoding: SnapshotEncoding
   /** The size and digest of the bytes to send. */
   readonly sent: Measured
   /** Reads the bytes, and closes the file. */
@@ -56,8 +49,6 @@ export class SnapshotStore {
   #current: Snapshot | undefined
   /** The snapshot that is being created, and the newest revision that this process knew when that began. */
   #building: { readonly from: Revision; readonly built: Promise<Snapshot> } | undefined
-  /** The files that are being added. */
-  readonly #adding = new Map<SnapshotEncoding, Promise<void>>()
   #wanted = false
 
   constructor(database: Database, folder: string, revision: Revision, onFailure: OnSnapshotFailure) {
@@ -79,27 +70,20 @@ export class SnapshotStore {
   }
 
   /**
-   * Opens the snapshot in the first available encoding. Brotli is created after the first request for it, as is the
-   * uncompressed file.
+   * Opens the snapshot in an encoding.
    *
-   * @param accepted encodings in order of preference, including gzip or identity
    * @throws {Problem} `unavailable` while it is being created, or if that failed
    */
-  async open(accepted: readonly SnapshotEncoding[]): Promise<OpenSnapshot> {
+  async open(encoding: SnapshotEncoding): Promise<OpenSnapshot> {
     this.#wanted = true
     for (let attempt = 1; ; attempt++) {
       const snapshot = await this.#get()
-      if (accepted[0] === 'br' && snapshot.br === undefined) this.#add('br', snapshot)
-      const encoding = accepted.find((each) => each !== 'br' || snapshot.br !== undefined) ?? 'identity'
-      const isUnpacked = encoding === 'identity' && snapshot.isPlainStored !== true
-      if (isUnpacked && snapshot.identity.length <= MOST_PLAIN) this.#add('identity', snapshot)
       try {
-        const file = await open(encodedPath(this.#folder, snapshot, isUnpacked ? 'gzip' : encoding))
+        const file = await open(encodedPath(this.#folder, snapshot, encoding))
         return {
           snapshot,
-          encoding,
-          sent: (encoding === 'br' ? snapshot.br : snapshot[encoding]) ?? snapshot.gzip,
-          body: readFile(file, isUnpacked),
+          sent: snapshot[encoding],
+          body: readFile(file),
           close: () => file.close(),
         }
       } catch (error) {
@@ -139,7 +123,6 @@ export class SnapshotStore {
   async close(): Promise<void> {
     this.#stopping.abort()
     while (this.#building !== undefined) await this.#building.built.catch(() => undefined)
-    await Promise.all(this.#adding.values())
   }
 
   async #get(): Promise<Snapshot> {
@@ -192,30 +175,13 @@ export class SnapshotStore {
     if (!this.#stopping.signal.aborted) this.#onFailure(error)
     return unavailable('The snapshot of the catalogue could not be prepared.', 60, error)
   }
-
-  #add(encoding: 'br' | 'identity', snapshot: Snapshot): void {
-    if (this.#adding.has(encoding)) return
-    const isCurrent = () => this.#current?.delta === snapshot.delta
-    const added = addEncoding(this.#folder, snapshot, encoding, this.#stopping.signal)
-      .then(async (more) => {
-        if (!isCurrent()) return await removeSnapshot(this.#folder, snapshot)
-        this.#current = { ...(this.#current ?? snapshot), ...more }
-        await describeSnapshot(this.#folder, this.#current)
-      })
-      .catch((error: unknown) => {
-        // The files of a superseded revision have been removed.
-        if (isCurrent()) this.#explain(error)
-      })
-      .finally(() => this.#adding.delete(encoding))
-    this.#adding.set(encoding, added)
-  }
 }
 
 /** Reads a file and closes it at the end, even if the reader leaves before it starts. */
-function readFile(file: FileHandle, unpack: boolean): AsyncIterable<Buffer> {
+function readFile(file: FileHandle): AsyncIterable<Buffer> {
   return {
     [Symbol.asyncIterator]() {
-      const chunks = readChunks(file, unpack)
+      const chunks = readChunks(file)
       return {
         next: () => chunks.next(),
         return: async () => {
@@ -228,14 +194,6 @@ function readFile(file: FileHandle, unpack: boolean): AsyncIterable<Buffer> {
   }
 }
 
-async function* readChunks(file: FileHandle, unpack: boolean): AsyncGenerator<Buffer> {
-  const source = file.createReadStream({ highWaterMark: CHUNK })
-  if (!unpack) return yield* source
-  const gunzip = createGunzip({ chunkSize: CHUNK })
-  source.on('error', (error) => gunzip.destroy(error))
-  try {
-    yield* source.pipe(gunzip)
-  } finally {
-    source.destroy()
-  }
+async function* readChunks(file: FileHandle): AsyncGenerator<Buffer> {
+  yield* file.createReadStream({ highWaterMark: CHUNK })
 }
