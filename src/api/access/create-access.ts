@@ -11,7 +11,7 @@ import { Delegations } from './delegation.ts'
 import { getCaller } from './get-caller.ts'
 import { createJwtVerifier, createKeyedHash, type JwtOptions, type KeyedHash } from './jwt.ts'
 import { KeyUse } from './keys.ts'
-import { type ConsumeLimit, describeLimits, type RateLimitSettings, rateLimitsOf } from './limits.ts'
+import { type ConsumeLimit, listCounted, type RateLimitSettings, rateLimitsOf } from './limits.ts'
 import { LongResponses } from './long-responses.ts'
 
 export interface AccessSettings extends RateLimitSettings {
@@ -57,7 +57,7 @@ export async function createAccess(
     ),
     audit,
     consume,
-    limits: describeLimits(rateLimitsOf(settings)),
+    limits: listCounted(rateLimitsOf(settings)),
     isSuspended: state.isSuspended,
     hasEnded: state.hasEnded,
     responses,

@@ -1,6 +1,7 @@
 import { createHmac } from 'node:crypto'
 import type { FastifyBaseLogger } from 'fastify'
 import { errors, type JWTPayload, jwtVerify } from 'jose'
+import { LRUCache } from 'lru-cache'
 import { Problem } from '../contract/problems.ts'
 import { IssuerKeys } from './issuer-keys.ts'
 import { hashCredential } from './keys.ts'
@@ -55,11 +56,13 @@ export function createJwtVerifier(
   keyedHash: KeyedHash,
   log: Pick<FastifyBaseLogger, 'warn' | 'debug'>,
 ): Verifier {
-  const known = new KnownTokens()
+  let known = cacheTokens()
   const keys = new IssuerKeys(
     jwksUrl,
     (message, reason) => log.warn({ reason }, message),
-    () => known.clear(),
+    () => {
+      known = cacheTokens()
+    },
   )
   const expected = {
     issuer,
@@ -82,16 +85,17 @@ export function createJwtVerifier(
   }
   return {
     recall(token, client) {
-      const principal = keys.areRecent() ? known.find(token) : undefined
-      return principal !== undefined && isClient(principal, client) ? principal : undefined
+      const principal = keys.areRecent() ? known.get(hashCredential(token)) : undefined
+      if (principal === undefined || principal.expires <= Date.now()) return undefined
+      return isClient(principal, client) ? principal : undefined
     },
     async verify(token, client) {
       await keys.refresh()
-      const { changes } = known
+      // A token whose key is withdrawn meanwhile is cached in vain.
+      const before = known
       const verified = await check(token)
       if (isRefused(verified)) return verified
-      // A token whose key was withdrawn meanwhile is not cached.
-      if (changes === known.changes) known.add(token, verified)
+      before.set(hashCredential(token), verified)
       const { id } = verified
       return isClient(verified, client) ? verified : { refused: 'client', id, client: verified.client }
     },
@@ -105,41 +109,8 @@ const CAPACITY = 4_000_000
 const EACH = 400
 
 /** The holders of valid tokens, by the hash of the token, so that no credential is kept in memory. */
-export class KnownTokens {
-  /** How often it was cleared. */
-  changes = 0
-  readonly #principals = new Map<string, Principal>()
-  #weight = 0
-
-  find(token: string): Principal | undefined {
-    const hash = hashCredential(token)
-    const principal = this.#principals.get(hash)
-    if (principal === undefined || principal.expires > Date.now()) return principal
-    this.#delete(hash, principal)
-    return undefined
-  }
-
-  add(token: string, principal: Principal): void {
-    const hash = hashCredential(token)
-    if (this.#principals.has(hash)) return
-    this.#principals.set(hash, principal)
-    this.#weight += weigh(principal)
-    for (const [oldest, other] of this.#principals) {
-      if (this.#weight <= CAPACITY) return
-      this.#delete(oldest, other)
-    }
-  }
-
-  clear(): void {
-    this.changes++
-    this.#principals.clear()
-    this.#weight = 0
-  }
-
-  #delete(hash: string, principal: Principal): void {
-    this.#principals.delete(hash)
-    this.#weight -= weigh(principal)
-  }
+export function cacheTokens(): LRUCache<string, Principal> {
+  return new LRUCache({ maxSize: CAPACITY, sizeCalculation: weigh })
 }
 
 function weigh({ client, alias = '', eids }: Principal): number {

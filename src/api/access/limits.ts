@@ -2,7 +2,6 @@ import type { FastifyRequest } from 'fastify'
 import { type RateLimiterAbstract, RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible'
 import { Problem } from '../contract/problems.ts'
 import { addressOf, callerOf } from '../request/caller.ts'
-import type { LimitHeaders } from '../serving/headers.ts'
 import type { Principal } from './principal.ts'
 
 /** The number of requests allowed in each window of `seconds`. */
@@ -104,30 +103,18 @@ function toSeconds(ms: number, length: number): number {
   return Math.min(length, Math.max(1, Math.ceil(ms / 1000)))
 }
 
-/** A limit that is on, with its headers. */
-interface CountedLimit extends RateLimit {
-  readonly describe: (verdict: Verdict) => LimitHeaders
-}
-
 /** The limits that are on. */
-export type CountedLimits = Readonly<Partial<Record<LimitName, CountedLimit>>>
+export type CountedLimits = Readonly<Partial<Record<LimitName, RateLimit>>>
 
-export function describeLimits(limits: RateLimits): CountedLimits {
-  return Object.fromEntries(
-    Object.entries(limits).flatMap(([name, limit]) =>
-      limit === 'off' ? [] : [[name, { ...limit, describe: describeLimit(name, limit) }]],
-    ),
-  )
+export function listCounted(limits: RateLimits): CountedLimits {
+  return Object.fromEntries(Object.entries(limits).filter(([, limit]) => limit !== 'off'))
 }
 
 /** The fields of the IETF draft "RateLimit header fields for HTTP" (draft-ietf-httpapi-ratelimit-headers). */
-function describeLimit(name: string, { requests, seconds }: RateLimit): CountedLimit['describe'] {
-  const policy = `"${name}";q=${requests};w=${seconds}`
-  const before = `ratelimit-policy: ${policy}\r\nratelimit: `
-  const begin = `"${name}";r=`
-  return ({ remaining, reset }) => {
-    const left = `${begin}${remaining};t=${reset}`
-    return { list: ['ratelimit-policy', policy, 'ratelimit', left], text: `${before}${left}\r\n` }
+function describeLimit(name: string, { requests, seconds }: RateLimit, { remaining, reset }: Verdict) {
+  return {
+    'ratelimit-policy': `"${name}";q=${requests};w=${seconds}`,
+    ratelimit: `"${name}";r=${remaining};t=${reset}`,
   }
 }
 
@@ -194,7 +181,7 @@ function assertAllowed(
 ): void {
   const limit = limits[name]
   if (verdict === undefined || limit === undefined) return
-  request.limitHeaders = limit.describe(verdict)
+  request.limitHeaders = describeLimit(name, limit, verdict)
   if (verdict.allowed) return
   const most = `${limit.requests} ${counted} in ${limit.seconds} seconds`
   throw new Problem('too-many-requests', `More than ${most}. Try again in ${verdict.reset} s.`, {

@@ -16,16 +16,10 @@ export const SECURITY_HEADERS: Readonly<Record<string, string>> = {
   'cross-origin-resource-policy': 'same-origin',
 }
 
-/** The headers of a response to a rate-limited request. */
-export interface LimitHeaders {
-  /** Alternating names and values. */
-  readonly list: readonly string[]
-}
-
 declare module 'fastify' {
   interface FastifyRequest {
-    /** The state of the rate limit after the request. */
-    limitHeaders: LimitHeaders | undefined
+    /** The headers with the state of the rate limit after the request. */
+    limitHeaders: Readonly<Record<string, string>> | undefined
   }
 }
 
@@ -53,8 +47,7 @@ export class CommonHeaders {
 
   /** Sets those that are not known before. */
   complete(request: FastifyRequest, reply: FastifyReply): void {
-    const { list = [] } = request.limitHeaders ?? {}
-    for (let index = 0; index < list.length; index += 2) reply.header(list[index] as string, list[index + 1])
+    reply.headers(request.limitHeaders ?? {})
     if (this.#cors.dependsOnOrigin) {
       const own = reply.getHeader('vary')
       reply.header('vary', own === undefined ? 'origin' : `origin, ${own}`)
