@@ -16,7 +16,7 @@ import { EXAMPLE_RECEIPT, Receipt } from './explanations/receipt-schema.ts'
 import { Actor, Explanation } from './explanations/schema.ts'
 import { submit } from './explanations/submit.ts'
 import type { SubmissionOptions } from './options.ts'
-import { assertPage, linkNextPage, PAGE_PAST_END, PAGE_QUERY } from './paging.ts'
+import { PAGE_PAST_END, PAGE_QUERY, sendPage } from './paging.ts'
 import { renderState } from './render.ts'
 import { cancelSubmission } from './retention/ending.ts'
 import { assertCollected } from './returns/assert-collected.ts'
@@ -114,9 +114,7 @@ function ownOperations({
       badRequest: PAGE_PAST_END,
     }).handle(async ({ authorized: eid, query }) => {
       const { submissions, totalCount } = await listSubmissions(database, eid, query)
-      assertPage(query, totalCount)
-      const results = submissions.map((state) => render(state))
-      return document({ ...query, results, totalCount }, linkNextPage('/submissions', query, totalCount))
+      return sendPage('/submissions', query, { results: submissions.map(render), totalCount })
     }),
     reading({
       name: 'get-submission',

@@ -1,6 +1,7 @@
-import { pageNumbers } from '../api/contract/fields.ts'
+import { count, pageNumbers } from '../api/contract/fields.ts'
 import { Problem } from '../api/contract/problems.ts'
-import { Type } from '../foundation/schema/type.ts'
+import { document } from '../api/contract/results.ts'
+import { type TSchema, Type } from '../foundation/schema/type.ts'
 
 /** The query of lists that are read by page number. */
 export const PAGE_QUERY = Type.Object(pageNumbers('Entries', { default: 20, max: 100 }))
@@ -17,25 +18,37 @@ export interface Paged {
   readonly pageSize: number
 }
 
-/** @throws {Problem} for a page past the last one */
-export function assertPage({ page, pageSize }: Paged, totalCount: number): void {
-  const lastPage = Math.max(1, Math.ceil(totalCount / pageSize))
-  if (page <= lastPage) return
-  throw new Problem('invalid-parameters', `page is ${page}, past the last page, ${lastPage}.`, {
-    members: { errorCode: 'PR2' },
-  })
-}
+/** The fields of a page. */
+export const pageFields = <Results extends TSchema>(results: Results, totalCount: string) => ({
+  page: count('Page number of this page, from 1.'),
+  pageSize: count('Page size of this page.'),
+  results,
+  totalCount: count(totalCount),
+})
 
 /**
- * The header `Link` of a page that another one follows (RFC 8288), with all parameters.
+ * Responds with a page, and with the header `Link` (RFC 8288), with all parameters, if another one follows.
  *
  * @param path below `/v1`
+ * @param more further fields
+ * @throws {Problem} for a page past the last one
  */
-export function linkNextPage<Query extends Paged>(
+export function sendPage<Result, More extends object = object>(
   path: string,
-  query: Query,
-  totalCount: number,
-): { readonly link?: string } {
+  query: Paged,
+  { results, totalCount, ...more }: { results: Result[]; totalCount: number } & More,
+) {
+  const { page, pageSize } = query
+  const lastPage = Math.max(1, Math.ceil(totalCount / pageSize))
+  if (page > lastPage)
+    throw new Problem('invalid-parameters', `page is ${page}, past the last page, ${lastPage}.`, {
+      members: { errorCode: 'PR2' },
+    })
+  return document({ ...more, page, pageSize, results, totalCount }, linkNextPage(path, query, totalCount))
+}
+
+/** The header of a page that another one follows. */
+export function linkNextPage(path: string, query: Paged, totalCount: number): { readonly link?: string } {
   const { page, pageSize } = query
   if (page * pageSize >= totalCount) return {}
   const parameters = Object.entries({ ...query, page: page + 1 })

@@ -2,6 +2,7 @@ import { count, flag, listOf, oneOf, strings, text, time } from '../api/contract
 import { type Static, Type } from '../foundation/schema/type.ts'
 import { RUN_STATUSES } from './findings/runs.ts'
 import { FILE_TYPES } from './findings/schema.ts'
+import { pageFields } from './paging.ts'
 import { SUBMISSION_STATUSES, SUBMISSION_TYPES } from './submission.ts'
 
 export const ValidationRun = Type.Object(
@@ -124,15 +125,7 @@ export const Submission = Type.Object(
 )
 
 const pageOf = <Item>(name: string, description: string) =>
-  Type.Object(
-    {
-      page: count('Page number of this page, from 1.'),
-      pageSize: count('Page size of this page.'),
-      results: listOf<Item>(name, 'The entries, newest first.'),
-      totalCount: count('All entries.'),
-    },
-    { description },
-  )
+  Type.Object(pageFields(listOf<Item>(name, 'The entries, newest first.'), 'All entries.'), { description })
 
 export const SubmissionPage = pageOf<Static<typeof Submission>>(
   'Submission',

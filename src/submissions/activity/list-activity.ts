@@ -1,13 +1,13 @@
 import type { Operation } from '../../api/contract/contract.ts'
 import { describeDocument, NEXT_LINK } from '../../api/contract/describe.ts'
 import { count, listOf, oneOf, strings, text, time } from '../../api/contract/fields.ts'
-import { document, stream } from '../../api/contract/results.ts'
+import { stream } from '../../api/contract/results.ts'
 import { Type } from '../../foundation/schema/type.ts'
 import { formatTimestamp } from '../../foundation/text/timestamp.ts'
 import { ofSubmission, TOKEN_PATH } from '../contract.ts'
 import { Actor, actor, EXAMPLE_ACTOR } from '../explanations/schema.ts'
 import type { SubmissionOptions } from '../options.ts'
-import { assertPage, linkNextPage, PAGE_QUERY } from '../paging.ts'
+import { PAGE_QUERY, pageFields, sendPage } from '../paging.ts'
 import { ACTIVITY_EVENTS, type ActivityRow, listActivity, readActivity } from './activity.ts'
 
 const NDJSON = 'application/x-ndjson'
@@ -43,12 +43,7 @@ const Activity = Type.Object(
 )
 
 const ActivityPage = Type.Object(
-  {
-    page: count('Page number of this page, from 1.'),
-    pageSize: count('Page size of this page.'),
-    results: listOf('Activity', 'The activities, newest first.'),
-    totalCount: count('All activities.'),
-  },
+  pageFields(listOf('Activity', 'The activities, newest first.'), 'All activities.'),
   { description: 'A page of what was done with a submission.' },
 )
 
@@ -98,11 +93,10 @@ export function listSubmissionActivity({ database }: SubmissionOptions): Operati
         { compressible: true },
       )
     const { rows, totalCount } = await listActivity(database, token, query)
-    assertPage(query, totalCount)
-    return document(
-      { ...query, results: rows.map(renderActivity), totalCount },
-      linkNextPage(`/submissions/${token}/activity`, query, totalCount),
-    )
+    return sendPage(`/submissions/${token}/activity`, query, {
+      results: rows.map(renderActivity),
+      totalCount,
+    })
   })
 }
 

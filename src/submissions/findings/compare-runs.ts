@@ -1,10 +1,9 @@
 import type { Operation } from '../../api/contract/contract.ts'
 import { describeDocument, NEXT_LINK } from '../../api/contract/describe.ts'
 import { count, flag, oneOf, pageNumbers } from '../../api/contract/fields.ts'
-import { document } from '../../api/contract/results.ts'
 import { type Static, Type } from '../../foundation/schema/type.ts'
 import { TOKEN_PATH } from '../contract.ts'
-import { assertPage, linkNextPage } from '../paging.ts'
+import { pageFields, sendPage } from '../paging.ts'
 import { type Selection, selectPosted } from './filters.ts'
 import { answerFromCurrent, findingsPath, ofFindings, type ResultsOptions, readCompared } from './own.ts'
 import { FIXED_FIELD, NEW_FIELD } from './postings.ts'
@@ -29,12 +28,10 @@ const ResultsChanges = Type.Object(
     newCount: count('Findings that only the current run has.'),
     fixedCount: count('Findings that only the run before had.'),
     openCount: count('Findings that both runs have.'),
-    page: count('Page number of this page, from 1.'),
-    pageSize: count('Page size of this page.'),
-    results: Type.Optional(
-      Type.Array(ChangedEntry, { description: 'New findings, then fixed, then open ones.' }),
+    ...pageFields(
+      Type.Optional(Type.Array(ChangedEntry, { description: 'New findings, then fixed, then open ones.' })),
+      'Findings that match.',
     ),
-    totalCount: count('Findings that match.'),
     partial: flag(
       'Whether not all findings of one of the runs are stored: what only one stores counts as new or fixed.',
     ),
@@ -93,26 +90,21 @@ export function getChanges(options: ResultsOptions): Operation {
       ].filter(({ status }) => query.status === undefined || query.status === status)
       const totalCount = parts.reduce((sum, { selection }) => sum + selection.total, 0)
       const { page, pageSize } = query
-      assertPage(query, totalCount)
       const results: object[] = []
       for (const { status, run, ordinals } of slice(parts, (page - 1) * pageSize, pageSize)) {
         const details = await readDetails(reader, run, ordinals, sealer)
         results.push(...details.map((each) => ({ status, ...each })))
       }
-      const body = {
+      return sendPage(`${findingsPath(submission.token)}/changes`, query, {
         from: from.number,
         to: to.number,
         newCount: added.total,
         fixedCount: fixed.total,
         openCount: open.total,
-        page,
-        pageSize,
         results,
         totalCount,
         ...((isPartial(from) || isPartial(to)) && { partial: true }),
-      }
-      const path = `${findingsPath(submission.token)}/changes`
-      return document(body, linkNextPage(path, query, totalCount))
+      })
     })
   })
 }

@@ -2,11 +2,10 @@ import type { Operation } from '../../api/contract/contract.ts'
 import { describeDocument, NEXT_LINK } from '../../api/contract/describe.ts'
 import { count, listOf, text, withDefault } from '../../api/contract/fields.ts'
 import { Problem } from '../../api/contract/problems.ts'
-import { document } from '../../api/contract/results.ts'
 import type { Reader } from '../../foundation/database/database.ts'
 import { Type } from '../../foundation/schema/type.ts'
 import { TOKEN_PATH } from '../contract.ts'
-import { assertPage, linkNextPage } from '../paging.ts'
+import { pageFields, sendPage } from '../paging.ts'
 import type { SubmissionRow } from '../submission.ts'
 import { readColumns } from './columns.ts'
 import { type Filters, ordinalsOf, type Selection, selectEntries, selectPosted } from './filters.ts'
@@ -19,10 +18,10 @@ import { PublishedFinding, resultsQuery } from './schema.ts'
 const FindingsPage = Type.Object(
   {
     runId: count('The current run; absent before the first.'),
-    page: count('Page number of this page, from 1.'),
-    pageSize: count('Page size of this page.'),
-    results: listOf('Finding', 'The findings, in the order of the files and their records.'),
-    totalCount: count('All stored findings that match.'),
+    ...pageFields(
+      listOf('Finding', 'The findings, in the order of the files and their records.'),
+      'All stored findings that match.',
+    ),
     columns: Type.Optional(
       Type.Array(
         Type.Object({
@@ -95,17 +94,17 @@ export function listFindings(options: ResultsOptions): Operation {
       const { page, pageSize } = query
       const selected = await select(reader, submission, query, sealer)
       const totalCount = selected?.total ?? submission.totalCount
-      assertPage(query, totalCount)
       const ordinals = ordinalsOf(selected, totalCount, (page - 1) * pageSize, pageSize)
       const results = await readDetails(reader, submission, ordinals, sealer)
       const run = await readRun(reader, submission.run)
       const summary = await readSummary(reader, submission.run, sealer)
       const columns = run === undefined ? [] : await readColumns(reader, sealer, run, summary, results)
-      const path = `${findingsPath(submission.token)}/findings`
-      return document(
-        { ...(run !== undefined && { runId: run.number }), page, pageSize, totalCount, results, columns },
-        linkNextPage(path, query, totalCount),
-      )
+      return sendPage(`${findingsPath(submission.token)}/findings`, query, {
+        ...(run !== undefined && { runId: run.number }),
+        results,
+        totalCount,
+        columns,
+      })
     })
   })
 }

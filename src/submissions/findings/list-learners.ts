@@ -1,22 +1,19 @@
 import type { Operation } from '../../api/contract/contract.ts'
 import { describeDocument, NEXT_LINK } from '../../api/contract/describe.ts'
 import { count, pageNumbers, text } from '../../api/contract/fields.ts'
-import { document } from '../../api/contract/results.ts'
 import type { Reader } from '../../foundation/database/database.ts'
 import type { Sealer } from '../../foundation/database/seal.ts'
 import { Type } from '../../foundation/schema/type.ts'
 import { TOKEN_PATH } from '../contract.ts'
-import { assertPage, linkNextPage, type Paged } from '../paging.ts'
+import { type Paged, pageFields, sendPage } from '../paging.ts'
 import type { SubmissionRow } from '../submission.ts'
 import { answerFromCurrent, findingsPath, ofFindings, type ResultsOptions } from './own.ts'
 import { decodeLearners, LEARNER_FIELD, LEARNERS } from './postings.ts'
 import { readDetails } from './read-findings.ts'
 
 const LearnersPage = Type.Object(
-  {
-    page: count('Page number of this page, from 1.'),
-    pageSize: count('Page size of this page.'),
-    results: Type.Optional(
+  pageFields(
+    Type.Optional(
       Type.Array(
         Type.Object({
           studentId: text('The student.'),
@@ -25,8 +22,8 @@ const LearnersPage = Type.Object(
         { description: 'Students, those with most findings first.' },
       ),
     ),
-    totalCount: count('Different students among the stored findings.'),
-  },
+    'Different students among the stored findings.',
+  ),
   { description: 'A page of the students with findings.' },
 )
 
@@ -59,9 +56,8 @@ export function listLearners(options: ResultsOptions): Operation {
   }).handle(
     async ({ authorized, query }) =>
       await answerFromCurrent(database, authorized, async (reader, submission) => {
-        const { results, totalCount } = await readLearners(reader, submission, query, sealer)
-        const path = `${findingsPath(submission.token)}/learners`
-        return document({ ...query, results, totalCount }, linkNextPage(path, query, totalCount))
+        const learners = await readLearners(reader, submission, query, sealer)
+        return sendPage(`${findingsPath(submission.token)}/learners`, query, learners)
       }),
   )
 }
@@ -75,7 +71,6 @@ async function readLearners(reader: Reader, submission: SubmissionRow, query: Pa
     [run, LEARNER_FIELD],
   )
   const totalCount = counted?.total ?? 0
-  assertPage(query, totalCount)
   const first = (page - 1) * pageSize
   const rows = await reader.all<{ ordinals: Uint8Array }>(
     `select ordinals from result_posting

@@ -13,7 +13,7 @@ import { formatTimestamp } from '../../foundation/text/timestamp.ts'
 import { countActivities } from '../activity/activity.ts'
 import { readEtags } from '../files/file-headers.ts'
 import type { SubmissionOptions } from '../options.ts'
-import { assertPage, linkNextPage, PAGE_PAST_END, PAGE_QUERY } from '../paging.ts'
+import { PAGE_PAST_END, PAGE_QUERY, sendPage } from '../paging.ts'
 import { SUBMISSION_TYPES } from '../submission.ts'
 import { listFrequentCauses } from './causes.ts'
 import { checkReturn } from './read-returns.ts'
@@ -109,7 +109,6 @@ export function returnOperations({
         (each) =>
           (eid === undefined || isExpected(each, eid)) && (includeIndicative || each.type !== 'Indicative'),
       )
-      assertPage(query, own.length)
       const results: Static<typeof OwnReturn>[] = []
       for (const each of own.slice((page - 1) * pageSize, page * pageSize)) {
         results.push({
@@ -117,15 +116,9 @@ export function returnOperations({
           ...(eid !== undefined && renderStanding(await readStanding(database, each.returnId, eid))),
         })
       }
-      return document(
-        { page, pageSize, results, totalCount: own.length },
-        // The default of a parameter is not repeated.
-        linkNextPage(
-          '/returns',
-          { page, pageSize, ...(!includeIndicative && { includeIndicative }) },
-          own.length,
-        ),
-      )
+      // The default of a parameter is not repeated in the link.
+      const stated = { page, pageSize, ...(!includeIndicative && { includeIndicative }) }
+      return sendPage('/returns', stated, { results, totalCount: own.length })
     }),
     operating({
       name: 'return-overview',
@@ -177,20 +170,13 @@ export function returnOperations({
       ) as Record<Standing, number>
       const { status, page, pageSize } = query
       const wanted = standings.filter((each) => status === undefined || each.status === status)
-      assertPage(query, wanted.length)
-      const overview: Static<typeof ReturnOverview> = {
+      return sendPage(`/returns/${encodeURIComponent(returnId)}/overview`, query, {
         return: renderForAgency(found),
         statuses,
         changes: await readChanges(database, returnId),
-        page,
-        pageSize,
         results: wanted.slice((page - 1) * pageSize, page * pageSize).map(renderStanding),
         totalCount: wanted.length,
-      }
-      return document(
-        overview,
-        linkNextPage(`/returns/${encodeURIComponent(returnId)}/overview`, query, wanted.length),
-      )
+      })
     }),
     operating({
       name: 'return-causes',

@@ -1,6 +1,7 @@
 import { count, listOf, oneOf, strings, text, time } from '../../api/contract/fields.ts'
 import { type Static, Type } from '../../foundation/schema/type.ts'
 import { formatTimestamp } from '../../foundation/text/timestamp.ts'
+import { pageFields } from '../paging.ts'
 import { SUBMISSION_TYPES } from '../submission.ts'
 import { type CollectedReturn, returnEtag, WINDOWS, windowOf } from './returns.ts'
 import { type OrganisationStanding, STANDINGS } from './standing.ts'
@@ -53,12 +54,10 @@ export const OwnReturn = Type.Object(
 )
 
 export const ReturnPage = Type.Object(
-  {
-    page: count('Page number of this page, from 1.'),
-    pageSize: count('Page size of this page.'),
-    results: listOf<Static<typeof OwnReturn>>('OwnReturn', 'The returns, the one that opens last first.'),
-    totalCount: count('All returns that can be listed this way.'),
-  },
+  pageFields(
+    listOf<Static<typeof OwnReturn>>('OwnReturn', 'The returns, the one that opens last first.'),
+    'All returns that can be listed this way.',
+  ),
   { description: 'A page of returns.' },
 )
 
@@ -92,10 +91,8 @@ export const ReturnOverview = Type.Object(
         { description: 'What changed.' },
       ),
     ),
-    page: count('Page number of this page, from 1.'),
-    pageSize: count('Page size of this page.'),
-    results: Type.Optional(Type.Array(OrganisationReturn, { description: 'The organisations, by EID.' })),
-    totalCount: count(
+    ...pageFields(
+      Type.Optional(Type.Array(OrganisationReturn, { description: 'The organisations, by EID.' })),
       'Organisations that are expected to submit, or have started to, with the status that was asked for.',
     ),
   },
