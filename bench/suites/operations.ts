@@ -72,7 +72,7 @@ export async function startOperations(run: Pick<Run, 'folder' | 'onet'>) {
     ['validation results, page of 20', one(`${submission}/validation-results?pageSize=20`)],
     ['the same, filtered', one(`${submission}/validation-results?pageSize=20&Filter.ErrorType=Warning`)],
     ['summary of validation results', one(`${submission}/validation-results/summary`)],
-    ['changes between runs, page of 20', one(`${submission}/validation-results/changes?from=1&pageSize=20`)],
+    ['changes between runs, page of 20', one(`${submission}/validation-results/changes?pageSize=20`)],
     ['a submission', one(submission)],
     ['list submissions', one('/v1/submissions')],
     ['a run', one(`${submission}/validation-runs/2`)],
