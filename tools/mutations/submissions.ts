@@ -422,8 +422,8 @@ export default [
   {
     fault: 'the export of a return does not compare the files with the receipt',
     file: 'src/submissions/returns/export-return.ts',
-    text: 'if (digest !== sha256)',
-    replacement: "if (digest === '')",
+    text: 'if (written.sha256 !== sha256)',
+    replacement: "if (written.sha256 === '')",
     test: COLLECTION,
   },
   // Repairs.

@@ -194,8 +194,7 @@ const submissions = (dialect: Dialect): string[] => {
       purged bigint,
       reopened_until bigint,
       revision bigint not null default 0,
-      runs bigint not null default 0,
-      sealed ${text}
+      runs bigint not null default 0
     )`,
     'create index submission_by_eid on submission (eid, return_id)',
     'create index submission_by_return on submission (return_id)',
@@ -299,7 +298,6 @@ const files = ({ text, bytes, clustered }: Dialect): string[] => [
   `create table file_record (
     version ${text} not null,
     local_id ${text} not null,
-    copies bigint not null,
     primary key (version, local_id)
   ) ${clustered}`,
   `create table orphan_count (source ${text} primary key, total bigint not null)`,

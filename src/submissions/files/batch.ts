@@ -122,29 +122,28 @@ async function count(
   }
   const names = JSON.stringify([...new Set(hashes.values())])
   const named = `version = $1 and local_id in (select value from ${writer.dialect.texts('$2', 'wanted')})`
-  const rows = await writer.all<{ name: string; copies: number }>(
-    `select local_id as name, copies from file_record where ${named}`,
-    [version, names],
-  )
-  const copies = new Map(rows.map(({ name, copies }) => [name, copies]))
+  const rows = await writer.all<{ name: string }>(`select local_id as name from file_record where ${named}`, [
+    version,
+    names,
+  ])
+  const known = new Set(rows.map(({ name }) => name))
   let { records } = file
   let changed = false
   const acknowledgements = operations.map(({ localId, record }): Acknowledgement => {
     const name = hashes.get(localId) ?? ''
-    const known = copies.get(name) ?? 0
-    if (record === undefined && known === 0) return { localId, errors: [UNKNOWN_RECORD] }
+    const isKnown = known.has(name)
+    if (record === undefined && !isKnown) return { localId, errors: [UNKNOWN_RECORD] }
     changed = true
-    const after = record === undefined ? 0 : 1
-    records += after - known
-    copies.set(name, after)
+    if (record === undefined) known.delete(name)
+    else known.add(name)
+    records += Number(known.has(name)) - Number(isKnown)
     return { localId, errors: [] }
   })
   await writer.run(`delete from file_record where ${named}`, [version, names])
-  const left = [...copies].filter(([, count]) => count > 0)
   await writer.load(
     'file_record',
-    ['version', 'local_id', 'copies'],
-    left.map(([name, count]) => [version, name, count]),
+    ['version', 'local_id'],
+    [...known].map((name) => [version, name]),
   )
   return { acknowledgements, records, changed }
 }

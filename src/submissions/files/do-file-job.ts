@@ -1,9 +1,7 @@
-import { createReadStream, createWriteStream } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
-import { pipeline } from 'node:stream/promises'
 import { findValidKey } from '../../api/access/keys.ts'
 import { isKey } from '../../api/access/principal.ts'
 import { isSuspended } from '../../api/access/suspensions.ts'
@@ -40,6 +38,7 @@ import {
 } from '../submission.ts'
 import { dropContent, keepContent, type StoredContent, storeContent } from './content.ts'
 import { readCurrentFile } from './current-file.ts'
+import { readFile, writeNew } from './disk-file.ts'
 import {
   assertAllRead,
   endFileJob,
@@ -175,21 +174,11 @@ export class DoFileJob implements JobHandler {
     if (submission === undefined || content === undefined || sent === undefined) throw cancelled()
     assertOpen(submission)
     const path = join(folder, 'content')
-    await writeTo(path, readChunks(database, sealer, content), signal)
+    await writeNew(path, readChunks(database, sealer, content), { signal })
     const definition = definitions.get(submission.definition ?? '')
     const { format, gzip, isContainer } = sent
-    const only = resource ?? undefined
-    const order = {
-      kind: 'read',
-      folder,
-      path,
-      definition,
-      only,
-      format,
-      gzip,
-      isContainer,
-      maxBytes,
-    } as const
+    const kind = { only: resource ?? undefined, format, gzip, isContainer }
+    const order = { kind: 'read', folder, path, definition, maxBytes, ...kind } as const
     const files = await this.#storeAll(known, await this.#carryOut(order, signal))
     return {
       stored: files.map(({ stored }) => stored),
@@ -215,11 +204,10 @@ export class DoFileJob implements JobHandler {
       if (!('path' in file) || request.files.some(({ path }) => path === file.path)) continue
       const own = join(folder, `${resource}.read`)
       makeFolder(own, 0o700)
-      const { path } = file
-      const order = { kind: 'read', folder: own, path, only: resource, format: 'csv' } as const
-      const { definition } = request
-      const more = { definition, gzip: false, isContainer: false, maxBytes }
-      read.push(...(await this.#carryOut({ ...order, ...more }, signal)))
+      const [{ path }, { definition }] = [file, request]
+      const kind = { only: resource, format: 'csv', gzip: false, isContainer: false } as const
+      const order = { kind: 'read', folder: own, path, definition, maxBytes, ...kind } as const
+      read.push(...(await this.#carryOut(order, signal)))
     }
     const files = await this.#storeAll(known, read)
     const list = toRepairList(repaired, request.files)
@@ -314,7 +302,7 @@ export class DoFileJob implements JobHandler {
     const files = []
     for (const file of submission.files.filter(of)) {
       const path = join(folder, nameFile(file))
-      await writeTo(path, readCurrentFile(database, sealer, file), signal)
+      await writeNew(path, readCurrentFile(database, sealer, file), { signal })
       files.push({ ...file, name: nameFile(file), path })
     }
     return { submission, request: { definition, files, returnId, complete: type !== 'Indicative' } }
@@ -421,13 +409,4 @@ function explain(error: unknown, { work }: FileJob): Problem | undefined {
   if (isOfService(error) || !(error instanceof UserError)) return undefined
   if (work !== 'upload') return new Problem('conflict', error.message)
   return new Problem('invalid-body', error instanceof CheckFailed ? EXCEEDED : error.message)
-}
-
-async function writeTo(path: string, content: AsyncIterable<Buffer>, signal: AbortSignal): Promise<void> {
-  await pipeline(Readable.from(content), createWriteStream(path, { mode: 0o600 }), { signal })
-}
-
-/** Opens a file only when it is read, and closes it in any case. */
-async function* readFile(path: string): AsyncGenerator<Buffer> {
-  yield* createReadStream(path) as AsyncIterable<Buffer>
 }

@@ -1,6 +1,4 @@
-import { createHash } from 'node:crypto'
-import { closeSync, createReadStream, openSync, readdirSync, readSync, renameSync } from 'node:fs'
-import { type FileHandle, open } from 'node:fs/promises'
+import { closeSync, openSync, readdirSync, readSync, renameSync } from 'node:fs'
 import { join } from 'node:path'
 import { Problem } from '../../api/contract/problems.ts'
 import {
@@ -27,6 +25,7 @@ import { formOf } from '../rules/definitions.ts'
 import { csvToNdjson, ndjsonToCsv } from './convert.ts'
 import { type FileForm, knownColumns } from './current-file.ts'
 import { CR_NOTE, describeEncoding, describeLoss, unpack, WideText } from './decode.ts'
+import { readFile, writeNew } from './disk-file.ts'
 import { type Format, Scanner } from './scan.ts'
 
 /** What a child process does with files on disk. It writes into their folder, which only this work uses. */
@@ -225,7 +224,7 @@ async function normalise(
   const resource = definition.resources.find((each) => each.name === name)
   const form = formOf(resource)
   const look = new EncodingLook()
-  const wide = new WideText(await unpack(readBytes(path), gzip))
+  const wide = new WideText(await unpack(readFile(path), gzip))
   let start = Buffer.alloc(0)
   async function* arrive(): AsyncGenerator<Buffer> {
     let bytes = 0
@@ -262,7 +261,7 @@ async function normalise(
     if (decoding.loses) notes.push(describeLoss(encoding))
   }
   if (written.format === 'csv' && hasMarks(start)) {
-    written = await write(`${target}-plain`, withoutMarks(readBytes(written.path), form), format, form)
+    written = await write(`${target}-plain`, withoutMarks(readFile(written.path), form), format, form)
     notes.push(`The columns that begin with ${MARK_PREFIX} are notes of Mahi. They were left out.`)
   }
   if (wrong === undefined && written.records === 0) notes.push(EMPTY_NOTE)
@@ -277,25 +276,15 @@ async function write(
   form: FileForm,
 ): Promise<Omit<ReadFile, 'resource' | 'notes'>> {
   const scanner = new Scanner(stated, knownColumns(form))
-  const digest = createHash('sha256')
-  let bytes = 0
-  const file: FileHandle = await open(path, 'wx', 0o600)
-  try {
+  async function* scan(): AsyncGenerator<Buffer> {
     for await (const piece of inTurns(content)) {
-      bytes += piece.length
-      digest.update(piece)
       scanner.push(piece)
-      await file.writeFile(piece)
+      yield piece
     }
-  } finally {
-    await file.close()
   }
+  const measured = await writeNew(path, scan())
   const records = scanner.end()
-  return { path, format: scanner.format, records, bytes, sha256: digest.digest('hex') }
-}
-
-async function* readBytes(path: string): AsyncGenerator<Buffer> {
-  yield* createReadStream(path) as AsyncIterable<Buffer>
+  return { path, format: scanner.format, records, ...measured }
 }
 
 /** Content in UTF-8 with plain line ends. */
@@ -314,7 +303,7 @@ class Decoding {
 
   async *read(): AsyncGenerator<Buffer> {
     const decoder = new TextDecoder(this.#encoding)
-    for await (const piece of readBytes(this.#path))
+    for await (const piece of readFile(this.#path))
       yield this.#render(decoder.decode(piece, { stream: true }))
     yield this.#render(decoder.decode())
   }
@@ -350,14 +339,9 @@ async function* withoutMarks(content: AsyncIterable<Buffer>, form: FileForm): As
 }
 
 async function convert({ folder, path, form, to }: ConvertOrder): Promise<ReadFile> {
-  const content = () => readBytes(path)
+  const content = () => readFile(path)
   const converted = to === 'csv' ? ndjsonToCsv(content, form) : csvToNdjson(content, form)
   const target = join(folder, `converted.${to}`)
-  const file = await open(target, 'wx', 0o600)
-  try {
-    for await (const piece of converted) await file.writeFile(piece)
-  } finally {
-    await file.close()
-  }
-  return { resource: '', format: to, path: target, records: 0, bytes: 0, sha256: '', notes: [] }
+  const measured = await writeNew(target, converted)
+  return { resource: '', format: to, path: target, records: 0, notes: [], ...measured }
 }

@@ -8,7 +8,9 @@ export class Scanner {
   readonly #source = new PieceSource()
   readonly #known: readonly string[]
   #format: Format
-  #counter: Counter | undefined
+  /** Reads the next record that is complete; returns `false` if there is none. */
+  #next: (() => boolean) | undefined
+  #records = 0
 
   /** @param known the names of the columns that a CSV file may have */
   constructor(format: Format, known: readonly string[]) {
@@ -26,24 +28,38 @@ export class Scanner {
    * @throws {Problem}
    */
   push(piece: Buffer): void {
-    this.#counter ??= this.#begin(piece)
+    this.#next ??= this.#begin(piece)
     this.#source.push(piece)
-    this.#counter.count()
+    this.#count(this.#next)
   }
 
-  #begin(start: Buffer): Counter {
+  #begin(start: Buffer): () => boolean {
     refuseFormat(start)
     if (/^\ufeff?\s*\{/.test(start.toString('utf8'))) this.#format = 'ndjson'
-    return this.#format === 'csv'
-      ? new CsvCounter(this.#source, this.#known)
-      : new NdjsonCounter(this.#source)
+    if (this.#format === 'csv') {
+      const reader = new CsvReader(this.#source.read, { known: this.#known, countsOnly: true })
+      return () => reader.next()
+    }
+    const lines = new LineReader(this.#source.read)
+    return () => {
+      while (lines.next()) if (lines.bytes === undefined || !isBlankLine(lines.bytes)) return true
+      return false
+    }
   }
 
-  /** Called after the last piece; returns the number of records. */
+  /** Faulty records count too: they become findings of the validation. */
+  #count(next: () => boolean): void {
+    while (next()) this.#records++
+  }
+
+  /** Called after the last piece; returns the number of records, not counting a header. */
   end(): number {
-    if (this.#counter === undefined) throw new Problem('invalid-body', 'The file is empty.')
+    if (this.#next === undefined) throw new Problem('invalid-body', 'The file is empty.')
     this.#source.end()
-    return this.#counter.end()
+    this.#count(this.#next)
+    if (this.#format === 'ndjson') return this.#records
+    if (this.#records === 0) throw new Problem('invalid-body', 'The file contains only empty lines.')
+    return this.#records - 1
   }
 }
 
@@ -59,52 +75,4 @@ function refuseFormat(start: Buffer): void {
   ]
   const name = known.find(([prefix]) => signature.startsWith(prefix))?.[1]
   if (name !== undefined) throw new Problem('unsupported-media-type', `The file is ${name}`)
-}
-
-interface Counter {
-  /** Counts the records that are complete. */
-  count(): void
-  end(): number
-}
-
-/** Counts the records of a CSV file without its header. Faulty records become findings of the validation. */
-class CsvCounter implements Counter {
-  readonly #reader: CsvReader
-  #records = 0
-
-  constructor(source: PieceSource, known: readonly string[]) {
-    this.#reader = new CsvReader(source.read, { known, countsOnly: true })
-  }
-
-  count(): void {
-    while (this.#reader.next()) this.#records++
-  }
-
-  end(): number {
-    while (this.#reader.next()) this.#records++
-    if (this.#records === 0) throw new Problem('invalid-body', 'The file contains only empty lines.')
-    return this.#records - 1
-  }
-}
-
-/** Counts the records of an NDJSON file as the check does, which reports the faulty ones. */
-class NdjsonCounter implements Counter {
-  readonly #lines: LineReader
-  #records = 0
-
-  constructor(source: PieceSource) {
-    this.#lines = new LineReader(source.read)
-  }
-
-  count(): void {
-    while (this.#lines.next()) {
-      const { bytes } = this.#lines
-      if (bytes === undefined || !isBlankLine(bytes)) this.#records++
-    }
-  }
-
-  end(): number {
-    this.count()
-    return this.#records
-  }
 }

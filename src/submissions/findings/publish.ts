@@ -74,8 +74,8 @@ export async function publishResults(
       const before = await findPublishable(writer, { token, eid, returnId })
       const now = Date.now()
       await writer.run(
-        `insert into submission (token, eid, return_id, run, total, published, runs, sealed)
-         values ($1, $2, $3, $4, 0, 0, 0, null) on conflict (token) do nothing`,
+        `insert into submission (token, eid, return_id, run, total, published, runs)
+         values ($1, $2, $3, $4, 0, 0, 0) on conflict (token) do nothing`,
         [token, eid, returnId, runId],
       )
       await writer.run(
@@ -155,10 +155,12 @@ export async function makeCurrent(
       summary.notRun.filter(({ blocks }) => blocks).length,
     ],
   )
-  await writer.run(
-    'update submission set run = $2, total = $3, published = $4, sealed = $5 where token = $1',
-    [token, run, totalCount, now, sealer.keyId],
-  )
+  await writer.run('update submission set run = $2, total = $3, published = $4 where token = $1', [
+    token,
+    run,
+    totalCount,
+    now,
+  ])
   await deleteOldRuns(writer, token)
   await trimOldRuns(writer, token)
 }

@@ -49,7 +49,7 @@ export async function purge(database: Database, job: Job, onPurge: OnPurge): Pro
       // In this transaction: what makes a version superfluous adds a job, unless there is one.
       if (!(await finish(writer, job))) throw new JobLost()
       const isPurged = await writer.run(
-        `update submission set purged = $2, run = 0, total = 0, published = 0, sealed = null
+        `update submission set purged = $2, run = 0, total = 0, published = 0
          where token = $1 and ended = 'Cancelled' and purged is null`,
         [token, Date.now()],
       )

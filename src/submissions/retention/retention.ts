@@ -69,10 +69,7 @@ async function expireResults(
   await expire(database, { expired, days, onPurge }, async (writer, token) => {
     await deleteCauses(writer, token)
     // Without its findings, a submission has no current run.
-    await writer.run(
-      'update submission set run = 0, total = 0, published = 0, sealed = null where token = $1',
-      [token],
-    )
+    await writer.run('update submission set run = 0, total = 0, published = 0 where token = $1', [token])
     return { ...(await findOwners(writer, token)), versions: [] }
   })
 }

@@ -1,6 +1,5 @@
-import { createHash } from 'node:crypto'
 import { existsSync, readdirSync, rmdirSync } from 'node:fs'
-import { open, rename, rm, writeFile } from 'node:fs/promises'
+import { rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Database, Reader } from '../../foundation/database/database.ts'
 import type { Sealer } from '../../foundation/database/seal.ts'
@@ -9,6 +8,7 @@ import { makeFolder } from '../../foundation/make-folder.ts'
 import { formatTimestamp } from '../../foundation/text/timestamp.ts'
 import { readReceipt } from '../explanations/receipt.ts'
 import { readCurrentFile } from '../files/current-file.ts'
+import { writeNew } from '../files/disk-file.ts'
 import { listFiles } from '../submission.ts'
 
 interface ExportOptions {
@@ -79,8 +79,9 @@ async function writeAll(
           `the file ${file} of organisation ${eid} is no longer stored: RETENTION_FILES_DAYS has passed`,
         )
       const path = `${own}/${file}.${found.format}`
-      const digest = await write(join(folder, path), readCurrentFile(reader, sealer, found))
-      if (digest !== sha256)
+      const content = readCurrentFile(reader, sealer, found)
+      const written = await writeNew(join(folder, path), content, { flush: true })
+      if (written.sha256 !== sha256)
         throw new UserError(`the file ${file} of organisation ${eid} is not the one of its receipt`)
       files.push({ path, file, records, sha256 })
     }
@@ -104,20 +105,4 @@ async function listSubmitted(reader: Reader, returnId: string) {
     [returnId],
   )
   return rows.filter(({ eid }, at) => rows[at - 1]?.eid !== eid)
-}
-
-/** Writes a new file, and returns its digest. */
-async function write(path: string, content: AsyncIterable<Buffer>): Promise<string> {
-  const digest = createHash('sha256')
-  const file = await open(path, 'wx', 0o600)
-  try {
-    for await (const piece of content) {
-      digest.update(piece)
-      await file.writeFile(piece)
-    }
-    await file.sync()
-  } finally {
-    await file.close()
-  }
-  return digest.digest('hex')
 }
