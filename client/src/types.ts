@@ -236,7 +236,7 @@ export interface OccupationMajorGroup {
   code?: string
   /** Major group name, in New Zealand English. */
   nameEnglish?: string
-  /** Major group name, in te reo Māori. */
+  /** Major group name, in te reo Māori, where available for Kaupapa Māori occupations. */
   nameMaori?: string
   /** High-level description of the major group, in New Zealand English. */
   descriptionEnglish?: string
@@ -252,11 +252,11 @@ export interface OccupationMinorGroup {
   code?: string
   /** Minor group name, in New Zealand English. */
   nameEnglish?: string
-  /** Minor group name, in te reo Māori. */
+  /** Minor group name, in te reo Māori, where available for Kaupapa Māori occupations. */
   nameMaori?: string
   /** High-level description of the minor group, in New Zealand English. */
   descriptionEnglish?: string
-  /** Tasks of the minor group. */
+  /** High-level description of the tasks of the minor group, in New Zealand English. */
   tasks?: string[]
   /** The codes of its major groups, and how they are related. */
   majorGroups?: OccupationMajorGroupRelation[]

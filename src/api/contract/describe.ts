@@ -49,11 +49,7 @@ export function describePage<Schema extends TSchema>(
   example: Static<Schema> & object,
   headers: Fields = {},
 ): ResponseDeclaration<Static<Schema>> {
-  return {
-    description,
-    headers: { ...ANY_RESPONSE, ...LIMITED, ...CONDITIONAL, ...headers },
-    content: { 'application/json': { schema, example } },
-  }
+  return describeDocument<Schema>(schema, description, example, { ...CONDITIONAL, ...headers })
 }
 
 /** A response of lines or bytes. */

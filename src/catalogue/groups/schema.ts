@@ -1,6 +1,7 @@
-import { int32Count, listOf, oneOf, strings, text } from '../../api/contract/fields.ts'
+import { int32Count, listOf, oneOf, text } from '../../api/contract/fields.ts'
 import { SimilarCodesProblemBody } from '../../api/contract/problems.ts'
 import { type Static, Type } from '../../foundation/schema/type.ts'
+import { MajorGroup, MinorGroup } from '../records/schema.ts'
 
 const COUNTS = {
   primaryCount: int32Count('Occupations whose Primary group this is.'),
@@ -8,24 +9,14 @@ const COUNTS = {
 }
 
 export const CountedMajorGroup = Type.Object(
-  {
-    code: text('Unique identifier of the major group.'),
-    nameEnglish: text('Major group name, in New Zealand English.'),
-    nameMaori: text('Major group name, in te reo Māori.'),
-    descriptionEnglish: text('High-level description of the major group, in New Zealand English.'),
-    ...COUNTS,
-  },
+  { ...MajorGroup.properties, ...COUNTS },
   { description: 'A major group, with the number of its occupations.' },
 )
 export type CountedMajorGroup = Static<typeof CountedMajorGroup>
 
 export const CountedMinorGroup = Type.Object(
   {
-    code: text('Unique identifier of the minor group.'),
-    nameEnglish: text('Minor group name, in New Zealand English.'),
-    nameMaori: text('Minor group name, in te reo Māori.'),
-    descriptionEnglish: text('High-level description of the minor group, in New Zealand English.'),
-    tasks: strings('Tasks of the minor group.'),
+    ...MinorGroup.properties,
     majorGroups: Type.Optional(
       Type.Array(
         Type.Object(
