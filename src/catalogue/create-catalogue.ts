@@ -6,7 +6,6 @@ import type { Database } from '../foundation/database/database.ts'
 import type { RevisionWatch } from '../foundation/database/revision-watch.ts'
 import { reviewOperations } from './codings/operations.ts'
 import { groupOperations } from './groups/operations.ts'
-import { ChangeFeed } from './history/change-feed.ts'
 import { listChanges } from './history/changes-operation.ts'
 import { revisionOperations } from './history/revisions.ts'
 import { getSnapshot } from './history/snapshot-operation.ts'
@@ -46,7 +45,6 @@ export function createCatalogue(
   const snapshots = new SnapshotStore(database, settings.SNAPSHOT_FOLDER, revision, (err) =>
     log.error({ err }, 'the snapshot could not be created: check SNAPSHOT_FOLDER'),
   )
-  const feed = new ChangeFeed(catalogue, snapshots, path)
   const index = new LiveIndex(
     database,
     (err) => log.error({ err }, 'the search index could not be loaded'),
@@ -74,7 +72,7 @@ export function createCatalogue(
         },
       }),
       ...groupOperations(catalogue, anonymous),
-      listChanges({ catalogue, feed, anonymous, limits: { max: settings.OCCUPATIONS_LIMIT_MAX } }),
+      listChanges({ catalogue, snapshots, path, anonymous, limits: { max: settings.OCCUPATIONS_LIMIT_MAX } }),
       getSnapshot(snapshots, anonymous),
       ...revisionOperations(database),
       ...searchOperations({ index, coding, pages: serving.createCache(), anonymous, path: `${path}/search` }),

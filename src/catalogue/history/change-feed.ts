@@ -1,8 +1,7 @@
 import { Problem } from '../../api/contract/problems.ts'
-import type { Page } from '../../api/serving/page.ts'
 import type { Reader } from '../../foundation/database/database.ts'
 import { toBuffer } from '../../foundation/database/utf8.ts'
-import type { Catalogue, RenderedPage } from '../records/catalogue.ts'
+import type { RenderedPage } from '../records/catalogue.ts'
 import { renderMissingCode } from '../records/rows.ts'
 import { type ChangePage, readChanges, type Since, TokenExpired } from './changes.ts'
 import type { SnapshotStore } from './snapshot-store.ts'
@@ -30,51 +29,38 @@ export function nameChanges({ Since, Limit }: ChangesQuery): NamedChanges {
   return { since, limit: Limit, key }
 }
 
-/** The pages of the change feed, cached like those of the list: most mirrors follow from the same few tokens. */
-export class ChangeFeed {
-  readonly #catalogue: Catalogue
-  readonly #path: string
-  readonly #snapshotPath: string
-  readonly #snapshots: Pick<SnapshotStore, 'digestAt'>
+/**
+ * Renders a page of the change feed.
+ *
+ * @param snapshots has the digest of the catalogue at a revision
+ * @param path the path of the catalogue, for links
+ * @throws {Problem} `gone` if the token is no longer valid
+ */
+export async function renderFeed(
+  reader: Reader,
+  { since, limit }: NamedChanges,
+  { snapshots, path }: { readonly snapshots: Pick<SnapshotStore, 'digestAt'>; readonly path: string },
+): Promise<RenderedPage> {
+  const found = await readChanges(reader, since, limit).catch((error: unknown) => {
+    throw error instanceof TokenExpired ? explainExpired(`${path}/snapshot`) : error
+  })
+  const { revision, next, delta } = found
+  const link =
+    next === undefined
+      ? undefined
+      : `<${path}/changes?Since=${encodeURIComponent(next)}&Limit=${limit}>; rel="next"`
+  const verified = delta === undefined ? undefined : await snapshots.digestAt(revision)
+  // A last page without the digest has other bytes, and so another ETag.
+  const differs = delta === undefined || verified !== undefined ? undefined : '&unverified'
+  return { revision, body: renderChanges(found, verified), link, differs }
+}
 
-  /**
-   * @param snapshots has the digest of the catalogue at a revision
-   * @param path the path of the catalogue, for links
-   */
-  constructor(catalogue: Catalogue, snapshots: Pick<SnapshotStore, 'digestAt'>, path: string) {
-    this.#catalogue = catalogue
-    this.#snapshots = snapshots
-    this.#path = `${path}/changes`
-    this.#snapshotPath = `${path}/snapshot`
-  }
-
-  /** @throws {Problem} `gone` if the token is no longer valid */
-  page(query: NamedChanges): Promise<Page> {
-    return this.#catalogue.rendered(query.key, (reader) => this.#render(query, reader))
-  }
-
-  async #render({ since, limit }: NamedChanges, reader: Reader): Promise<RenderedPage> {
-    const found = await readChanges(reader, since, limit).catch((error: unknown) => {
-      throw error instanceof TokenExpired ? this.#explainExpired() : error
-    })
-    const { revision } = found
-    const link =
-      found.next === undefined
-        ? undefined
-        : `<${this.#path}?Since=${encodeURIComponent(found.next)}&Limit=${limit}>; rel="next"`
-    const verified = found.delta === undefined ? undefined : await this.#snapshots.digestAt(revision)
-    // A last page without the digest has other bytes, and so another ETag.
-    const differs = found.delta === undefined || verified !== undefined ? undefined : '&unverified'
-    return { revision, body: renderChanges(found, verified), link, differs }
-  }
-
-  #explainExpired(): Problem {
-    return new Problem(
-      'gone',
-      `The token in Since is not valid here: it is malformed, too old, from another installation, or from before a restore. Load the snapshot at ${this.#snapshotPath} and continue with the token in its Delta-Token header.`,
-      { headers: { location: this.#snapshotPath } },
-    )
-  }
+function explainExpired(snapshot: string): Problem {
+  return new Problem(
+    'gone',
+    `The token in Since is not valid here: it is malformed, too old, from another installation, or from before a restore. Load the snapshot at ${snapshot} and continue with the token in its Delta-Token header.`,
+    { headers: { location: snapshot } },
+  )
 }
 
 /** The stored documents are copied as bytes, unchanged. */

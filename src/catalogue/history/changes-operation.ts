@@ -4,8 +4,9 @@ import type { Catalogue } from '../records/catalogue.ts'
 import { alwaysAsk, fromCatalogue, readingOperations } from '../records/contract.ts'
 import { EXAMPLE_PAGE } from '../records/example.ts'
 import { OccupationRecord } from '../records/schema.ts'
-import { type ChangeFeed, type NamedChanges, nameChanges } from './change-feed.ts'
+import { type NamedChanges, nameChanges, renderFeed } from './change-feed.ts'
 import { changesQuery, OccupationChange, OccupationChanges } from './schema.ts'
+import type { SnapshotStore } from './snapshot-store.ts'
 
 const EXAMPLE_CHANGES = {
   delta: 'WzU3XQ.q1Z3bG9ycGljYWxr',
@@ -26,14 +27,16 @@ const EXAMPLE_CHANGES = {
 
 interface FeedOptions {
   readonly catalogue: Catalogue
-  readonly feed: ChangeFeed
+  readonly snapshots: SnapshotStore
+  /** The path of the catalogue, for links. */
+  readonly path: string
   /** Whether callers without a credential can read the catalogue. */
   readonly anonymous: boolean
   /** Changes per page. */
   readonly limits: { readonly max: number }
 }
 
-export function listChanges({ catalogue, feed, anonymous, limits }: FeedOptions): Operation {
+export function listChanges({ catalogue, anonymous, limits, ...feed }: FeedOptions): Operation {
   return readingOperations(anonymous)({
     name: 'occupation-changes',
     id: 'listOccupationChanges',
@@ -56,7 +59,7 @@ export function listChanges({ catalogue, feed, anonymous, limits }: FeedOptions)
     ...fromCatalogue(
       catalogue,
       ({ query }: { query: NamedChanges }) => query,
-      (query) => feed.page(query),
+      (query) => catalogue.rendered(query.key, (reader) => renderFeed(reader, query, feed)),
     ),
   )
 }

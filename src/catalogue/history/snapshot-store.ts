@@ -100,23 +100,13 @@ export class SnapshotStore {
    */
   async digestAt(revision: Revision): Promise<string | undefined> {
     this.#wanted = true
-    const giveUp = new AbortController()
     try {
-      const current = this.#current
-      const isKnown = current !== undefined && isSameRevision(current.revision, revision)
-      const snapshot = isKnown
-        ? current
-        : await Promise.race([
-            this.#build(),
-            sleep(DIGEST_PATIENCE, undefined, { signal: giveUp.signal, ref: false }),
-          ])
+      const snapshot = await this.#within(DIGEST_PATIENCE, revision)
       const isMeant = snapshot !== undefined && isSameRevision(snapshot.revision, revision)
       return isMeant ? snapshot.identity.digest : undefined
     } catch {
       // The log has the cause, and the changes are complete without it.
       return undefined
-    } finally {
-      giveUp.abort()
     }
   }
 
@@ -126,15 +116,20 @@ export class SnapshotStore {
   }
 
   async #get(): Promise<Snapshot> {
+    const snapshot = await this.#within(PATIENCE, this.#revision)
+    if (snapshot === undefined) throw unavailable('The snapshot of the catalogue is being prepared.', 5)
+    return snapshot
+  }
+
+  /** The snapshot of a revision, or else one that is created now; `undefined` if that takes longer. */
+  async #within(patience: number, revision: Revision): Promise<Snapshot | undefined> {
     const current = this.#current
-    if (current !== undefined && isSameRevision(current.revision, this.#revision)) return current
+    if (current !== undefined && isSameRevision(current.revision, revision)) return current
     const giveUp = new AbortController()
     try {
       return await Promise.race([
         this.#build(),
-        sleep(PATIENCE, undefined, { signal: giveUp.signal, ref: false }).then(() => {
-          throw unavailable('The snapshot of the catalogue is being prepared.', 5)
-        }),
+        sleep(patience, undefined, { signal: giveUp.signal, ref: false }),
       ])
     } finally {
       giveUp.abort()

@@ -14,6 +14,7 @@ import { describePreview } from '../history/describe.ts'
 import type { Origin, Retention } from '../history/revision-log.ts'
 import { describeRepaired } from '../records/read-rows.ts'
 import { type ImportOptions, type ImportSummary, importOccupations } from './import.ts'
+import type { NamedRecord } from './named-records.ts'
 
 /** The flags of every import. */
 export interface ImportFlags {
@@ -58,65 +59,66 @@ export async function runImport(
   ).finally(() => progress.stop())
 }
 
-type Named = NonNullable<ImportSummary['repaired']>
-
-/** A warning about records, of which the first are listed, each with what is wrong with it. */
-function warn(
-  found: Named | undefined,
-  describe: (count: number, shown: string) => string,
-  detail: (record: Named['first'][number]) => string = () => '',
-): string {
-  if (found === undefined) return ''
-  const { count, first } = found
-  const shown = count > first.length ? ` (the first ${first.length} are shown)` : ''
-  const lines = first.map((record) => {
-    const { file, line, occupationCode } = record
-    return `  ${file}:${line}: ${occupationCode}${detail(record)}`
-  })
-  return [`Warning: ${describe(count, shown)}:`, ...lines, ''].join('\n')
+/** Why the first records of a summary are listed, each with what is wrong with it. */
+interface Warning {
+  readonly of: 'withoutGroupCode' | 'withoutTitle' | 'doubtful' | 'shortCodes'
+  readonly one: string
+  readonly many: string
+  readonly why: string
+  readonly detail?: (record: NamedRecord) => string
 }
 
-const describeRepairs = ({ repaired }: ImportSummary) =>
-  repaired === undefined
-    ? ''
-    : [...describeRepaired(repaired, 'record', ({ occupationCode }) => occupationCode), ''].join('\n')
+const WARNINGS: readonly Warning[] = [
+  {
+    // Such a group has no list and no filter.
+    of: 'withoutGroupCode',
+    one: 'record has a group',
+    many: 'records have a group',
+    why: 'without a code, so it is not among the groups',
+    detail: ({ groups = [] }) => `: ${groups.map((name) => quote(name)).join(', ')}`,
+  },
+  {
+    // People would see them by their code only.
+    of: 'withoutTitle',
+    one: 'record has',
+    many: 'records have',
+    why: 'no title in English or te reo Māori',
+  },
+  {
+    of: 'doubtful',
+    one: 'record is',
+    many: 'records are',
+    why: 'doubtful',
+    detail: ({ doubt }) => `: ${doubt}`,
+  },
+  {
+    of: 'shortCodes',
+    one: 'numeric code is',
+    many: 'numeric codes are',
+    why: 'shorter than the others. A spreadsheet may have removed leading zeros',
+  },
+]
 
-/** Lists the records whose group has no code: such a group has no list and no filter. */
-const describeGroups = ({ withoutGroupCode }: ImportSummary) =>
-  warn(
-    withoutGroupCode,
-    (count, shown) =>
-      `${count === 1 ? '1 record has a group' : `${count} records have a group`} without a code, so it is not among the groups${shown}`,
-    ({ groups = [] }) => `: ${groups.map((name) => quote(name)).join(', ')}`,
-  )
-
-/** Lists the records that people would see by their code only. */
-const describeUntitled = ({ withoutTitle }: ImportSummary) =>
-  warn(
-    withoutTitle,
-    (count, shown) =>
-      `${count === 1 ? '1 record has' : `${count} records have`} no title in English or te reo Māori${shown}`,
-  )
-
-/** Lists rows that a spreadsheet has beside its records, failed formulas, and text that may be damaged. */
-const describeDoubtful = ({ doubtful }: ImportSummary) =>
-  warn(
-    doubtful,
-    (count, shown) => `${count === 1 ? '1 record is' : `${count} records are`} doubtful${shown}`,
-    ({ doubt }) => `: ${doubt}`,
-  )
-
-/** Lists the codes from which a spreadsheet may have taken leading zeros. */
-const describeShortCodes = ({ shortCodes }: ImportSummary) =>
-  warn(
-    shortCodes,
-    (count, shown) =>
-      `${count === 1 ? '1 numeric code is' : `${count} numeric codes are`} shorter than the others. A spreadsheet may have removed leading zeros${shown}`,
-  )
+function listWarnings(summary: ImportSummary): string[] {
+  return WARNINGS.flatMap(({ of, one, many, why, detail = () => '' }) => {
+    const { count = 0, first = [] } = summary[of] ?? {}
+    if (count === 0) return []
+    const shown = count > first.length ? ` (the first ${first.length} are shown)` : ''
+    return [
+      `Warning: ${count} ${count === 1 ? one : many} ${why}${shown}:`,
+      ...first.map((each) => `  ${each.file}:${each.line}: ${each.occupationCode}${detail(each)}`),
+    ]
+  })
+}
 
 /** The result of an import as text. */
 export function describeImport(summary: ImportSummary): string {
-  return `${describeRepairs(summary)}${describeGroups(summary)}${describeUntitled(summary)}${describeDoubtful(summary)}${describeShortCodes(summary)}${describeChanges(summary)}`
+  const { repaired = { count: 0, first: [] } } = summary
+  return [
+    ...describeRepaired(repaired, 'record', ({ occupationCode }) => occupationCode),
+    ...listWarnings(summary),
+    describeChanges(summary),
+  ].join('\n')
 }
 
 function describeChanges(summary: ImportSummary): string {
