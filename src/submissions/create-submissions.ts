@@ -3,7 +3,6 @@ import type { Part } from '../api/contract/part.ts'
 import type { Serving } from '../api/serving/app.ts'
 import type { Database } from '../foundation/database/database.ts'
 import type { Life } from '../foundation/lifecycle.ts'
-import { recordDownload } from './activity/activity.ts'
 import { type KeySettings, openSealer } from './encryption/open-sealer.ts'
 import { fileOperations } from './files/operations.ts'
 import { resultsOperations } from './findings/operations.ts'
@@ -64,7 +63,6 @@ export async function createSubmissions(
           max: settings.RESULTS_PAGE_SIZE_MAX,
         },
         sealer,
-        onDownload: (download) => recordDownload(database, download),
       }),
       ...submissionOperations(options),
       ...fileOperations(options),

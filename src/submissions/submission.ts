@@ -304,6 +304,11 @@ export function cancelled(): Problem {
   return new Problem('gone', 'The submission was cancelled, and its data was deleted.')
 }
 
+/** Another change is in the way. */
+export function overtaken(detail: string, headers: Readonly<Record<string, string>> = {}): Problem {
+  return new Problem('conflict', detail, { members: { errorCode: 'DS1' }, headers })
+}
+
 /**
  * Changes an existing submission in a transaction that holds its lock. `work` gets its state under that lock, which
  * may no longer be the one that the caller was authorized with.

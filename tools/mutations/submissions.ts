@@ -465,7 +465,7 @@ export default [
   {
     fault: 'a repair is made although the files are no longer those of the preview',
     file: 'src/submissions/files/repairs.ts',
-    text: '!wanted.includes(etagOf(submission.revision))',
+    text: '!hasEtag(wanted, etagOf(submission.revision))',
     replacement: 'wanted.length === 0',
     test: REPAIRS,
   },

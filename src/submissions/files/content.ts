@@ -1,10 +1,10 @@
 import { createHash, randomBytes } from 'node:crypto'
-import { Problem } from '../../api/contract/problems.ts'
+import type { Problem } from '../../api/contract/problems.ts'
 import type { Database } from '../../foundation/database/database.ts'
 import type { Sealer, Sealing } from '../../foundation/database/seal.ts'
 import { changeSubmission, type SubmissionWriter } from '../lock.ts'
 import { deleteOwners } from '../owned.ts'
-import { assertOpen, cancelled, findState } from '../submission.ts'
+import { assertOpen, cancelled, findState, overtaken } from '../submission.ts'
 import { ARRIVAL_LEASE, CHUNK_BYTES, insertChunk, packChunk, type StoredFile } from './file-store.ts'
 
 /** Content that is stored, and belongs to nothing yet. */
@@ -119,9 +119,7 @@ async function explainLoss(
   const submission = await findState(writer, owner)
   if (submission === undefined) return cancelled()
   assertOpen(submission)
-  return new Problem('conflict', 'The upload paused for too long, and its data was deleted.', {
-    members: { errorCode: 'DS1' },
-  })
+  return overtaken('The upload paused for too long, and its data was deleted.')
 }
 
 /** Ends the arrival of content, in the transaction that gives it its owner. */

@@ -33,6 +33,7 @@ import {
   type FileState,
   findState,
   listFiles,
+  overtaken,
   type SubmissionState,
   withSubmission,
 } from '../submission.ts'
@@ -364,9 +365,7 @@ async function replaceAll(
     const before = submission.files.find((each) => each.resource === resource)
     if (sent !== undefined) assertMatches(submission, resource, sent)
     if (before !== undefined && before.received > received)
-      throw new Problem('conflict', 'A later upload has replaced the file.', {
-        members: { errorCode: 'DS1' },
-      })
+      throw overtaken('A later upload has replaced the file.')
     const { version } = stored
     if (version !== content?.version) await keepContent(writer, { token, eid }, stored)
     const notes = found.length === 0 ? null : sealNotes(sealer, version, found)
@@ -400,10 +399,7 @@ function isOfService(error: unknown): boolean {
 function explain(error: unknown, { work }: FileJob): Problem | undefined {
   if (error instanceof Problem) return error
   if (error instanceof FileGone)
-    return new Problem('conflict', 'A file was replaced or deleted while it was read. Try again.', {
-      members: { errorCode: 'DS1' },
-      headers: { 'retry-after': '1' },
-    })
+    return overtaken('A file was replaced or deleted while it was read. Try again.', { 'retry-after': '1' })
   if (error instanceof DiskFull || isDiskFull(error))
     return unavailable('The service has no disk space left for this work. Try again later.', 30)
   if (isOfService(error) || !(error instanceof UserError)) return undefined

@@ -17,6 +17,11 @@ export function readDigest(header: string | undefined): Buffer | undefined {
   throw new Problem('invalid-parameters', 'Content-Digest must contain a digest such as "sha-256=:BASE64:".')
 }
 
+/** Whether a list of ETags has the one of a resource; `*` has that of any that exists. */
+export function hasEtag(etags: readonly string[] | undefined, etag: string | undefined): boolean {
+  return etag !== undefined && etags !== undefined && (etags.includes('*') || etags.includes(etag))
+}
+
 /** The ETags of `If-Match` or `If-None-Match`; `*` matches any. */
 export function readEtags(header: string | undefined): readonly string[] | undefined {
   return header?.split(',').map((each) => each.trim())

@@ -7,7 +7,7 @@ import { countWaiting, enqueue, type JobKind } from '../../foundation/jobs/queue
 import type { RunStatus } from '../findings/runs.ts'
 import { changeSubmission, type SubmissionWriter } from '../lock.ts'
 import type { Refusal } from '../refusal.ts'
-import type { FileState } from '../submission.ts'
+import { type FileState, overtaken } from '../submission.ts'
 import type { StoredFile } from './file-store.ts'
 import type { Format } from './scan.ts'
 
@@ -184,10 +184,7 @@ export async function assertAllRead(reader: Reader, token: string, own = ''): Pr
   if (pending === undefined) return
   const what =
     pending.work === 'upload' ? 'An upload is still being read' : 'The files are still being repaired'
-  throw new Problem('conflict', `${what}. Wait until that ends.`, {
-    members: { errorCode: 'DS1' },
-    headers: { 'retry-after': '1' },
-  })
+  throw overtaken(`${what}. Wait until that ends.`, { 'retry-after': '1' })
 }
 
 export async function startFileJob(database: Database, { id, token }: FileJob): Promise<void> {

@@ -15,7 +15,7 @@ import { renderFile } from '../render.ts'
 import { SubmissionFile, SubmissionFiles } from '../schema.ts'
 import { assertOpen, findOwn, type SubmissionRow } from '../submission.ts'
 import { type Copy, findCopy } from './copies.ts'
-import { readEtags } from './file-headers.ts'
+import { hasEtag, readEtags } from './file-headers.ts'
 import type { FileJob } from './file-job.ts'
 import { ACCEPTED, FileWork } from './file-work.ts'
 import type { RepairList } from './repair-list.ts'
@@ -147,7 +147,7 @@ export function repairOperations(options: SubmissionOptions): readonly Operation
       const wanted = readEtags(header['If-Match'])
       const admit = (submission: SubmissionRow) => {
         assertOpen(submission)
-        if (wanted !== undefined && !wanted.includes('*') && !wanted.includes(etagOf(submission.revision)))
+        if (wanted !== undefined && !hasEtag(wanted, etagOf(submission.revision)))
           throw new Problem(
             'precondition-failed',
             'The files have changed since the preview. Look at it again.',

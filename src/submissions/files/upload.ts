@@ -5,6 +5,7 @@ import type { Database } from '../../foundation/database/database.ts'
 import type { Sealer } from '../../foundation/database/seal.ts'
 import { assertOpen, type FileState, type SubmissionState, withSubmission } from '../submission.ts'
 import { dropContent, keepContent, storeContent } from './content.ts'
+import { hasEtag } from './file-headers.ts'
 import { assertRoom, insertFileJob, type SentAs } from './file-job.ts'
 
 export interface Upload extends SentAs {
@@ -71,17 +72,16 @@ export async function receiveUpload(
 export function assertMatches(
   { files }: SubmissionState,
   resource: string,
-  { ifMatch, ifNoneMatch = [] }: Pick<SentAs, 'ifMatch' | 'ifNoneMatch'>,
+  { ifMatch, ifNoneMatch }: Pick<SentAs, 'ifMatch' | 'ifNoneMatch'>,
 ): void {
   const file = files.find((each) => each.resource === resource)
-  const isOne = (etags: readonly string[]) =>
-    file !== undefined && (etags.includes('*') || etags.includes(fileEtag(file)))
-  if (isOne(ifNoneMatch))
+  const etag = file && fileEtag(file)
+  if (hasEtag(ifNoneMatch, etag))
     throw new Problem(
       'precondition-failed',
       'The file already exists in a state that If-None-Match rules out.',
     )
-  if (ifMatch === undefined || isOne(ifMatch)) return
+  if (ifMatch === undefined || hasEtag(ifMatch, etag)) return
   throw new Problem(
     'precondition-failed',
     file === undefined

@@ -8,7 +8,14 @@ type FindingDetail = Omit<PublishedFinding, keyof ValidationEntry>
 
 export interface Finding {
   readonly entry: ValidationEntry
-  readonly detail?: FindingDetail
+  readonly detail: FindingDetail
+}
+
+/** The specified operation returns the entry; the detail is for filters and comparisons. */
+export function splitFinding(finding: PublishedFinding): Finding {
+  const { file, line, field, value, findingKey, cause, ...entry } = finding
+  // JSON leaves out what is undefined.
+  return { entry, detail: { file, line, field, value, findingKey, cause } as FindingDetail }
 }
 
 /** The number of findings that are compressed together: a page of 20 reads one block, and one of 100 five. */
@@ -67,7 +74,7 @@ export class BlockStore {
   /** The rows that can be stored now that a finding is added. */
   *add({ entry, detail }: Finding): Generator<readonly Value[]> {
     this.#texts[DOCUMENTS].push(JSON.stringify(entry))
-    this.#texts[DETAILS].push(JSON.stringify(detail ?? {}))
+    this.#texts[DETAILS].push(JSON.stringify(detail))
     if (this.#texts[DOCUMENTS].length === BLOCK_FINDINGS) yield* this.end()
   }
 

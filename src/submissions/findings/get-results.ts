@@ -9,6 +9,7 @@ import { makeEtag, Page, surround } from '../../api/serving/page.ts'
 import { cacheUpTo, SharedReads } from '../../api/serving/page-cache.ts'
 import type { Reader } from '../../foundation/database/database.ts'
 import type { Sealer } from '../../foundation/database/seal.ts'
+import { recordDownload } from '../activity/activity.ts'
 import { TOKEN_PATH } from '../contract.ts'
 import { linkNextPage, type Paged } from '../paging.ts'
 import type { SubmissionRow } from '../submission.ts'
@@ -44,7 +45,7 @@ function describeResults() {
 
 /** Section 4.2 of the API specification. */
 export function getValidationResults(options: ResultsOptions): Operation {
-  const { database, pages, limits, sealer, onDownload } = options
+  const { database, pages, limits, sealer } = options
   const selections = cacheUpTo<Selection>(SELECTIONS)
   const reads = new SharedReads<Page>()
   return ofFindings(options)({
@@ -83,7 +84,7 @@ export function getValidationResults(options: ResultsOptions): Operation {
         const found = run !== undefined && isPartial(run) ? run.errors + run.warnings : undefined
         const { token } = submission
         const entries = await streamEntries(accepted, database, submission, selected, { sealer, etag, found })
-        await onDownload({ token, actor: actorOf(principal), file: 'findings' })
+        await recordDownload(database, { token, actor: actorOf(principal), file: 'findings' })
         return entries
       }
       const matching = { ...submission, totalCount: selected?.total ?? submission.totalCount }

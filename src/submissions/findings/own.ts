@@ -4,23 +4,20 @@ import { asOrganisation } from '../../api/contract/access-rules.ts'
 import { operationsOf } from '../../api/contract/contract.ts'
 import { Problem } from '../../api/contract/problems.ts'
 import type { PageCache } from '../../api/serving/page-cache.ts'
-import type { Reader } from '../../foundation/database/database.ts'
+import type { Database, Reader } from '../../foundation/database/database.ts'
 import type { Sealer } from '../../foundation/database/seal.ts'
-import type { Download } from '../activity/activity.ts'
 import { REFUSALS } from '../contract.ts'
-import { findOwn, type SubmissionRow } from '../submission.ts'
+import { assertKept, findOwn, type SubmissionRow } from '../submission.ts'
 import { RunMissing } from './run-missing.ts'
 import { type Run, readRun } from './runs.ts'
 
 export interface ResultsOptions {
-  readonly database: Reader
+  readonly database: Database
   readonly pages: PageCache
   /** Entries per page. */
   readonly limits: { readonly default: number; readonly max: number }
   /** Decrypts stored data. */
   readonly sealer: Sealer
-  /** Records that somebody downloads findings. */
-  readonly onDownload: (download: Download) => Promise<void>
 }
 
 /** Declares operations on the findings of the submission in the path. */
@@ -33,11 +30,6 @@ export function ofFindings({ database }: ResultsOptions) {
     ),
     problems: { gone: REFUSALS.gone },
   })
-}
-
-/** @throws {Problem} `gone` if the submission was cancelled */
-function assertThere({ ended }: SubmissionRow): void {
-  if (ended === 'Cancelled') throw new Problem('gone', REFUSALS.gone)
 }
 
 /**
@@ -53,7 +45,7 @@ export async function answerCurrent<T>(
   answer: (current: SubmissionRow) => Promise<T>,
 ): Promise<T> {
   for (let current = submission; ; ) {
-    assertThere(current)
+    assertKept(current)
     try {
       return await answer(current)
     } catch (error) {

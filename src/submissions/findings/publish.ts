@@ -12,7 +12,7 @@ import { recordActivity } from '../activity/activity.ts'
 import { lockSubmission, type SubmissionWriter } from '../lock.ts'
 import { deleteCauses } from '../returns/causes.ts'
 import { findAny, type SubmissionRow } from '../submission.ts'
-import type { Finding } from './blocks.ts'
+import { type Finding, splitFinding } from './blocks.ts'
 import { storeComparison } from './compare.ts'
 import { deleteOldRuns, findCurrent, type RunSummary, readRun, summaryContext, trimOldRuns } from './runs.ts'
 import { PublishedFinding } from './schema.ts'
@@ -221,14 +221,6 @@ async function loadEntries(
   const stored = await storeFindings(writer, runId, findings(), sealer)
   faults.throwIfFound()
   return stored
-}
-
-/** The specified operation returns the entry; the detail is for filters and comparisons. */
-function splitFinding({ file, line, field, value, findingKey, cause, ...entry }: PublishedFinding): Finding {
-  const detail = Object.entries({ file, line, field, value, findingKey, cause }).filter(
-    ([, each]) => each !== undefined,
-  )
-  return detail.length === 0 ? { entry } : { entry, detail: Object.fromEntries(detail) }
 }
 
 function readEntry({ file, line, value, faults = [] }: SourceRecord): {

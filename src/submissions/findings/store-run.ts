@@ -56,7 +56,7 @@ export async function storeFindings(
             return
           }
           const { entry, detail } = value
-          postings.add(entry, detail?.findingKey ?? keyOf(entry), causes.number(detail?.cause))
+          postings.add(entry, detail.findingKey ?? keyOf(entry), causes.number(detail.cause))
           counts.add(entry, ordinal)
           yield* store.add(value)
         }

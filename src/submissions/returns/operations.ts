@@ -11,7 +11,7 @@ import { type Fault, UserError } from '../../foundation/faults/user-error.ts'
 import { type Static, Type } from '../../foundation/schema/type.ts'
 import { formatTimestamp } from '../../foundation/text/timestamp.ts'
 import { countActivities } from '../activity/activity.ts'
-import { readEtags } from '../files/file-headers.ts'
+import { hasEtag, readEtags } from '../files/file-headers.ts'
 import type { SubmissionOptions } from '../options.ts'
 import { PAGE_PAST_END, PAGE_QUERY, sendPage } from '../paging.ts'
 import { SUBMISSION_TYPES } from '../submission.ts'
@@ -319,11 +319,10 @@ function assertWanted(
   header: { 'If-Match'?: string; 'If-None-Match'?: string },
 ): void {
   const [wanted, unwanted] = [readEtags(header['If-Match']), readEtags(header['If-None-Match'])]
-  const isOne = (etags: readonly string[] = []) =>
-    known !== undefined && (etags.includes('*') || etags.includes(returnEtag(known)))
-  if (isOne(unwanted))
+  const etag = known && returnEtag(known)
+  if (hasEtag(unwanted, etag))
     throw new Problem('precondition-failed', `Return ${returnId} exists, which If-None-Match rules out.`)
-  if (wanted !== undefined && !isOne(wanted))
+  if (wanted !== undefined && !hasEtag(wanted, etag))
     throw new Problem(
       'precondition-failed',
       known === undefined

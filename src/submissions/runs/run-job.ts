@@ -15,10 +15,10 @@ import { endJob, type JobContext, type JobHandler, JobLost } from '../../foundat
 import { findRequester, recordActivity } from '../activity/activity.ts'
 import { ENDED_BY_SUSPENSION } from '../by-organisation.ts'
 import { readCurrentFile, TooManyChanges } from '../files/current-file.ts'
-import type { Finding } from '../findings/blocks.ts'
+import { type Finding, splitFinding } from '../findings/blocks.ts'
 import { makeCurrent } from '../findings/publish.ts'
 import { type Run, type RunFile, type RunProgress, type RunSummary, readRun } from '../findings/runs.ts'
-import type { ValidationEntry } from '../findings/schema.ts'
+import type { PublishedFinding } from '../findings/schema.ts'
 import { type StoredRun, storeFindings } from '../findings/store-run.ts'
 import { changeSubmission, lockSubmission } from '../lock.ts'
 import { requestPurge } from '../owned.ts'
@@ -193,17 +193,7 @@ class Digests {
 }
 
 async function* toFindings(findings: AsyncIterable<CheckFinding>): AsyncGenerator<Finding> {
-  for await (const { file, line, field, value, findingKey, cause, ...entry } of findings) {
-    const detail = {
-      file,
-      line,
-      ...(field !== undefined && { field }),
-      ...(value !== undefined && { value }),
-      findingKey,
-      ...(cause !== undefined && { cause }),
-    }
-    yield { entry: entry as ValidationEntry, detail }
-  }
+  for await (const finding of findings) yield splitFinding(finding as PublishedFinding)
 }
 
 /** The engine's counts are exact even if it does not keep all findings. */
