@@ -40,8 +40,8 @@ export default [
   {
     fault: 'letters with points are words of one letter',
     file: 'src/engines/finding/fold.ts',
-    text: '&& !DOTTED.test(text)',
-    replacement: "&& text !== ''",
+    text: 'DOTTED.source',
+    replacement: "'(?!)'",
     test: ENGINE,
   },
   {

@@ -23,38 +23,11 @@ function foldWord(word: string): string {
   return word.normalize('NFKD').replace(DROPPED, '').toLowerCase().normalize('NFC')
 }
 
-/** Splits ASCII text, which most of a catalogue is, without a regular expression. */
-function splitAscii(text: string, limit: number): Word[] {
-  const words: Word[] = []
-  const lower = text.toLowerCase()
-  const quoted = text.includes("'")
-  for (let at = 0, from = -1; at <= lower.length && words.length < limit; at++) {
-    if (at < lower.length && isWordUnit(lower.charCodeAt(at))) {
-      if (from < 0) from = at
-    } else if (from >= 0) {
-      const written = lower.slice(from, at)
-      const word = quoted ? written.replaceAll("'", '') : written
-      if (word !== '') words.push({ word, from, to: at })
-      from = -1
-    }
-  }
-  return words
-}
-
-/** Lower-case letters, digits, `+`, `#` and the apostrophe. */
-function isWordUnit(unit: number): boolean {
-  return (
-    (unit >= 97 && unit <= 122) || (unit >= 48 && unit <= 57) || unit === 39 || unit === 43 || unit === 35
-  )
-}
-
 /**
  * Splits a text into folded words with positions. At most `limit` words are read, because a query may have any
  * length.
  */
 export function splitWords(text: string, limit = Number.POSITIVE_INFINITY): Word[] {
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are ASCII too.
-  if (/^[\u0000-\u007f]*$/.test(text) && !DOTTED.test(text)) return splitAscii(text, limit)
   const words: Word[] = []
   for (const match of text.matchAll(WORD)) {
     if (words.length >= limit) break
