@@ -17,7 +17,6 @@ import { Spellings } from './spellings.ts'
 import { stem } from './stem.ts'
 import { toPhrase } from './synonyms.ts'
 import { trainOnNames } from './training.ts'
-import { packVocabulary } from './vocabulary.ts'
 
 /** BM25's saturation, and the weight of a word by its position. */
 const SATURATION = 1.2
@@ -97,8 +96,15 @@ export class IndexBuilder {
   finish({ revision, synonyms = [] }: Options): IndexData {
     const onStep = this.#onStep
     const spellings = this.#spellings
-    const { data: vocabulary, ids, order } = packVocabulary(spellings.words, spellings.counts)
+    /** The words by their final numbers, and the final numbers of words. */
+    const order = Uint32Array.from(spellings.words.keys()).sort((a, b) =>
+      compareUnits(spellings.words[a] as string, spellings.words[b] as string),
+    )
     const words = order.length
+    const ids = new Uint32Array(words)
+    order.forEach((word, id) => {
+      ids[word] = id
+    })
     const occupations = this.#occupationNames.length - 1
     const texts = spellings.finish()
     renumber(texts.column, ids)
@@ -133,7 +139,8 @@ export class IndexBuilder {
         synonyms: synonyms.map((phrases) => phrases.map(toPhrase)),
       },
       codes: this.#codes.finish(),
-      vocabulary,
+      words: packTexts(order.values().map((word) => spellings.words[word] as string)),
+      wordCount: order.map((word) => spellings.counts[word] as number),
       spellings: packTexts(order.values().map((word) => spellings.commonest(word))),
       wordStem: Uint32Array.from(order, (word) => hashText(stem(spellings.words[word] ?? ''), KIND.stem)),
       ...trained,
@@ -152,6 +159,10 @@ export class IndexBuilder {
       minor: minorGroups.groups.finish(),
     }
   }
+}
+
+function compareUnits(one: string, other: string): number {
+  return one < other ? -1 : 1
 }
 
 /** The hashes of the words that are neighbours in a name, each once, ascending. */

@@ -1,7 +1,6 @@
 import { type Language, NAME_FIELDS, type NameField } from './document.ts'
 import { bytes, integers, NumberList } from './number-list.ts'
 import type { NumberLists, SparseRows } from './sparse.ts'
-import type { VocabularyData } from './vocabulary.ts'
 
 /**
  * The index as typed arrays, so that it can be stored in one piece and shared between threads without copying.
@@ -10,7 +9,9 @@ import type { VocabularyData } from './vocabulary.ts'
 export interface IndexData {
   readonly header: IndexHeader
   readonly codes: TextList
-  readonly vocabulary: VocabularyData
+  /** The words of the catalogue, folded and singular, in the order of their UTF-16 units, and how often each is used. */
+  readonly words: TextList
+  readonly wordCount: Uint32Array
   /** The most common spelling of each word, in lower case with macrons. */
   readonly spellings: TextList
   /** A hash of each word's stem. */
@@ -94,6 +95,11 @@ export function packTexts(texts: Iterable<string>): TextList {
 export function readText({ start, bytes }: TextList, at: number): string {
   const [from, to] = [start[at] ?? 0, start[at + 1] ?? 0]
   return Buffer.from(bytes.buffer, bytes.byteOffset + from, to - from).toString('utf8')
+}
+
+/** All texts of a list. */
+export function readTexts(list: TextList): string[] {
+  return Array.from({ length: list.start.length - 1 }, (_, at) => readText(list, at))
 }
 
 /** Whether a text has no letter beyond ASCII, without decoding it. */

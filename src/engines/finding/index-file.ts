@@ -1,7 +1,7 @@
 import type { IndexData, IndexHeader } from './index-data.ts'
 
 /** Incremented whenever the format or the computation of the index changes. */
-export const INDEX_FORMAT = 8
+export const INDEX_FORMAT = 9
 
 const MAGIC = 0x3353484d // "MHS3"
 /** The magic number and the bytes of the head. */

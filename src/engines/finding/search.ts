@@ -4,7 +4,15 @@ import type { Language, NameField } from './document.ts'
 import { type ExpandedWord, Expander, type Expansion } from './expansion.ts'
 import { Familiarity } from './familiarity.ts'
 import { fold, splitWords, type Word } from './fold.ts'
-import { type GroupName, type IndexData, isAsciiText, readKind, readText, titlesOf } from './index-data.ts'
+import {
+  type GroupName,
+  type IndexData,
+  isAsciiText,
+  readKind,
+  readText,
+  readTexts,
+  titlesOf,
+} from './index-data.ts'
 import { EXACT, findExact, Matcher, NameMemory } from './match.ts'
 import { FAR, findBest, RANKED, Scorer } from './score.ts'
 import { isModifier, STOP_WORDS, singular } from './stem.ts'
@@ -94,7 +102,7 @@ export class OccupationSearch {
 
   constructor(index: IndexData) {
     this.index = index
-    this.#vocabulary = new Vocabulary(index.vocabulary)
+    this.#vocabulary = new Vocabulary(readTexts(index.words), index.wordCount)
     this.#scorer = new Scorer(index, this.#vocabulary)
     this.#names = new NameMemory(index, this.#vocabulary, this.#scorer)
     this.#bonuses = new Bonuses(index)
