@@ -1,6 +1,7 @@
 import { calibrate } from './calibration.ts'
 import type { GroupName } from './index-data.ts'
 import { isNoJob } from './no-job.ts'
+import { takeBest } from './score.ts'
 import type { OccupationSearch } from './search.ts'
 
 export interface CodingItem {
@@ -58,17 +59,13 @@ export function codeTitle(search: OccupationSearch, { id, title, tasks }: Coding
   }
 }
 
+/** The numbers of what is probable at all, the most probable first. */
 function findBest(probability: Float64Array, count: number): number[] {
-  const best: number[] = []
-  for (let occupation = 0; occupation < probability.length; occupation++) {
-    const value = probability[occupation] as number
-    if (value <= 0) continue
-    let place = best.length
-    while (place > 0 && (probability[best[place - 1] as number] as number) < value) place--
-    if (place < count) best.splice(place, 0, occupation)
-    if (best.length > count) best.pop()
-  }
-  return best
+  return takeBest(
+    probability.keys().filter((each) => (probability[each] as number) > 0),
+    probability,
+    count,
+  )
 }
 
 function findGroup(search: OccupationSearch, probability: Float64Array) {

@@ -43,7 +43,7 @@ export function analyseLatentSemantics(
     onStep()
     const left = multiply(sample, right, sampled, size)
     orthonormalise(left, sampled, size)
-    right = multiplyTransposed(sample, left, known, size)
+    right = multiply(sample, left, known, size, true)
   }
   // The columns of `right` have the lengths of the singular values.
   const scale = lengths(right, known, size)
@@ -141,38 +141,29 @@ class Weigher {
 /** Occupations between two calls of `onStep`. */
 const STEP = 1_000
 
+/**
+ * Multiplies a sparse matrix, or its transpose, by a dense one of this width.
+ *
+ * @param count the rows of the product
+ */
 function multiply(
-  rows: SparseRows,
-  right: Float64Array,
+  { start, column, value }: SparseRows,
+  dense: Float64Array,
   count: number,
   size: number,
+  isTransposed = false,
 ): Float64Array<ArrayBuffer> {
-  const left = new Float64Array(count * size)
-  for (let row = 0; row < count; row++) {
-    for (let at = rows.start[row] as number; at < (rows.start[row + 1] as number); at++) {
-      const [value, from, to] = [rows.value[at] as number, (rows.column[at] as number) * size, row * size]
+  const product = new Float64Array(count * size)
+  for (let row = 0; row < start.length - 1; row++) {
+    for (let at = start[row] as number; at < (start[row + 1] as number); at++) {
+      const places = [row * size, (column[at] as number) * size] as const
+      const [to, from] = isTransposed ? [places[1], places[0]] : places
+      const factor = value[at] as number
       for (let d = 0; d < size; d++)
-        left[to + d] = (left[to + d] as number) + value * (right[from + d] as number)
+        product[to + d] = (product[to + d] as number) + factor * (dense[from + d] as number)
     }
   }
-  return left
-}
-
-function multiplyTransposed(
-  rows: SparseRows,
-  left: Float64Array,
-  words: number,
-  size: number,
-): Float64Array<ArrayBuffer> {
-  const right = new Float64Array(words * size)
-  for (let row = 0; row < rows.start.length - 1; row++) {
-    for (let at = rows.start[row] as number; at < (rows.start[row + 1] as number); at++) {
-      const [value, to, from] = [rows.value[at] as number, (rows.column[at] as number) * size, row * size]
-      for (let d = 0; d < size; d++)
-        right[to + d] = (right[to + d] as number) + value * (left[from + d] as number)
-    }
-  }
-  return right
+  return product
 }
 
 /** Gram-Schmidt, twice, along the rows: columns of a row-major matrix are far apart in memory. */

@@ -40,6 +40,24 @@ export function findBest(logits: Float32Array | Float64Array): number {
   return best
 }
 
+/** The best items of a list, in order, up to a number: few items of a long list need to be inserted. */
+export function takeBest(list: Iterable<number>, score: Float64Array, count: number): number[] {
+  const best: number[] = []
+  for (const each of list) {
+    const value = score[each] as number
+    if (best.length === count && value <= (score[best[count - 1] as number] as number)) continue
+    let [low, high] = [0, best.length]
+    while (low < high) {
+      const middle = (low + high) >> 1
+      if ((score[best[middle] as number] as number) >= value) low = middle + 1
+      else high = middle
+    }
+    best.splice(low, 0, each)
+    if (best.length > count) best.pop()
+  }
+  return best
+}
+
 /** Scores all occupations for one expansion of a query. It reuses its large arrays between calls. */
 export class Scorer {
   readonly #index: IndexData

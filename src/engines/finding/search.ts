@@ -14,7 +14,7 @@ import {
   titlesOf,
 } from './index-data.ts'
 import { EXACT, findExact, Matcher, NameMemory } from './match.ts'
-import { FAR, findBest, RANKED, Scorer } from './score.ts'
+import { FAR, findBest, RANKED, Scorer, takeBest } from './score.ts'
 import { isModifier, STOP_WORDS, singular } from './stem.ts'
 import { Vocabulary } from './vocabulary.ts'
 
@@ -98,7 +98,7 @@ export class OccupationSearch {
   readonly #bonuses: Bonuses
   readonly #familiarity: Familiarity
   /** The names with letters beyond ASCII, listed at the first query that has one. */
-  #beyondAscii: readonly { readonly name: number; readonly occupation: number }[] | undefined
+  #beyondAscii: readonly number[] | undefined
 
   constructor(index: IndexData) {
     this.index = index
@@ -422,25 +422,14 @@ export class OccupationSearch {
     const found = new Set<number>()
     if (wanted.length === 0) return found
     const { nameKind, names } = this.index
-    this.#beyondAscii ??= this.#listBeyondAscii()
-    for (const { name, occupation } of this.#beyondAscii) {
+    this.#beyondAscii ??= [...nameKind.keys()].filter((name) => !isAsciiText(names, name))
+    for (const name of this.#beyondAscii) {
       if (language !== undefined && readKind(nameKind[name] as number).language !== language) continue
       const words = written(readText(names, name))
-      if (wanted.every((word) => words.some((each) => each.startsWith(word)))) found.add(occupation)
+      if (wanted.every((word) => words.some((each) => each.startsWith(word))))
+        found.add(this.#names.owners[name] as number)
     }
     return found
-  }
-
-  #listBeyondAscii(): { name: number; occupation: number }[] {
-    const { occupationNames, names } = this.index
-    const listed: { name: number; occupation: number }[] = []
-    for (let occupation = 0; occupation < occupationNames.length - 1; occupation++) {
-      const end = occupationNames[occupation + 1] as number
-      for (let name = occupationNames[occupation] as number; name < end; name++) {
-        if (!isAsciiText(names, name)) listed.push({ name, occupation })
-      }
-    }
-    return listed
   }
 }
 
@@ -472,22 +461,4 @@ function addProbability(logits: Float32Array, weight: number, probability: Float
     const part = logits[at] as number
     if (part > 0) probability[at] = (probability[at] as number) + share * part
   }
-}
-
-/** The best items of a list, in order, up to a number: few items of a long list need to be inserted. */
-function takeBest(list: readonly number[], score: Float64Array, count: number): number[] {
-  const best: number[] = []
-  for (const each of list) {
-    const value = score[each] as number
-    if (best.length === count && value <= (score[best[count - 1] as number] as number)) continue
-    let [low, high] = [0, best.length]
-    while (low < high) {
-      const middle = (low + high) >> 1
-      if ((score[best[middle] as number] as number) >= value) low = middle + 1
-      else high = middle
-    }
-    best.splice(low, 0, each)
-    if (best.length > count) best.pop()
-  }
-  return best
 }
