@@ -33,8 +33,8 @@ interface Skipped {
   readonly start: string
   /** Its line ends so far. */
   lines: number
-  /** Where in a value the reader is: before it, in it, in its quotes, or behind a quote that may close it. */
-  place: 'before' | 'plain' | 'quoted' | 'closed'
+  /** Whether the reader is between quotes. */
+  isQuoted: boolean
   /** The line on which the last quote opens. */
   opened: number
   /** Whether the lines behind that quote were looked at. */
@@ -332,7 +332,7 @@ export class CsvReader extends ByteWindow implements RecordReader {
       // One line without quotes, whatever follows it.
       start: bytes.includes('"') ? bytes.replace(/["\r\n]/g, ' ') : bytes,
       lines: 0,
-      place: 'before',
+      isQuoted: false,
       opened: this.#nextLine,
       judged: false,
     }
@@ -357,7 +357,7 @@ export class CsvReader extends ByteWindow implements RecordReader {
         continue
       }
       this.at = this.filled
-      if (skipped.place === 'quoted') fault = describeOpen(skipped.opened)
+      if (skipped.isQuoted) fault = describeOpen(skipped.opened)
       break
     }
     this.#skipped = undefined
@@ -377,57 +377,38 @@ export class CsvReader extends ByteWindow implements RecordReader {
    */
   #findEnd(skipped: Skipped): { hides: boolean } | undefined {
     const text = this.#text
-    const separator = this.#separator
-    const opening = `${separator}"`
     let line = find(text, '\n', this.at)
-    let open = -1
     while (this.at < this.filled) {
       const { at } = this
       if (line < at) line = find(text, '\n', at)
-      if (skipped.place === 'before') {
-        skipped.place = !this.#unquoted && text.charCodeAt(at) === QUOTE ? 'quoted' : 'plain'
-        if (skipped.place === 'plain') continue
-        this.at++
+      const quote = this.#unquoted ? NOWHERE : find(text, '"', at)
+      if (!skipped.isQuoted && line < quote) {
+        this.at = line + 1
+        return { hides: false }
+      }
+      if (skipped.isQuoted && line < quote && !skipped.judged) {
+        this.at = line
+        if (quote > this.filled && this.filled - line < JUDGED && !this.ended) return undefined
+        skipped.judged = true
+        if (this.#hidesRecords(line + 1, Math.min(quote, this.filled, line + JUDGED))) {
+          this.at = line + 1
+          return { hides: true }
+        }
+      }
+      for (; line < Math.min(quote, this.filled); line = find(text, '\n', line + 1)) skipped.lines++
+      this.at = Math.min(quote, this.filled)
+      if (quote > this.filled) return undefined
+      if (!skipped.isQuoted) {
+        skipped.isQuoted = true
         skipped.opened = this.#nextLine + skipped.lines
         skipped.judged = false
-      } else if (skipped.place === 'plain') {
-        if (!this.#unquoted && open < at) open = find(text, opening, at)
-        if (open < line && !this.#unquoted) {
-          this.at = open + separator.length
-          skipped.place = 'before'
-        } else if (line < this.filled) {
-          this.at = line + 1
-          return { hides: false }
-        } else {
-          // What may be the start of a separator is looked at again.
-          this.at = Math.max(at, this.filled - separator.length)
-          return undefined
-        }
-      } else if (skipped.place === 'quoted') {
-        const close = find(text, '"', at)
-        if (line < close && !skipped.judged) {
-          this.at = line
-          if (close > this.filled && this.filled - line < JUDGED && !this.ended) return undefined
-          skipped.judged = true
-          if (this.#hidesRecords(line + 1, Math.min(close, this.filled, line + JUDGED))) {
-            this.at = line + 1
-            return { hides: true }
-          }
-        }
-        for (; line < Math.min(close, this.filled); line = find(text, '\n', line + 1)) skipped.lines++
-        this.at = Math.min(close + 1, this.filled)
-        if (close < this.filled) skipped.place = 'closed'
-      } else if (text.charCodeAt(at) === QUOTE) {
         this.at++
-        skipped.place = 'quoted'
-      } else if (this.#isSeparator(at)) {
-        this.at += separator.length
-        skipped.place = 'before'
-      } else if (at + separator.length > this.filled && !this.ended) {
-        return undefined
-      } else {
-        skipped.place = 'plain'
+        continue
       }
+      // Only the next byte shows whether the quote is doubled.
+      if (quote + 1 >= this.filled && !this.ended) return undefined
+      skipped.isQuoted = text.charCodeAt(quote + 1) === QUOTE
+      this.at += skipped.isQuoted ? 2 : 1
     }
     return undefined
   }
