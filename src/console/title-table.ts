@@ -1,4 +1,4 @@
-import { CsvReader, EncodingLook, findFormat, findUtf16 } from '../engines/records/index.ts'
+import { CsvReader, EncodingLook, findFormat, findUtf16, sourceOf } from '../engines/records/index.ts'
 import { FormFault } from './faults.ts'
 
 /** How the titles of a text are found. */
@@ -121,14 +121,8 @@ function readRows(given: string, separator?: string): string[][] {
   const text = given.includes('\n') ? given : given.replaceAll('\r', '\n')
   // Blank lines at the end are no rows, and those between others are.
   const bytes = Buffer.from(text.trimEnd())
-  let at = 0
-  const read = (into: Buffer) => {
-    const copied = bytes.copy(into, 0, at)
-    at += copied
-    return copied
-  }
   const size = { longest: bytes.length, chunk: bytes.length }
-  const reader = new CsvReader(read, { separator, known: KNOWN, ...size })
+  const reader = new CsvReader(sourceOf(bytes), { separator, known: KNOWN, ...size })
   reader.emptyLines = true
   const rows: string[][] = []
   while (reader.next())

@@ -1,16 +1,12 @@
 import { CsvReader } from './csv-reader.ts'
+import { sourceOf } from './turns.ts'
 
 /** Splits the text of one record into its values; `undefined` if its quotes are misplaced. */
 export function splitRecord(text: string, separator: string): string[] | undefined {
   if (!text.includes('"')) return text.split(separator)
-  let rest = Buffer.from(text)
-  const read = (into: Buffer) => {
-    const copied = rest.copy(into)
-    rest = rest.subarray(copied)
-    return copied
-  }
-  const size = { longest: rest.length, chunk: rest.length }
-  const reader = new CsvReader(read, { separator, ...size })
+  const bytes = Buffer.from(text)
+  const size = { longest: bytes.length, chunk: bytes.length }
+  const reader = new CsvReader(sourceOf(bytes), { separator, ...size })
   if (!reader.next() || reader.fault !== undefined) return undefined
   const cells = reader.cells.slice(0, reader.count)
   return reader.next() ? undefined : cells

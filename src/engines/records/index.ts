@@ -41,5 +41,5 @@ export { advise, kindOf, OTHER_SEPARATORS, QUOTED, type RecordFault } from './re
 export { detectSeparator, SEPARATORS, trimName } from './separator.ts'
 export type { SourceRecord } from './source-record.ts'
 export type { ListSeparator, Mapping, Target } from './table.ts'
-export { inTurns, PieceSource, PieceWriter, readInTurns, Turns } from './turns.ts'
+export { inTurns, PieceSource, PieceWriter, readInTurns, sourceOf, Turns } from './turns.ts'
 export { isKnownMethod, isWorkbook, openEntry, readEntries } from './zip.ts'

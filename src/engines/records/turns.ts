@@ -53,6 +53,14 @@ export class PieceSource {
   }
 }
 
+/** Bytes for a reader that are all there. */
+export function sourceOf(bytes: Buffer): Source {
+  const source = new PieceSource()
+  source.push(bytes)
+  source.end()
+  return source.read
+}
+
 /**
  * Lets a reader read content in turns. Each time it is yielded, `next()` moves through the records that are complete.
  *

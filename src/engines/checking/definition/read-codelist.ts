@@ -1,6 +1,6 @@
 import type { Fault } from '../../../foundation/faults/user-error.ts'
 import { suggest } from '../../../foundation/text/suggest.ts'
-import { advise, CsvReader, MAX_RECORD_BYTES, PieceSource } from '../../records/index.ts'
+import { advise, CsvReader, MAX_RECORD_BYTES, sourceOf } from '../../records/index.ts'
 import { isDate } from '../parameters.ts'
 import type { PermittedValue } from './definition.ts'
 
@@ -39,10 +39,7 @@ interface ListRow {
 }
 
 function parseRows(content: Buffer, file: string, faults: Fault[]): ListRow[] {
-  const source = new PieceSource()
-  source.push(content)
-  source.end()
-  const reader = new CsvReader(source.read, { separator: ',', longest: MAX_RECORD_BYTES })
+  const reader = new CsvReader(sourceOf(content), { separator: ',', longest: MAX_RECORD_BYTES })
   const rows: ListRow[] = []
   while (reader.next()) {
     const { line, count } = reader
