@@ -50,7 +50,7 @@ async function* copyRows(
       for (const bytes of passage.until(end)) writer.add(bytes)
       if (writer.isFull) yield await writer.take()
       if (!more) break
-      marks = describeRow(reader.line, findings.has(reader.line) ? await findings.take(reader.line) : [])
+      marks = describeRow(reader.line, await findings.take(reader.line))
     }
   } finally {
     passage.close()

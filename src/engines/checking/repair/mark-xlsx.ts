@@ -229,7 +229,7 @@ async function writeSheet(
   head.commit()
   let last = 1
   while (reader.next()) {
-    const found = findings.has(reader.line) ? await findings.take(reader.line) : []
+    const found = await findings.take(reader.line)
     // A record that cannot be read is one text.
     const [{ recordText = '' } = {}] = found
     const cells = reader.fault === undefined ? reader.cells.slice(0, reader.count) : [recordText]

@@ -29,12 +29,6 @@ export class RowFindings {
     return found
   }
 
-  /** Whether the record on a line has findings. */
-  has(line: number): boolean {
-    const next = this.#here()
-    return next !== undefined && next.line <= line
-  }
-
   /** Takes the findings of the record on a line. */
   async take(line: number): Promise<Finding[]> {
     const found: Finding[] = []
