@@ -129,7 +129,6 @@ async function uploadSample(database: Database, lifecycle: Lifecycle): Promise<v
   lifecycle.own(worker, ({ stop }) => stop())
   const { files } = selectFiles([EXPORTED_SAMPLE], definitions.get('sdr'))
   for (const file of files) {
-    if (!('path' in file)) continue
     const content = createReadStream(file.path) as AsyncIterable<Buffer>
     const { resource } = file
     const sent = { format: 'csv', gzip: false, isContainer: false } as const

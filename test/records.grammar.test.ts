@@ -24,13 +24,12 @@ const RESOURCE = {
 type Table = readonly (readonly (readonly [string, string])[])[]
 
 /** The records of a file as the check engine reads them: their values by column, without empty ones. */
-function readByEngine(path: string, content: Buffer, chunk: number): Table {
+function readByEngine(path: string, content: Buffer): Table {
   writeFileSync(path, content)
   const { reader, close, columns, fault } = openFile(
     { path, hasNul: false } as never,
     'members.csv',
     RESOURCE,
-    chunk,
   )
   expect(fault).toBeUndefined()
   const records: [string, string][][] = []
@@ -82,7 +81,7 @@ test('check, upload, conversion and what they write agree about every file', asy
         }),
       )
 
-      expect(readByEngine(path, content, chunk)).toEqual(expected)
+      expect(readByEngine(path, content)).toEqual(expected)
 
       const scanner = new Scanner('csv', FIELDS)
       for await (const piece of inTurns(inChunks(content, chunk))) scanner.push(piece)
@@ -97,7 +96,7 @@ test('check, upload, conversion and what they write agree about every file', asy
       const csv = await convert(ndjsonToCsv(() => inChunks(ndjson, chunk), FORM))
       // Without a value in any record, a file has no known column.
       if (expected.some((record) => record.length > 0))
-        expect(readByEngine(path, csv, chunk).map((record) => record.toSorted())).toEqual(
+        expect(readByEngine(path, csv).map((record) => record.toSorted())).toEqual(
           expected.map((record) => record.toSorted()),
         )
     }),

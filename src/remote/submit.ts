@@ -3,7 +3,7 @@ import { Readable } from 'node:stream'
 import type { Command } from 'commander'
 import type { Client } from '../../client/src/index.ts'
 import type { Repairs, SubmissionFile, ValidationRun } from '../../client/src/types.ts'
-import { type CheckedInput, describeSpare } from '../engines/checking/index.ts'
+import { describeSpare, type InputFile } from '../engines/checking/index.ts'
 import { createBoundedFetch } from '../foundation/bounded-fetch.ts'
 import { action, jsonOption, report } from '../foundation/command-line/command.ts'
 import { print, say, writeOut } from '../foundation/command-line/terminal.ts'
@@ -93,7 +93,7 @@ export function addSubmitCommand(program: Command, apiKey: string | undefined): 
 
 async function submitFiles(
   submissions: Client['submissions'],
-  files: readonly CheckedInput[],
+  files: readonly InputFile[],
   definition: string,
   flags: SubmitFlags,
   sending: Sending,
@@ -121,13 +121,12 @@ async function submitFiles(
 async function sendFiles(
   submissions: Client['submissions'],
   token: string,
-  files: readonly CheckedInput[],
+  files: readonly InputFile[],
   flags: SubmitFlags,
   { received }: Sending,
 ): Promise<Map<string, SubmissionFile>> {
   const sent = new Map<string, SubmissionFile>()
   for (const file of files) {
-    if (!('path' in file)) continue
     const { path, name, resource } = file
     const content = Readable.toWeb(createReadStream(path)) as ReadableStream<Uint8Array>
     const stored = await submissions.putFile(token, resource, content, {

@@ -11,12 +11,12 @@ import type { EngineInput, EngineProgress } from './engine/run.ts'
 import type { CheckSummary, Finding } from './engine/summary.ts'
 import { DEFAULT_LIMITS, DiskFull, isDiskFull, type Limits } from './process/limits.ts'
 import { runOrder } from './process/run-order.ts'
-import type { CheckedInput, CheckRequest, InputFile } from './request.ts'
+import type { CheckRequest, InputFile, StreamedFile } from './request.ts'
 
 export type { EngineProgress } from './engine/run.ts'
 export type { CheckSummary, Finding } from './engine/summary.ts'
 export { CheckFailed } from './process/limits.ts'
-export type { CheckedInput, CheckRequest } from './request.ts'
+export type { CheckRequest, InputFile } from './request.ts'
 
 /** A rule exceeded its time limit. */
 class RuleTooSlow extends Error {
@@ -37,8 +37,6 @@ export interface CheckOptions {
   readonly onProgress?: (progress: EngineProgress) => void
   /** Folder for temporary files, created if necessary; by default that of the system. */
   readonly temporary?: string
-  /** Bytes that are read at once; for tests. */
-  readonly chunk?: number
 }
 
 export interface CheckResult {
@@ -73,7 +71,7 @@ export interface CheckResult {
  * @throws the reason of the signal if it is aborted
  */
 export async function checkFiles(
-  request: CheckRequest | (() => Promise<CheckRequest>),
+  request: CheckRequest<InputFile | StreamedFile> | (() => Promise<CheckRequest>),
   options: CheckOptions = {},
 ): Promise<CheckResult> {
   const limits = { ...DEFAULT_LIMITS, ...options.limits }
@@ -90,7 +88,7 @@ export async function checkFiles(
       const files = await Promise.all(
         given.files.map((file) => toInputFile(file, folder, options.signal)),
       ).catch(refuseFullDisk)
-      return { ...given, ...limits, files, skip, folder: work, output: path, chunk: options.chunk }
+      return { ...given, ...limits, files, skip, folder: work, output: path }
     }
     for (;;) {
       let rule: { code: string; since: number } | undefined
@@ -135,7 +133,7 @@ function refuseFullDisk(error: unknown): never {
 }
 
 async function toInputFile(
-  file: CheckedInput,
+  file: InputFile | StreamedFile,
   folder: string,
   signal: AbortSignal | undefined,
 ): Promise<InputFile> {

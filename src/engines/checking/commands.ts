@@ -121,7 +121,7 @@ async function runCheck(paths: readonly string[], flags: CheckFlags): Promise<nu
   }
   const prepare = async (): Promise<CheckRequest> => {
     let request = await readRequest(paths, flags, containers)
-    const read = request.files.flatMap((file) => ('path' in file ? [file.path] : []))
+    const read = request.files.map(({ path }) => path)
     assertOutput(flags.output, [...paths, ...read], 'the files to check')
     if (flags.mark !== undefined || flags.fix !== undefined) {
       const { Repairs } = await import('./repair/repairs.ts')

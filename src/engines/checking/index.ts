@@ -1,9 +1,9 @@
 export {
-  type CheckedInput,
   CheckFailed,
   type CheckSummary,
   checkFiles,
   type EngineProgress,
+  type InputFile,
 } from './check-files.ts'
 export { type Definition, listChecks, type Resource, type SqlRule } from './definition/definition.ts'
 export { findDefinition, listOwnDefinitions, loadDefinition } from './definition/load.ts'

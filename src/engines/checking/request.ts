@@ -13,14 +13,12 @@ export interface InputFile {
   readonly faults?: readonly FileFault[]
 }
 
-/** A file to check: on disk, or a stream that is copied to a temporary file first. */
-export type CheckedInput =
-  | InputFile
-  | (Omit<InputFile, 'path'> & { readonly open: () => AsyncIterable<Uint8Array> })
+/** A file to check that is a stream, which is copied to a temporary file first. */
+export type StreamedFile = Omit<InputFile, 'path'> & { readonly open: () => AsyncIterable<Uint8Array> }
 
-export interface CheckRequest {
+export interface CheckRequest<File = InputFile> {
   readonly definition: Definition
-  readonly files: readonly CheckedInput[]
+  readonly files: readonly File[]
   /** Whether a missing file is a finding. Otherwise, only the rules that need the file are skipped. */
   readonly complete?: boolean
   /** Files that were there, but are not in the definition. */

@@ -3,7 +3,6 @@ import { basename, join, posix, resolve } from 'node:path'
 import { type Fault, UserError } from '../../foundation/faults/user-error.ts'
 import { suggest } from '../../foundation/text/suggest.ts'
 import { describeFormat } from '../records/index.ts'
-import type { CheckedInput } from './check-files.ts'
 import type { Definition, Resource } from './definition/definition.ts'
 import { plainName } from './engine/columns.ts'
 import type { FileFault } from './engine/file-fault.ts'
@@ -11,6 +10,7 @@ import type { SpareFile } from './engine/summary.ts'
 import { isFile, isJunk, readBytes } from './is-file.ts'
 import { findSure, recognise } from './recognise.ts'
 import { CHANGES } from './repair/changes-name.ts'
+import type { InputFile } from './request.ts'
 
 /** What is known of files that come from an archive or a workbook. */
 export interface Origin {
@@ -36,7 +36,7 @@ const ENDING = /\.(?:csv|tsv|txt|ndjson|jsonl)(?:\.gz)?$|\.(?:xlsx|xlsb|xls|ods|
 const OTHER = /\.(?:xlsb|xls|ods|numbers|pdf|html?)$/i
 
 export interface SelectedFiles {
-  readonly files: CheckedInput[]
+  readonly files: InputFile[]
   /** Whether a folder was given, in which all files must be present. */
   readonly complete: boolean
   /** Files in a folder that are not in the definition. */

@@ -202,7 +202,7 @@ export class DoFileJob implements JobHandler {
     const read: ReadFile[] = []
     for (const file of repaired.files) {
       const { resource } = file
-      if (!('path' in file) || request.files.some(({ path }) => path === file.path)) continue
+      if (request.files.some(({ path }) => path === file.path)) continue
       const own = join(folder, `${resource}.read`)
       makeFolder(own, 0o700)
       const [{ path }, { definition }] = [file, request]

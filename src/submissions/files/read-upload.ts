@@ -173,14 +173,13 @@ async function openContainer(
     const { title = resource } = definition.resources.find((each) => each.name === resource) ?? {}
     fail(describeTwo({ title }, read, name))
   }
-  const found = files.flatMap((file) => ('path' in file ? [file] : []))
-  for (const { name, path } of found) {
+  for (const { name, path } of files) {
     const message = containers.faultOf(path)
     if (message !== undefined) fail({ file: name, message })
   }
   return {
     files: definition.resources.flatMap(({ name: resource }) =>
-      found.flatMap(({ path, name, ...file }) =>
+      files.flatMap(({ path, name, ...file }) =>
         file.resource === resource ? [{ resource, path, name, format: 'csv', gzip: false } as const] : [],
       ),
     ),

@@ -29,17 +29,12 @@ export class FileState {
   /** The findings of the whole file, in order, by check. */
   readonly fileFaults = new Map<Check, FileFault[]>()
 
-  readonly #chunk: number | undefined
   #sample: readonly (readonly string[])[] | undefined
 
-  /**
-   * @param cap the most findings of a check that are kept
-   * @param chunk the number of bytes to read at once
-   */
-  constructor(resource: Resource, cap: number, chunk?: number) {
+  /** @param cap the most findings of a check that are kept */
+  constructor(resource: Resource, cap: number) {
     this.resource = resource
     this.found = new Found(resource.checks.length, cap)
-    this.#chunk = chunk
   }
 
   /** Its name in findings. */
@@ -87,7 +82,7 @@ export class FileState {
   /** Reads all records again. What cannot be read says nothing. */
   scan(visit: (cell: (field: number) => string) => void): void {
     if (this.prepared === undefined || this.records === undefined) return
-    const file = openFile(this.prepared, this.name, this.resource, this.#chunk)
+    const file = openFile(this.prepared, this.name, this.resource)
     const { reader, columns } = file
     const cell = (field: number) => reader.cells[columns.positions[field] ?? -1] ?? ''
     while (reader.next()) if (reader.fault === undefined && reader.count === columns.width) visit(cell)

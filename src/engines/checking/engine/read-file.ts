@@ -22,9 +22,9 @@ export interface OpenFile {
 }
 
 /** Opens a file as CSV or NDJSON, according to its name or first character. */
-export function openFile(prepared: PreparedFile, name: string, resource: Resource, chunk?: number): OpenFile {
+export function openFile(prepared: PreparedFile, name: string, resource: Resource): OpenFile {
   const { path } = prepared
-  return isNdjson(path, name) ? openJson(path, resource, chunk) : openCsv(prepared, resource, chunk)
+  return isNdjson(path, name) ? openJson(path, resource) : openCsv(prepared, resource)
 }
 
 /** Whether a file is NDJSON, according to its name or first character. */
@@ -32,11 +32,11 @@ export function isNdjson(path: string, name: string): boolean {
   return /\.(?:ndjson|jsonl)(?:\.gz)?$/i.test(name) || /^\s*\{/.test(readStart(path))
 }
 
-function openJson(path: string, resource: Resource, chunk?: number): OpenFile {
+function openJson(path: string, resource: Resource): OpenFile {
   const names = resource.fields.map((field) => field.name)
   const delimiters = resource.fields.map((field) => field.delimiter)
   const source = new FileSource(path)
-  const reader = new NdjsonReader(source.read, { names, delimiters }, { chunk })
+  const reader = new NdjsonReader(source.read, { names, delimiters })
   const header = { ...resource, missingColumns: true }
   return {
     reader,
@@ -53,16 +53,16 @@ function openJson(path: string, resource: Resource, chunk?: number): OpenFile {
 /** Opens a file of separated values at its start: its header, if it has one, is the first record. */
 export function openTable(
   { path, hasNul }: Pick<PreparedFile, 'path' | 'hasNul'>,
-  options: { known?: readonly string[]; separator?: string | undefined; chunk?: number | undefined },
+  options: { known?: readonly string[]; separator?: string | undefined },
 ): { readonly reader: CsvReader; readonly close: () => void } {
   const source = new FileSource(path)
   return { reader: new CsvReader(source.read, { ...options, hasNul }), close: () => source.close() }
 }
 
-function openCsv(prepared: PreparedFile, resource: Resource, chunk?: number): OpenFile {
+function openCsv(prepared: PreparedFile, resource: Resource): OpenFile {
   const known = resource.fields.map(({ name }) => name)
   const { delimiter, headerRows } = resource.dialect
-  const { reader, close } = openTable(prepared, { known, chunk, separator: delimiter })
+  const { reader, close } = openTable(prepared, { known, separator: delimiter })
   if (headerRows.length === 0) {
     return {
       reader,

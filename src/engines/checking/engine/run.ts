@@ -35,8 +35,6 @@ export interface EngineInput
   readonly folder: string
   /** Where the findings are written, as NDJSON. */
   readonly output: string
-  /** The number of bytes to read at once. */
-  readonly chunk?: number | undefined
 }
 
 /** The current step of the engine. */
@@ -90,8 +88,8 @@ class Run {
     this.#parameters = parameters
     this.#input = input
     this.#progress = progress
-    const { findingsOfCode, chunk, only = [] } = input
-    this.#files = definition.resources.map((resource) => new FileState(resource, findingsOfCode, chunk))
+    const { findingsOfCode, only = [] } = input
+    this.#files = definition.resources.map((resource) => new FileState(resource, findingsOfCode))
     this.#fileOf = (name) => {
       const file = this.#files.find(({ resource }) => resource.name === name)
       if (file === undefined) throw new Error(`the definition has no resource ${name}`)
@@ -165,7 +163,7 @@ class Run {
       this.#refuse(file, prepared.faults[0] ?? { message: '' })
       return
     }
-    const open = openFile(prepared, file.name, resource, this.#input.chunk)
+    const open = openFile(prepared, file.name, resource)
     const isTable = open.format.kind === 'csv' && open.headerOffset !== undefined
     const other = isTable
       ? describeOtherHeader(open.columns.header, resource, this.#definition.resources)

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { count } from '../../../foundation/text/format-number.ts'
 import { type CsvReader, PieceWriter, renderRecord } from '../../records/index.ts'
-import type { CheckedInput, CheckRequest } from '../check-files.ts'
+import type { CheckRequest, InputFile } from '../check-files.ts'
 import { CR_NOTE } from '../engine/prepare-file.ts'
 import { resolveParameters } from '../parameters.ts'
 import { type ChangeGroup, ChangeList, type LeftRows } from './change-list.ts'
@@ -17,7 +17,7 @@ import { toWindows1252 } from './windows-1252.ts'
 
 export interface Fixed {
   /** Every file of the request: its copy, or the file itself if it cannot be read. */
-  readonly files: readonly CheckedInput[]
+  readonly files: readonly InputFile[]
   /** The names of the copies. */
   readonly copies: readonly string[]
   readonly changes: number
@@ -29,14 +29,14 @@ export interface Fixed {
 /** Chooses the folder of corrected copies, before anything is read. */
 export function chooseFixFolder(
   path: string,
-  files: readonly CheckedInput[],
+  files: readonly InputFile[],
   { overwrite }: { overwrite: boolean },
 ): OutputFolder {
   const given = files.map(({ name }) => name)
   const copies = nameUniquely([...given, CHANGES], nameFixed).values()
   // A file in gzip that cannot be repaired keeps its name.
   const names = new Set([...copies, ...given.map(nameOutside)])
-  const inputs = files.flatMap((file) => ('path' in file ? [file.path] : []))
+  const inputs = files.map((file) => file.path)
   return new OutputFolder(path, [...names], { option: '--fix', inputs, overwrite })
 }
 

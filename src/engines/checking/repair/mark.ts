@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { CheckedInput } from '../check-files.ts'
+import type { InputFile } from '../check-files.ts'
 import type { Definition } from '../definition/definition.ts'
 import type { CheckSummary, Finding } from '../engine/summary.ts'
 import { writeMarkedCsv } from './mark-csv.ts'
@@ -17,7 +17,7 @@ const WORKBOOK = 'marked.xlsx'
 export interface MarkOptions {
   readonly format: MarkFormat
   readonly definition: Definition
-  readonly files: readonly CheckedInput[]
+  readonly files: readonly InputFile[]
   readonly folder: OutputFolder
   readonly signal?: AbortSignal | undefined
 }
@@ -31,7 +31,7 @@ export interface MarkInput {
 /** Chooses the folder of marked copies, before anything is checked. */
 export function chooseMarkFolder(
   path: string,
-  files: readonly CheckedInput[],
+  files: readonly InputFile[],
   { format, overwrite }: { format: MarkFormat; overwrite: boolean },
 ): OutputFolder {
   const names =
@@ -41,7 +41,7 @@ export function chooseMarkFolder(
           files.map(({ name }) => name),
           nameCopy,
         ).values()
-  const inputs = files.flatMap((file) => ('path' in file ? [file.path] : []))
+  const inputs = files.map((file) => file.path)
   return new OutputFolder(path, [...names], { option: '--mark', inputs, overwrite })
 }
 

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { zip } from '@cj-tech-master/excelts/archive'
-import { type CheckedInput, readFindings } from '../check-files.ts'
+import { type InputFile, readFindings } from '../check-files.ts'
 import { serveOrder } from '../process/serve-order.ts'
 import { CHANGES } from './changes-name.ts'
 import { chooseFixFolder, fixFiles } from './fix.ts'
@@ -33,7 +33,7 @@ async function writeCopies({ form, request, output, checked }: ReturnOrder): Pro
 }
 
 /** A file without a change stays as it is. */
-function keepUnchanged({ files, changes, groups, left }: Repaired, given: readonly CheckedInput[]): Repaired {
+function keepUnchanged({ files, changes, groups, left }: Repaired, given: readonly InputFile[]): Repaired {
   const changed = new Set(groups.map(({ file }) => file))
   return {
     files: given.map((file, index) => (changed.has(file.name) ? (files[index] ?? file) : file)),

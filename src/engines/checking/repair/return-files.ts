@@ -1,7 +1,7 @@
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { entryOf } from '../../../foundation/jobs/child.ts'
-import { type CheckedInput, type CheckRequest, checkFiles } from '../check-files.ts'
+import { type CheckRequest, checkFiles, type InputFile } from '../check-files.ts'
 import type { CheckSummary } from '../engine/summary.ts'
 import { DEFAULT_LIMITS, type Limits } from '../process/limits.ts'
 import { runOrder } from '../process/run-order.ts'
@@ -24,7 +24,7 @@ export interface ReturnOptions extends WorkOptions {
 /** What was repaired in files. */
 export interface Repaired extends Pick<Fixed, 'changes' | 'groups' | 'left'> {
   /** All files: the repaired copy of each, or the file itself if nothing was repaired in it. */
-  readonly files: readonly CheckedInput[]
+  readonly files: readonly InputFile[]
 }
 
 /** The message to the process that marks or corrects files. */

@@ -1,5 +1,5 @@
 import { closeSync, openSync, readSync } from 'node:fs'
-import type { CheckedInput } from '../check-files.ts'
+import type { InputFile } from '../check-files.ts'
 import type { Definition, Resource } from '../definition/definition.ts'
 import { type PreparedFile, prepareFile } from '../engine/prepare-file.ts'
 import { type OpenFile, openFile } from '../engine/read-file.ts'
@@ -24,14 +24,14 @@ export interface SourceFile {
  * converted in a folder for temporary files.
  */
 export async function prepareSources(
-  files: readonly CheckedInput[],
+  files: readonly InputFile[],
   definition: Definition,
   folder: string,
 ): Promise<SourceFile[]> {
   const sources: SourceFile[] = []
   for (const resource of definition.resources) {
     const file = files.find((each) => each.resource === resource.name)
-    if (file === undefined || !('path' in file)) continue
+    if (file === undefined) continue
     const { name, path: input } = file
     const room = { left: DEFAULT_LIMITS.diskBytes }
     const options = { folder, name: `${resource.table}.utf8`, room, resource }
