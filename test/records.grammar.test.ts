@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import type { Resource } from '../src/engines/checking/definition/definition.ts'
 import { openFile } from '../src/engines/checking/engine/read-file.ts'
-import { inTurns, MAX_DEPTH, parseRecord, renderRecord } from '../src/engines/records/index.ts'
+import { MAX_DEPTH, parseRecord, renderRecord } from '../src/engines/records/index.ts'
 import { csvToNdjson, ndjsonToCsv } from '../src/submissions/files/convert.ts'
 import { Scanner } from '../src/submissions/files/scan.ts'
 import { check } from './support/checking.ts'
@@ -84,7 +84,7 @@ test('check, upload, conversion and what they write agree about every file', asy
       expect(readByEngine(path, content)).toEqual(expected)
 
       const scanner = new Scanner('csv', FIELDS)
-      for await (const piece of inTurns(inChunks(content, chunk))) scanner.push(piece)
+      for await (const piece of inChunks(content, chunk)) scanner.push(piece)
       expect(scanner.end()).toBe(rows.length)
 
       const ndjson = await convert(csvToNdjson(() => inChunks(content, chunk), FORM))

@@ -1,13 +1,3 @@
-import { vi } from 'vitest'
-
-/** Bytes and characters that functions looked at or copied. */
-export interface Work {
-  /** In total. */
-  readonly total: number
-  /** The most between two turns of the event loop. */
-  readonly most: number
-}
-
 type Method = (this: never, ...values: never[]) => unknown
 
 /** What a call of each function costs, which scans or copies text or bytes. */
@@ -41,14 +31,9 @@ function costOfSearch(self: Measured, [, from]: readonly unknown[], result: unkn
   return (result === -1 ? self.length : Number(result) + 1) - start
 }
 
-/**
- * Counts the work of a program. Nothing else may run meanwhile. Whenever the program asks for the time, its turn is
- * over, so that the work does not depend on the machine.
- */
-export async function countWork(program: () => Promise<unknown>): Promise<Work> {
-  let now = performance.now()
-  const clock = vi.spyOn(performance, 'now').mockImplementation(() => (now += 10))
-  let [total, before, most] = [0, 0, 0]
+/** Counts the bytes and characters that a program looks at or copies. Nothing else may run meanwhile. */
+export async function countWork(program: () => Promise<unknown>): Promise<{ total: number }> {
+  let total = 0
   const natives = COSTS.map(([owner, name, cost]) => {
     const native = Reflect.get(owner, name) as Method
     Reflect.set(owner, name, function counted(this: never, ...values: never[]) {
@@ -58,20 +43,10 @@ export async function countWork(program: () => Promise<unknown>): Promise<Work> 
     })
     return () => Reflect.set(owner, name, native)
   })
-  const look = () => {
-    most = Math.max(most, total - before)
-    before = total
-    turn = setImmediate(look)
-  }
-  let turn = setImmediate(look)
   try {
     await program()
-    return { total, most: Math.max(most, total - before) }
+    return { total }
   } finally {
-    clearImmediate(turn)
-    // What takes turns forgets when the last one would have ended.
-    await new Promise(setImmediate)
-    clock.mockRestore()
     for (const restore of natives) restore()
   }
 }

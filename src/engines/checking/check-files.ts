@@ -6,7 +6,7 @@ import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { entryOf } from '../../foundation/jobs/child.ts'
 import { makeFolder } from '../../foundation/make-folder.ts'
-import { LineReader, readInTurns } from '../records/index.ts'
+import { LineReader, readAsArriving } from '../records/index.ts'
 import type { EngineInput, EngineProgress } from './engine/run.ts'
 import type { CheckSummary, Finding } from './engine/summary.ts'
 import { DEFAULT_LIMITS, DiskFull, isDiskFull, type Limits } from './process/limits.ts'
@@ -152,7 +152,7 @@ export async function* readFindings(path: string): AsyncGenerator<Finding> {
 /** Yields the lines of a file, split only at LF, because JSON text may contain other line separators of Unicode. */
 export async function* readLines(path: string): AsyncGenerator<string> {
   const chunks = createReadStream(path, { highWaterMark: 1 << 18 }) as AsyncIterable<Buffer>
-  for await (const lines of readInTurns(chunks, (source) => new LineReader(source, LINES)))
+  for await (const lines of readAsArriving(chunks, (source) => new LineReader(source, LINES)))
     while (lines.next()) yield `${lines.bytes ?? lines.start}`
 }
 

@@ -1,5 +1,5 @@
 import { CsvReader } from './csv-reader.ts'
-import { sourceOf } from './turns.ts'
+import { sourceOf } from './pieces.ts'
 
 /** Splits the text of one record into its values; `undefined` if its quotes are misplaced. */
 export function splitRecord(text: string, separator: string): string[] | undefined {

@@ -1,8 +1,8 @@
 import { refuse } from '../../foundation/faults/faults.ts'
 import { type CsvOptions, CsvReader } from './csv-reader.ts'
+import { readAsArriving } from './pieces.ts'
 import { MAX_RECORD_BYTES, readBytes } from './read-bytes.ts'
 import { advise } from './record-fault.ts'
-import { readAsArriving } from './turns.ts'
 
 /** How the cells of a table are separated, or by which columns this is found. */
 export type CellFormat = Pick<CsvOptions, 'separator' | 'known' | 'unquoted'>

@@ -2,11 +2,11 @@ import { refuse } from '../../foundation/faults/faults.ts'
 import type { Fault } from '../../foundation/faults/user-error.ts'
 import { quote } from '../../foundation/text/quote.ts'
 import { CsvReader } from './csv-reader.ts'
+import { readAsArriving } from './pieces.ts'
 import { MAX_RECORD_BYTES } from './read-bytes.ts'
 import { advise } from './record-fault.ts'
 import type { SourceRecord } from './source-record.ts'
 import { describeCell, type HeaderColumn, readHeader, readRow, type TableOptions } from './table.ts'
-import { readAsArriving } from './turns.ts'
 
 /**
  * Yields the records of a CSV text (RFC 4180) with a header row, and the faults of its rows. An empty cell is an

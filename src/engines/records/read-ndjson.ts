@@ -3,9 +3,9 @@ import { isFault, refuse } from '../../foundation/faults/faults.ts'
 import type { Fault } from '../../foundation/faults/user-error.ts'
 import { isExact, mayLoseDigits } from '../../foundation/text/exact-number.ts'
 import { LineReader } from './line-reader.ts'
+import { readAsArriving } from './pieces.ts'
 import { MAX_RECORD_BYTES } from './read-bytes.ts'
 import type { SourceRecord } from './source-record.ts'
-import { readAsArriving } from './turns.ts'
 
 /**
  * Yields the records of an NDJSON text, one per line, and the faults of lines. Empty lines are skipped, and a text

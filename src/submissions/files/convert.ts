@@ -9,7 +9,7 @@ import {
   type Parsed,
   PieceWriter,
   parseRecord,
-  readInTurns,
+  readAsArriving,
   renderRecord,
   toCell,
 } from '../../engines/records/index.ts'
@@ -29,7 +29,7 @@ type Content = AsyncIterable<Buffer>
  */
 export async function* csvToNdjson(open: () => Content, form: FileForm): AsyncGenerator<Buffer> {
   const known = knownColumns(form)
-  const read = () => readInTurns(open(), (source) => new CsvReader(source, { known }))
+  const read = () => readAsArriving(open(), (source) => new CsvReader(source, { known }))
   for await (const reader of read()) {
     while (reader.next()) {
       const { fault, line } = reader
@@ -47,7 +47,7 @@ export async function* csvToNdjson(open: () => Content, form: FileForm): AsyncGe
     while (reader.next()) {
       const cells = reader.cells.slice(0, reader.count)
       if (names === undefined) names = nameColumns(form.fields, cells)
-      else if (writer.add(`${renderJson(names, cells)}\n`)) yield await writer.take()
+      else if (writer.add(`${renderJson(names, cells)}\n`)) yield writer.take()
     }
   }
   yield* writer.end()
@@ -84,7 +84,7 @@ export async function* ndjsonToCsv(open: () => Content, { fields }: FileForm): A
   writer.add(`${renderRecord(columns)}\r\n`)
   for await (const record of readRecords(open())) {
     const cells = columns.map((name) => toCell(record[name], delimiters.get(name) ?? ';'))
-    if (writer.add(`${renderRecord(cells)}\r\n`)) yield await writer.take()
+    if (writer.add(`${renderRecord(cells)}\r\n`)) yield writer.take()
   }
   yield* writer.end()
 }
@@ -96,7 +96,7 @@ function readRecord(bytes: Buffer | undefined): Parsed<JsonRecord> {
 
 /** @throws {Problem} at a record that cannot be read */
 async function* readRecords(content: Content): AsyncGenerator<JsonRecord> {
-  for await (const lines of readInTurns(content, (source) => new LineReader(source))) {
+  for await (const lines of readAsArriving(content, (source) => new LineReader(source))) {
     while (lines.next()) {
       const { bytes } = lines
       if (bytes !== undefined && isBlankLine(bytes)) continue

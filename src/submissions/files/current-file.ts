@@ -1,4 +1,4 @@
-import { type JsonRecord, PieceWriter, Turns, toRecord } from '../../engines/records/index.ts'
+import { type JsonRecord, PieceWriter, toRecord } from '../../engines/records/index.ts'
 import type { Reader } from '../../foundation/database/database.ts'
 import type { Sealer } from '../../foundation/database/seal.ts'
 import { UserError } from '../../foundation/faults/user-error.ts'
@@ -59,7 +59,7 @@ async function* readBuilt(reader: Reader, sealer: Sealer, file: StoredFile): Asy
   let index = 0
   for await (const { localId, record } of readOperations(reader, sealer, file)) {
     if (last.get(localId) !== index++ || record === undefined) continue
-    if (writer.add(`${JSON.stringify(record)}\n`)) yield await writer.take()
+    if (writer.add(`${JSON.stringify(record)}\n`)) yield writer.take()
   }
   yield* writer.end()
 }
@@ -78,15 +78,13 @@ async function findLast(reader: Reader, sealer: Sealer, file: StoredFile): Promi
   return last
 }
 
-/** Reads the operations of all batches in order, and lets others have turns. */
+/** Reads the operations of all batches in order. */
 async function* readOperations(reader: Reader, sealer: Sealer, file: StoredFile): AsyncGenerator<Operation> {
-  const turns = new Turns()
   for await (const content of readChunks(reader, sealer, file)) {
     for (let start = 0; start < content.length; ) {
       const end = content.indexOf(LF, start)
       const { localId, record } = JSON.parse(content.toString('utf8', start, end)) as Operation
       yield record === undefined ? { localId } : { localId, record: toRecord(record) }
-      await turns.spend(end + 1 - start)
       start = end + 1
     }
   }

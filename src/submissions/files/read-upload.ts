@@ -13,10 +13,9 @@ import {
 import {
   CsvReader,
   EncodingLook,
-  inTurns,
   isWorkbook,
   PieceWriter,
-  readInTurns,
+  readAsArriving,
   renderRecord,
 } from '../../engines/records/index.ts'
 import { type Fault, fail, UserError } from '../../foundation/faults/user-error.ts'
@@ -276,7 +275,7 @@ async function write(
 ): Promise<Omit<ReadFile, 'resource' | 'notes'>> {
   const scanner = new Scanner(stated, knownColumns(form))
   async function* scan(): AsyncGenerator<Buffer> {
-    for await (const piece of inTurns(content)) {
+    for await (const piece of content) {
       scanner.push(piece)
       yield piece
     }
@@ -324,14 +323,14 @@ async function* withoutMarks(content: AsyncIterable<Buffer>, form: FileForm): As
   const isMark = (cell: string) => cell.startsWith(MARK_PREFIX) && !known.includes(cell)
   const writer = new PieceWriter()
   let left: Set<number> | undefined
-  for await (const reader of readInTurns(content, (source) => new CsvReader(source, { known }))) {
+  for await (const reader of readAsArriving(content, (source) => new CsvReader(source, { known }))) {
     while (reader.next()) {
       const cells = reader.cells.slice(0, reader.count)
       left ??= new Set(cells.flatMap((cell, index) => (isMark(cell.trim()) ? [index] : [])))
       const { fault, separator } = reader
       const kept = cells.filter((_, index) => left?.has(index) !== true)
       writer.add(fault === undefined ? renderRecord(kept, separator) : reader.bytes)
-      if (writer.add('\n')) yield await writer.take()
+      if (writer.add('\n')) yield writer.take()
     }
   }
   yield* writer.end()

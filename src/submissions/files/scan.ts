@@ -23,10 +23,7 @@ export class Scanner {
     return this.#format
   }
 
-  /**
-   * @param piece of the content, from `inTurns`
-   * @throws {Problem}
-   */
+  /** @throws {Problem} */
   push(piece: Buffer): void {
     this.#next ??= this.#begin(piece)
     this.#source.push(piece)

@@ -164,7 +164,7 @@ async function* repairRows(plan: FilePlan, passage: Passage, changes: ChangeList
         for (const _ of passage.until(reader.offset + reader.bytes.length));
         writer.add(text)
       }
-      if (writer.isFull) yield await writer.take()
+      if (writer.isFull) yield writer.take()
     }
     copyUntil(Number.POSITIVE_INFINITY)
   } finally {

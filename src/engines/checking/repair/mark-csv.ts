@@ -48,7 +48,7 @@ async function* copyRows(
       if (marks !== undefined) writer.add(renderRecord(marks, separator) + separator)
       const end = more ? reader.offset : Number.POSITIVE_INFINITY
       for (const bytes of passage.until(end)) writer.add(bytes)
-      if (writer.isFull) yield await writer.take()
+      if (writer.isFull) yield writer.take()
       if (!more) break
       marks = describeRow(reader.line, await findings.take(reader.line))
     }
@@ -72,7 +72,7 @@ async function* renderRows(
     const marks = describeRow(reader.line, await findings.take(reader.line))
     // What no column can hold is in the finding.
     const cells = reader.fault === undefined ? reader.cells.slice(0, reader.count) : []
-    if (writer.add(`${renderRecord([...marks, ...cells])}\n`)) yield await writer.take()
+    if (writer.add(`${renderRecord([...marks, ...cells])}\n`)) yield writer.take()
   }
   yield* writer.end()
 }
