@@ -10,7 +10,7 @@ import type { ReadBytesOptions } from './read-bytes.ts'
 import type { SourceRecord } from './source-record.ts'
 import { type HeaderColumn, nameCell, readHeader, readRow, type TableOptions } from './table.ts'
 import type { Cell } from './xlsx-values.ts'
-import { openWorkbook, type Sheet, type SheetRow, WorkbookRefused } from './xlsx-workbook.ts'
+import { openWorkbook, type Sheet } from './xlsx-workbook.ts'
 
 /** The largest spreadsheet, in bytes: it is decompressed and held in memory completely. */
 const MAX_XLSX_BYTES = 20 * 1024 * 1024
@@ -31,11 +31,11 @@ export async function* readXlsx(file: string, options: XlsxOptions): AsyncGenera
   const bytes = await readWhole(file)
   options.onBytes?.(bytes.length)
   options.onFile?.({ name: file, sha256: createHash('sha256').update(bytes).digest('hex') })
-  const sheets = await open(file, bytes)
+  const sheets = await openWorkbook(file, bytes)
   const sheet = chooseSheet(file, sheets, options.mapping?.sheet ?? options.sheet)
   let header: HeaderColumn[] | undefined
   let names: string[] = []
-  for (const { number: line, cells } of explainRows(file, sheet)) {
+  for (const { number: line, cells } of sheet.rows()) {
     const place = { file, line }
     const row = cells.map((cell) => (typeof cell === 'object' && cell.kind === 'error' ? '' : cell))
     if (row.every((cell) => cell === '')) continue
@@ -73,26 +73,24 @@ export interface TextSheet {
  * @throws {InputRefused} if the file is too large, or cannot be read
  */
 export async function readWorkbook(file: string): Promise<TextSheet[]> {
-  const sheets = await open(file, await readWhole(file))
-  return sheets.map((sheet) => new RowsOfText(file, sheet))
+  const sheets = await openWorkbook(file, await readWhole(file))
+  return sheets.map((sheet) => new RowsOfText(sheet))
 }
 
 class RowsOfText implements TextSheet {
   readonly name: string
-  readonly #file: string
   readonly #sheet: Sheet
   #uncalculated: string[] = []
 
-  constructor(file: string, sheet: Sheet) {
+  constructor(sheet: Sheet) {
     this.name = sheet.name
-    this.#file = file
     this.#sheet = sheet
   }
 
   *rows(): Generator<readonly string[]> {
     this.#uncalculated = []
     let next = 1
-    for (const { number, cells } of explainRows(this.#file, this.#sheet)) {
+    for (const { number, cells } of this.#sheet.rows()) {
       for (; next < number; next++) yield []
       next = number + 1
       for (const [column, cell] of cells.entries())
@@ -125,27 +123,6 @@ async function readWhole(file: string): Promise<Buffer> {
     })
   }
   return await readFile(file)
-}
-
-async function open(file: string, bytes: Buffer): Promise<Sheet[]> {
-  try {
-    return await openWorkbook(bytes)
-  } catch (error) {
-    explain(file, error)
-  }
-}
-
-function* explainRows(file: string, sheet: Sheet): Generator<SheetRow, void> {
-  try {
-    yield* sheet.rows()
-  } catch (error) {
-    explain(file, error)
-  }
-}
-
-function explain(file: string, error: unknown): never {
-  if (error instanceof WorkbookRefused) refuse({ file, message: error.message })
-  throw error
 }
 
 function chooseSheet(file: string, sheets: readonly Sheet[], name: string | undefined): Sheet {

@@ -1,4 +1,5 @@
 import type { SaxTag } from '@cj-tech-master/excelts/xml'
+import { refuse } from '../../foundation/faults/faults.ts'
 import { findUtf16 } from './encoding.ts'
 import { type Cell, GENERAL, type NumberFormat, readCell, readFormat } from './xlsx-values.ts'
 import { listEntries, unpackEntry, type ZipEntry } from './zip.ts'
@@ -20,13 +21,13 @@ const MAX_ELEMENT = 2 ** 20
 const MAX_ROWS = 1_048_576
 const MAX_COLUMNS = 16_384
 
-/** A workbook that cannot be read; the message says why, after its name. */
-export class WorkbookRefused extends Error {}
+/** A workbook cannot be read; the message says why, after its name. */
+class WorkbookRefused extends Error {}
 
 const DAMAGED = 'is not a spreadsheet in the XLSX format, or is damaged'
 
 /** A row with cells that are not empty. */
-export interface SheetRow {
+interface SheetRow {
   /** From 1. */
   readonly number: number
   /** Up to the last one that is not empty. */
@@ -36,19 +37,20 @@ export interface SheetRow {
 /** A sheet of a workbook. */
 export interface Sheet {
   readonly name: string
-  /** @throws {WorkbookRefused} */
+  /** @throws {InputRefused} */
   rows(): Generator<SheetRow, void>
 }
 
 /**
  * Opens a workbook (ECMA-376) in memory.
  *
- * @throws {WorkbookRefused}
+ * @param file its name in faults
+ * @throws {InputRefused}
  */
-export async function openWorkbook(bytes: Buffer): Promise<Sheet[]> {
+export async function openWorkbook(file: string, bytes: Buffer): Promise<Sheet[]> {
   // Imported on demand: few inputs are workbooks.
   const { SaxParser } = await import('@cj-tech-master/excelts/xml')
-  return explain(() => new Workbook(bytes, SaxParser).listSheets())
+  return explain(file, () => new Workbook(file, bytes, SaxParser).listSheets())
 }
 
 const COMPOUND_FILE = Buffer.from('d0cf11e0a1b11ae1', 'hex')
@@ -62,12 +64,11 @@ function describeOther(bytes: Buffer): string {
 }
 
 /** Whatever goes wrong in a damaged file is a sentence. */
-function explain<T>(read: () => T): T {
+function explain<T>(file: string, read: () => T): T {
   try {
     return read()
   } catch (error) {
-    if (error instanceof WorkbookRefused) throw error
-    throw new WorkbookRefused(DAMAGED)
+    refuse({ file, message: error instanceof WorkbookRefused ? error.message : DAMAGED })
   }
 }
 
@@ -83,6 +84,7 @@ interface Handlers {
 type Parser = typeof import('@cj-tech-master/excelts/xml').SaxParser
 
 class Workbook {
+  readonly #file: string
   readonly #bytes: Buffer
   readonly #parser: Parser
   readonly #entries: ReadonlyMap<string, ZipEntry>
@@ -93,7 +95,8 @@ class Workbook {
   readonly #formats: NumberFormat[] = []
   #is1904 = false
 
-  constructor(bytes: Buffer, parser: Parser) {
+  constructor(file: string, bytes: Buffer, parser: Parser) {
+    this.#file = file
     this.#bytes = bytes
     this.#parser = parser
     this.#entries = new Map(listEntries(bytes).map((entry) => [toKey(entry.name), entry]))
@@ -191,7 +194,7 @@ class Workbook {
       close: rows.close,
     })
     this.#cells = 0
-    while (explain(() => pieces.next().done) !== true) yield* rows.take()
+    while (explain(this.#file, () => pieces.next().done) !== true) yield* rows.take()
     yield* rows.take()
   }
 
