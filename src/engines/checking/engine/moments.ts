@@ -18,42 +18,34 @@ interface Moment {
 
 export type MomentType = 'date' | 'time' | 'datetime'
 
-const MONTHS = [
-  'january',
-  'february',
-  'march',
-  'april',
-  'may',
-  'june',
-  'july',
-  'august',
-  'september',
-  'october',
-  'november',
-  'december',
-]
-const DAYS = ['monday', 'tuesday', 'wednesday', 'thursday', 'friday', 'saturday', 'sunday']
+const MONTHS = 'january february march april may june july august september october november december'.split(
+  ' ',
+)
+const DAYS = 'monday tuesday wednesday thursday friday saturday sunday'.split(' ')
 
 const words = (names: readonly string[]) =>
   names.map((name) => `${name.slice(0, 3)}${name.length > 3 ? `(?:${name.slice(3)})?` : ''}`).join('|')
 
-/** The pattern of each directive; those of two digits accept one, unless digits follow each other without a separator. */
-const DIRECTIVES = lookUp<string>({
-  a: `(?:${words(DAYS)})`,
-  b: `(?:${words(MONTHS)})`,
-  d: '\\d{1,2}',
-  f: '\\d{1,6}',
-  H: '\\d{1,2}',
-  I: '\\d{1,2}',
-  j: '\\d{1,3}',
-  m: '\\d{1,2}',
-  M: '\\d{1,2}',
-  p: '[ap]m',
-  S: '\\d{1,2}',
-  y: '\\d{2}',
-  Y: '\\d{4}',
-  z: '(?:z|[+-](?:0\\d|1[0-4]):?[0-5]\\d)',
-  Z: '(?:utc|gmt|z)',
+/**
+ * The pattern of each directive, and an example. Those of two digits accept one, unless digits follow each other
+ * without a separator.
+ */
+const DIRECTIVES = lookUp<readonly [pattern: string, example: string]>({
+  a: [`(?:${words(DAYS)})`, 'Monday'],
+  b: [`(?:${words(MONTHS)})`, 'February'],
+  d: ['\\d{1,2}', '17'],
+  f: ['\\d{1,6}', '5'],
+  H: ['\\d{1,2}', '09'],
+  I: ['\\d{1,2}', '09'],
+  j: ['\\d{1,3}', '048'],
+  m: ['\\d{1,2}', '02'],
+  M: ['\\d{1,2}', '30'],
+  p: ['[ap]m', 'AM'],
+  S: ['\\d{1,2}', '00'],
+  y: ['\\d{2}', '25'],
+  Y: ['\\d{4}', '2025'],
+  z: ['(?:z|[+-](?:0\\d|1[0-4]):?[0-5]\\d)', '+13:00'],
+  Z: ['(?:utc|gmt|z)', 'UTC'],
 })
 /** Directives that stand for others; those of a locale are those of the locale C. */
 const COMBINED = lookUp<string>({
@@ -69,12 +61,8 @@ const COMBINED = lookUp<string>({
   X: '%H:%M:%S',
 })
 
-/** What a format of each type must contain: one of each list. */
-const NEEDED: Readonly<Record<MomentType, readonly string[]>> = {
-  date: ['Yy'],
-  time: ['HI'],
-  datetime: ['Yy'],
-}
+/** The directives of which a format of each type must contain one. */
+const NEEDED = { date: ['%Y', '%y'], time: ['%H', '%I'], datetime: ['%Y', '%y'] } as const
 
 /** The forms that `any` accepts: each of them has one meaning, which 03/04/2025 has not. */
 const ANY_DATE = [
@@ -103,10 +91,8 @@ export function compileMoment(type: MomentType, format: string): (value: string)
   const own = format.replace(/^fmt:/, '')
   const read = compileFormat(own)
   const directives = expand(own)
-  for (const choice of NEEDED[type]) {
-    if (![...choice].some((each) => directives.includes(`%${each}`)))
-      throw new SyntaxError(`has none of ${[...choice].map((each) => `%${each}`).join(' and ')}`)
-  }
+  if (!NEEDED[type].some((each) => directives.includes(each)))
+    throw new SyntaxError(`has none of ${NEEDED[type].join(' and ')}`)
   return (value) => {
     const moment = read(value)
     return moment === undefined ? undefined : toIso(moment, type)
@@ -149,11 +135,11 @@ function compileFormat(format: string): (value: string) => Moment | undefined {
     else if (part === '%%') source += '%'
     else {
       const name = part.slice(1)
-      const directive = DIRECTIVES[name]
+      const [directive] = DIRECTIVES[name] ?? []
       if (directive === undefined) throw new SyntaxError(`has the unknown directive ${part}`)
       const isNextTo = (offset: number) =>
         parts[index + offset / 2] === '' &&
-        DIRECTIVES[parts[index + offset]?.slice(1) ?? '']?.startsWith('\\d') === true
+        DIRECTIVES[parts[index + offset]?.slice(1) ?? '']?.[0].startsWith('\\d') === true
       const isPacked = isNextTo(2) || isNextTo(-2)
       source += `(${isPacked ? directive.replace(/\{1,(\d)\}/, '{$1}') : directive})`
       names.push(name)
@@ -215,25 +201,9 @@ function toIso(moment: Moment, type: MomentType): string | undefined {
 
 /** A value that has a format, to show what is expected. */
 export function showMoment(format: string): string {
-  const shown: Readonly<Record<string, string>> = {
-    a: 'Monday',
-    b: 'February',
-    d: '17',
-    f: '5',
-    H: '09',
-    I: '09',
-    j: '048',
-    m: '02',
-    M: '30',
-    p: 'AM',
-    S: '00',
-    y: '25',
-    Y: '2025',
-    z: '+13:00',
-    Z: 'UTC',
-    '%': '%',
-  }
-  return expand(format.replace(/^fmt:/, '')).replace(/%(.)/g, (_, name: string) => shown[name] ?? '')
+  return expand(format.replace(/^fmt:/, '')).replace(/%(.)/g, (_, name: string) =>
+    name === '%' ? name : (DIRECTIVES[name]?.[1] ?? ''),
+  )
 }
 
 /** Seconds from the start of the year 0 to 1970, and a day: all instants have a positive number of digits. */
