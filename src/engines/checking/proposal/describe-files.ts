@@ -1,6 +1,5 @@
 import { plainName } from '../engine/columns.ts'
 import type { Column } from './column.ts'
-import { chooseKey, IDENTIFIER } from './key.ts'
 import type { ReadColumns } from './read-columns.ts'
 
 /** A field of the proposal, as in a Table Schema. */
@@ -67,6 +66,17 @@ export function describeFiles(files: readonly NamedFile[]): ProposedResource[] {
     if (references.length > 0) schema.foreignKeys = references
   }
   return resources
+}
+
+/** Words with which the name of a key often ends. */
+const IDENTIFIER = /(?:id|code|key|number|identifier)$/i
+
+/** The column that probably identifies a record: the first one, or one that is named like a key. */
+function chooseKey(columns: readonly Column[]): Column | undefined {
+  const unique = columns.filter(
+    ({ isUnique, isComplete, form }) => isUnique && isComplete && ['string', 'integer'].includes(form.type),
+  )
+  return unique.find((column) => column === columns[0]) ?? unique.find(({ name }) => IDENTIFIER.test(name))
 }
 
 /** The column of another file to which a column with repeated values seems to refer: of the same name and form. */
