@@ -1,3 +1,4 @@
+import { getOrMake } from '../../../foundation/get-or-make.ts'
 import type { Field, RecordCheck } from '../definition/definition.ts'
 import type { Extras } from './found.ts'
 import { toMillionths } from './millionths.ts'
@@ -20,21 +21,13 @@ export function compileSpread(
   const lastMonth = compileMonth(fields[check.to], year)
   const none = (0).toFixed(decimals)
   // Cached, because few courses have many enrolments, so the same division recurs.
-  const shares = new Map<string, Map<number, string>>()
+  const shares = new Map<string, string>()
   const shareOf = (text: string, count: number): string => {
-    let known = shares.get(text)
-    if (known === undefined) {
-      if (shares.size > MOST_SHARES) shares.clear()
-      known = new Map()
-      shares.set(text, known)
-    }
-    let share = known.get(count)
-    if (share === undefined) {
+    if (shares.size > MOST_SHARES) shares.clear()
+    return getOrMake(shares, `${count} ${text}`, () => {
       const units = Math.floor(toMillionths(text) / (count * unit))
-      share = ((units * unit) / 1e6).toFixed(decimals)
-      known.set(count, share)
-    }
-    return share
+      return ((units * unit) / 1e6).toFixed(decimals)
+    })
   }
   return (values) => {
     const text = values[total] ?? ''

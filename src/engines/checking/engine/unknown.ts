@@ -1,3 +1,4 @@
+import { getOrMake } from '../../../foundation/get-or-make.ts'
 import type { Check } from '../definition/definition.ts'
 
 /**
@@ -69,15 +70,8 @@ export class UndecidedCounts {
   readonly #counts = new Map<Check, Map<string, { resource: string; field: number; records: number }>>()
 
   add(check: Check, resource: string, field: number, records = 1): void {
-    let fields = this.#counts.get(check)
-    if (fields === undefined) {
-      fields = new Map()
-      this.#counts.set(check, fields)
-    }
-    const name = `${resource}\n${field}`
-    const known = fields.get(name)
-    if (known === undefined) fields.set(name, { resource, field, records })
-    else known.records += records
+    const fields = getOrMake(this.#counts, check, () => new Map())
+    getOrMake(fields, `${resource}\n${field}`, () => ({ resource, field, records: 0 })).records += records
   }
 
   *list(): Generator<Undecided> {
