@@ -6,8 +6,13 @@ export const INDEX_FORMAT = 9
 const MAGIC = 0x3353484d // "MHS3"
 /** The magic number and the bytes of the head. */
 const START = 8
-type Numbers = Uint8Array | Uint16Array | Uint32Array | Float32Array
-type ArrayName = 'Uint8Array' | 'Uint16Array' | 'Uint32Array' | 'Float32Array'
+type ArrayName = 'Uint8Array' | 'Uint32Array' | 'Float32Array'
+const TYPES: Record<ArrayName, new (memory: ArrayBufferLike, offset: number, length: number) => Numbers> = {
+  Uint8Array,
+  Uint32Array,
+  Float32Array,
+}
+type Numbers = Uint8Array | Uint32Array | Float32Array
 
 interface Section {
   readonly path: string
@@ -22,7 +27,7 @@ export function* listPieces(data: IndexData): Generator<Uint8Array> {
   const arrays: Numbers[] = []
   let offset = 0
   for (const [path, array] of listArrays(data)) {
-    sections.push({ path, type: typeOf(array), offset, length: array.length })
+    sections.push({ path, type: array.constructor.name as ArrayName, offset, length: array.length })
     arrays.push(array)
     offset += align(array.byteLength)
   }
@@ -65,7 +70,7 @@ export function openIndex(memory: ArrayBufferLike): IndexData | undefined {
   const start = align(START + length)
   const data: Record<string, unknown> = { header }
   for (const { path, type, offset, length: size } of sections) {
-    const array = viewArray(type, memory, start + offset, size)
+    const array = new TYPES[type](memory, start + offset, size)
     const [outer = '', inner] = path.split('.')
     if (inner === undefined) data[outer] = array
     else data[outer] = { ...(data[outer] as object), [inner]: array }
@@ -86,17 +91,4 @@ function* listArrays(data: IndexData): Generator<[string, Numbers]> {
       for (const [inner, array] of Object.entries(value as object))
         yield [`${name}.${inner}`, array as Numbers]
   }
-}
-
-function viewArray(type: ArrayName, memory: ArrayBufferLike, offset: number, length: number): Numbers {
-  if (type === 'Uint8Array') return new Uint8Array(memory, offset, length)
-  if (type === 'Uint16Array') return new Uint16Array(memory, offset, length)
-  if (type === 'Uint32Array') return new Uint32Array(memory, offset, length)
-  return new Float32Array(memory, offset, length)
-}
-
-function typeOf(array: Numbers): ArrayName {
-  if (array instanceof Uint8Array) return 'Uint8Array'
-  if (array instanceof Uint16Array) return 'Uint16Array'
-  return array instanceof Uint32Array ? 'Uint32Array' : 'Float32Array'
 }
