@@ -12,51 +12,33 @@ export type StandardObject =
   | 'reference'
   | 'dialect'
 
+/** Names that spaces separate. */
+const list = (names: string) => names.trim().split(/\s+/)
+
 /** The properties of Data Package 2.0 and 1.0, and those of the drafts before it that describe and check nothing. */
 export const STANDARD: Readonly<Record<StandardObject, readonly string[]>> = {
-  package: [
-    ...[
-      '$schema',
-      'profile',
-      'name',
-      'id',
-      'title',
-      'description',
-      'homepage',
-      'image',
-      'version',
-      'created',
-    ],
-    ...['keywords', 'contributors', 'sources', 'licenses', 'resources'],
-    ...['license', 'source', 'author', 'maintainers', 'publisher', 'publishers', 'language', 'languages'],
-  ],
-  resource: [
-    ...['$schema', 'profile', 'name', 'path', 'data', 'type', 'title', 'description', 'homepage', 'format'],
-    ...['mediatype', 'encoding', 'bytes', 'hash', 'sources', 'licenses', 'dialect', 'schema', 'jsonSchema'],
-    ...['url', 'license', 'source', 'compression'],
-  ],
-  schema: [
-    ...['$schema', 'profile', 'name', 'title', 'description', 'homepage', 'version', 'created', 'keywords'],
-    ...['contributors', 'sources', 'image', 'examples', 'fields', 'fieldsMatch', 'primaryKey', 'uniqueKeys'],
-    ...['foreignKeys', 'missingValues'],
-  ],
-  field: [
-    ...['name', 'type', 'format', 'title', 'description', 'example', 'examples', 'constraints', 'rdfType'],
-    ...['categories', 'categoriesOrdered', 'missingValues', 'decimalChar', 'groupChar', 'bareNumber'],
-    ...['trueValues', 'falseValues', 'delimiter', 'itemType', 'currency', 'unit', 'units', 'label'],
-  ],
-  constraints: [
-    ...['required', 'unique', 'minLength', 'maxLength', 'minimum', 'maximum', 'exclusiveMinimum'],
-    ...['exclusiveMaximum', 'pattern', 'enum', 'jsonSchema'],
-  ],
-  foreignKey: ['fields', 'reference'],
-  reference: ['resource', 'fields'],
-  dialect: [
-    ...['$schema', 'header', 'headerRows', 'headerJoin', 'commentRows', 'commentChar', 'delimiter'],
-    ...['lineTerminator', 'quoteChar', 'doubleQuote', 'escapeChar', 'nullSequence', 'skipInitialSpace'],
-    ...['property', 'itemType', 'itemKeys', 'sheetNumber', 'sheetName', 'table', 'csvddfVersion'],
-    ...['caseSensitiveHeader'],
-  ],
+  package: list(`
+    $schema profile name id title description homepage image version created keywords contributors sources
+    licenses resources license source author maintainers publisher publishers language languages`),
+  resource: list(`
+    $schema profile name path data type title description homepage format mediatype encoding bytes hash
+    sources licenses dialect schema jsonSchema url license source compression`),
+  schema: list(`
+    $schema profile name title description homepage version created keywords contributors sources image
+    examples fields fieldsMatch primaryKey uniqueKeys foreignKeys missingValues`),
+  field: list(`
+    name type format title description example examples constraints rdfType categories categoriesOrdered
+    missingValues decimalChar groupChar bareNumber trueValues falseValues delimiter itemType currency unit
+    units label`),
+  constraints: list(`
+    required unique minLength maxLength minimum maximum exclusiveMinimum exclusiveMaximum pattern enum
+    jsonSchema`),
+  foreignKey: list('fields reference'),
+  reference: list('resource fields'),
+  dialect: list(`
+    $schema header headerRows headerJoin commentRows commentChar delimiter lineTerminator quoteChar doubleQuote
+    escapeChar nullSequence skipInitialSpace property itemType itemKeys sheetNumber sheetName table
+    csvddfVersion caseSensitiveHeader`),
 }
 
 /** The objects in which the properties of another one are often written by mistake. */
@@ -71,47 +53,22 @@ const CONFUSED: Readonly<Partial<Record<StandardObject, readonly StandardObject[
 }
 
 /** What describes and changes no check, wherever it is. */
-const DESCRIPTIVE: ReadonlySet<string> = new Set([
-  ...[
-    '$schema',
-    'profile',
-    'id',
-    'title',
-    'description',
-    'homepage',
-    'image',
-    'version',
-    'created',
-    'keywords',
-  ],
-  ...['contributors', 'sources', 'source', 'licenses', 'license', 'author', 'authors', 'maintainers'],
-  ...[
-    'publisher',
-    'publishers',
-    'language',
-    'languages',
-    'url',
-    'mediatype',
-    'example',
-    'examples',
-    'rdfType',
-  ],
-  ...['currency', 'unit', 'units', 'label', 'compression', 'csvddfVersion', 'caseSensitiveHeader'],
-])
+const DESCRIPTIVE = new Set(
+  list(`
+    $schema profile id title description homepage image version created keywords contributors sources source
+    licenses license author authors maintainers publisher publishers language languages url mediatype
+    example examples rdfType currency unit units label compression csvddfVersion caseSensitiveHeader`),
+)
 
 /** What would change a check in its place, and only describes elsewhere; drafts had the key in the resource. */
-const HARMLESS_ELSEWHERE: ReadonlySet<string> = new Set([
-  ...['name', 'path', 'type', 'format', 'bytes', 'hash', 'encoding', 'primaryKey'],
-])
+const HARMLESS_ELSEWHERE = new Set(list('name path type format bytes hash encoding primaryKey'))
 
 /** What programs such as Frictionless write besides the standard, and what changes no check. */
 const OF_PROGRAMS: Readonly<Partial<Record<StandardObject, readonly string[]>>> = {
-  resource: [
-    ...['scheme', 'hashing', 'stats', 'innerpath', 'extrapaths', 'control', 'datatype', 'rows', 'detector'],
-    ...['checklist', 'pipeline', 'layout'],
-  ],
-  schema: ['custom_checks'],
-  dialect: ['type', 'name', 'path', 'csv', 'excel', 'ods', 'json', 'sql', 'headerCase', 'skipBlankRows'],
+  resource: list(`
+    scheme hashing stats innerpath extrapaths control datatype rows detector checklist pipeline layout`),
+  schema: list('custom_checks'),
+  dialect: list('type name path csv excel ods json sql headerCase skipBlankRows'),
 }
 
 /** Whether a property that is not the standard's is known to change no check. */
