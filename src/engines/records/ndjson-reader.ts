@@ -16,8 +16,8 @@ export class NdjsonReader implements RecordReader {
   readonly cells: string[] = []
   readonly count: number
   fault: RecordFault | undefined
-  /** Unknown names in the file, with the line of their first occurrence. */
-  readonly unknown = new Map<string, number>()
+  /** The first unknown names in the file. */
+  readonly unknown = new Set<string>()
 
   readonly #lines: LineReader
   readonly #delimiters: readonly string[]
@@ -62,7 +62,7 @@ export class NdjsonReader implements RecordReader {
     for (const [name, value] of Object.entries(record)) {
       const position = this.#positions.get(name)
       if (position === undefined) {
-        if (!this.unknown.has(name) && this.unknown.size < 1000) this.unknown.set(name, this.line)
+        if (this.unknown.size < 1000) this.unknown.add(name)
         continue
       }
       const cell = toCell(value, this.#delimiters[position] ?? ',')

@@ -45,8 +45,7 @@ function openJson(path: string, resource: Resource): OpenFile {
     format: { kind: 'ndjson' },
     headerOffset: undefined,
     fault: undefined,
-    lateFaults: () =>
-      resource.unknownColumns ? [] : mapColumns(header, [...reader.unknown.keys()], true).faults,
+    lateFaults: () => (resource.unknownColumns ? [] : mapColumns(header, [...reader.unknown], true).faults),
   }
 }
 

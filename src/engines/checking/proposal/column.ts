@@ -79,14 +79,13 @@ export class Room {
 export class Column {
   readonly name: string
   filled = 0
-  /** One of the values. */
-  example = ''
   readonly #room: Room
   #records = 0
   #candidates = CANDIDATES
   readonly #proven = new Set<Candidate>()
-  #counts: Map<string, number> | undefined = new Map()
-  readonly #sample: string[] = []
+  /** Some of the values, and how often each occurs as long as these are all. */
+  readonly #counts = new Map<string, number>()
+  #hasMore = false
   /** All values, as long as none repeats and there is room for them. */
   #distinct: Interner | undefined
 
@@ -117,27 +116,28 @@ export class Column {
   }
 
   #count(value: string): void {
-    const counts = this.#counts
-    const count = counts?.get(value)
-    if (counts === undefined) return
-    if (count !== undefined) counts.set(value, count + 1)
-    else if (counts.size < COUNTED && value.length <= LONGEST) {
-      // A copy: the value would keep a whole block of the file in memory.
-      const copy = Buffer.from(value).toString()
-      if (this.example === '') this.example = copy
-      counts.set(copy, 1)
-      this.#sample.push(copy)
-    } else this.#counts = undefined
+    if (this.#hasMore) return
+    const count = this.#counts.get(value)
+    if (count !== undefined) this.#counts.set(value, count + 1)
+    // A copy: the value would keep a whole block of the file in memory.
+    else if (this.#counts.size < COUNTED && value.length <= LONGEST)
+      this.#counts.set(Buffer.from(value).toString(), 1)
+    else this.#hasMore = true
   }
 
   /** Some of the different values. */
   get sample(): readonly string[] {
-    return this.#sample
+    return [...this.#counts.keys()]
+  }
+
+  /** One of the values. */
+  get example(): string {
+    return this.sample[0] ?? ''
   }
 
   /** Whether a column without repeated values has one. */
   has(value: string): boolean {
-    if (this.#counts !== undefined) return this.#counts.has(value)
+    if (!this.#hasMore) return this.#counts.has(value)
     const { size } = this.#distinct ?? { size: 0 }
     return this.#distinct !== undefined && this.#distinct.intern(value) < size
   }
@@ -170,7 +170,7 @@ export class Column {
 
   /** The values of an enumeration, sorted; `undefined` if the column seems to be none. */
   get permitted(): readonly string[] | undefined {
-    const values = [...(this.#counts?.keys() ?? [])]
+    const values = this.#hasMore ? [] : [...this.#counts.keys()]
     const isEnumeration =
       this.form === TEXT &&
       this.possible.length === 0 &&

@@ -127,7 +127,7 @@ const LEAST_FILLED = 0.8
 async function listNames(path: string, signal: AbortSignal | undefined): Promise<string[]> {
   return await readJson(path, [], async (reader) => {
     for (let records = 0; reader.next(); records++) if (records % TURN === TURN - 1) await giveTurn(signal)
-    return [...reader.unknown.keys()].filter((name) => name !== '' && !name.startsWith(MARK_PREFIX))
+    return [...reader.unknown].filter((name) => name !== '' && !name.startsWith(MARK_PREFIX))
   })
 }
 
