@@ -77,7 +77,7 @@ describe('a suspended organisation', () => {
     ])
     const details = new Set(refusals.map(({ status, body }) => `${status} ${body.type} ${body.detail}`))
     expect([...details]).toEqual([
-      '401 /problems/unauthorized Organisation 1001 is suspended: its submissions are kept and cannot be read or changed until the operator of this service resumes it. Runs that had not ended are cancelled: request them again afterwards.',
+      '401 /problems/organisation-suspended Organisation 1001 is suspended: its submissions are kept and cannot be read or changed until the operator of this service resumes it. Runs that had not ended are cancelled: request them again afterwards.',
     ])
     expect((await ask('GET', others, { eid: '1002' })).status).toBe(200)
     expect((await ask('GET', '/occupations')).status).toBe(200)

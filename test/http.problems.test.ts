@@ -128,7 +128,8 @@ test('every response restricts browsers and identifies no server, and every erro
   const ids = answers.map(({ headers }) => headers['x-request-id'])
   expect(new Set(ids).size).toBe(answers.length)
   // No test waits for a request that does not arrive in time; those of bodies are met in test/operation.test.ts.
-  const elsewhere: readonly string[] = ['request-timeout', ...BODY_PROBLEMS]
+  // A suspension is in test/access.suspension.test.ts.
+  const elsewhere: readonly string[] = ['request-timeout', 'organisation-suspended', ...BODY_PROBLEMS]
   expect([...seen].sort()).toEqual(SLUGS.filter((slug) => !elsewhere.includes(slug)).sort())
 })
 
@@ -241,7 +242,7 @@ describe('the page of a kind of problem', () => {
     for (const slug of ['nothing', 'constructor', '__proto__', 'toString', 'Unauthorized', '%00']) {
       const response = await service.request({ url: `/problems/${slug}` })
       expect([slug, response.statusCode]).toEqual([slug, 404])
-      expect(response.json().detail).toContain('unauthorized, not-found')
+      expect(response.json().detail).toContain('organisation-suspended, not-found')
       const page = await service.request({ url: `/problems/${slug}`, headers: { accept: 'text/html' } })
       expect([slug, page.statusCode]).toEqual([slug, 404])
       expect(page.headers['content-type']).toBe('text/html; charset=utf-8')

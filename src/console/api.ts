@@ -7,6 +7,8 @@ import { link, type Query } from './links.ts'
 
 /** The problem body of a response (RFC 9457), as far as pages display it. */
 export interface ProblemShown {
+  /** `/problems/` and its slug. */
+  readonly type?: string
   readonly status: number
   readonly title: string
   readonly detail: string

@@ -259,7 +259,7 @@ function describe(error: unknown, request: FastifyRequest): ProblemShown {
     const { problem } = error
     const isSubmission = method === 'GET' && Object.hasOwn(params as object, 'token')
     // That an organisation is suspended is said only to those whose credential covers it.
-    const isHidden = problem.status === 401 && !problem.detail.includes('is suspended')
+    const isHidden = problem.status === 401 && problem.type !== '/problems/organisation-suspended'
     return isSubmission && isHidden ? { ...problem, ...NO_SUBMISSION } : explainProblem(problem, isOfFile)
   }
   if (error instanceof FormFault)

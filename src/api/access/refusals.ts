@@ -1,5 +1,5 @@
 import type { FastifyRequest } from 'fastify'
-import { NO_CREDENTIAL, Problem } from '../contract/problems.ts'
+import { NO_CREDENTIAL, Problem, type ProblemSlug } from '../contract/problems.ts'
 import { addressOf } from '../request/caller.ts'
 import type { Audit, RefusalReason } from './audit.ts'
 import { EID, isKey, type Principal, type Scope } from './principal.ts'
@@ -19,12 +19,12 @@ export function forbidden(
 ): Problem {
   const { id: key, client } = request.principal ?? {}
   audit.refused({ reason, operation, address: addressOf(request), key, client })
-  return unauthorized(`${detail}.`)
+  return unauthorized(`${detail}.`, reason === 'suspended' ? 'organisation-suspended' : 'unauthorized')
 }
 
 /** The 401; without a valid credential it is always the same, whatever is wrong. */
-export function unauthorized(detail: string = NO_CREDENTIAL): Problem {
-  return new Problem('unauthorized', detail, {
+export function unauthorized(detail: string = NO_CREDENTIAL, slug: ProblemSlug = 'unauthorized'): Problem {
+  return new Problem(slug, detail, {
     headers: { 'www-authenticate': 'Bearer realm="mahi", ApiKey realm="mahi", header="X-API-Key"' },
   })
 }

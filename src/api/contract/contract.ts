@@ -233,7 +233,7 @@ function findProblems(
   return {
     ...COMMON_PROBLEMS,
     ...(isOfOrganisation(access)
-      ? { unauthorized: NOT_COVERED }
+      ? { unauthorized: NOT_COVERED, 'organisation-suspended': 'The organisation is suspended.' }
       : access.scope !== undefined && !access.anonymous && { unauthorized: lacks(access.scope) }),
     ...(body !== undefined && 'json' in body && JSON_BODY_PROBLEMS),
     ...(body === undefined && method !== 'GET' && { 'malformed-body': 'The request has a body.' }),

@@ -150,6 +150,8 @@ const DETAILS: Partial<Record<ProblemSlug, string>> = {
   'unsupported-media-type': 'The Content-Type is "text". Supported: application/json, in UTF-8.',
   'unsupported-version': 'Version "9" in the URL is not supported. Supported versions: 1.0.',
   unauthorized: NO_CREDENTIAL,
+  'organisation-suspended':
+    'Organisation 1001 is suspended: its submissions are kept and cannot be read or changed until the operator of this service resumes it.',
   'method-not-allowed': 'This endpoint does not support POST. Supported methods: GET, HEAD, OPTIONS.',
   'not-acceptable': 'The Accept header excludes application/json, the only supported media type.',
   'request-timeout': 'The request did not arrive in time.',

@@ -42,6 +42,12 @@ export const PROBLEMS = {
     advice:
       'Send a valid key as X-API-Key or as Authorization: Bearer. For a submission, also send the EID header of an organisation that the key covers, and the token of one of its submissions. With a valid key, the detail says what is wrong with the rest; a token of another organisation gets the same response as one that does not exist.',
   },
+  'organisation-suspended': {
+    status: 401,
+    title: 'The organisation is suspended',
+    advice:
+      'The operator of the service has suspended the organisation. Its data is kept: ask the operator to resume it, then send the request again.',
+  },
   'not-found': {
     status: 404,
     title: 'Nothing is available at this URL',
