@@ -132,6 +132,11 @@ test('an organisation sees what is to be done first; the agency sees all, reads 
   expect((await agency.open(path)).body).not.toContain('/console/submissions/')
   const empty = await agency.send(`${path}/reopen`, { token: submitted, reason: ' ' })
   expect([empty.statusCode, toText(empty.body)]).toEqual([400, expect.stringContaining('Reason is missing.')])
+  // The limit is that of the API, and what was typed stays.
+  const long = await agency.send(`${path}/reopen`, { token: submitted, reason: 'x'.repeat(501) })
+  expect([long.statusCode, toText(long.body)]).toEqual([400, expect.stringMatching(/Reason .* 500 /)])
+  expect(long.body).toContain('x'.repeat(501))
+  expect(long.body).not.toContain('maxlength')
   const past = await agency.send(`${path}/reopen`, { token: submitted, reason: 'No', until: '2026-01-31' })
   expect([past.statusCode, toText(past.body)]).toEqual([400, expect.stringContaining('today or later')])
   const until = new Date(Date.now() + 20 * 24 * HOUR).toISOString().slice(0, 10)

@@ -502,7 +502,7 @@ function showTitle(row: Row, threshold: number, canConfirm: boolean): VNode {
       <legend class="visually-hidden">Occupation for ${shown}</legend>
       ${candidates.length > 0 ? showCandidates(row, threshold) : !choice && html`<span class="soft">${fault === undefined ? 'No occupation is like it: it has no code.' : `Not coded: it ${fault}.`}</span>`}
       <label class="choice"><span>Other code<span class="visually-hidden"> for ${shown}</span></span>
-        <input name=${`other-${index}`} value=${typed ?? (isOther ? choice.occupationCode : '')} maxlength="64" size="8" ...${wrong !== undefined && { 'aria-invalid': 'true', 'aria-describedby': `wrong-${index}` }} />
+        <input name=${`other-${index}`} value=${typed ?? (isOther ? choice.occupationCode : '')} size="8" ...${wrong !== undefined && { 'aria-invalid': 'true', 'aria-describedby': `wrong-${index}` }} />
       </label>
       ${isOther && html`<span>${choice.titleEnglish}</span>`}
     </fieldset></td>

@@ -73,7 +73,7 @@ export function showExplanation(
         ${fields}
         <p>A warning that is right needs no correction. Say why it is right; the explanation becomes part of the receipt.</p>
         <${Select} name="reason" label="Reason" value=${known?.reason} options=${REASONS} />
-        <${Field} name="text" label="In words, without naming learners" rows=${3} maxlength="2000" value=${known?.text} />
+        <${Field} name="text" label="In words, without naming learners" rows=${3} value=${known?.text} />
         <p><button type="submit">Save the explanation</button></p>
       <//>`
     }

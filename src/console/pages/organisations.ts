@@ -116,7 +116,7 @@ function showSuspend(eid: string) {
     <p>Every request for its data is refused within a second, with any credential, and its runs that are queued or in
       progress are cancelled. Nothing is deleted.</p>
     <${PostForm} action=${organisationLink(eid, '/suspend')}>
-      <p><${Field} name="reason" label="Note for operators, without personal data" maxlength="200" /></p>
+      <p><${Field} name="reason" label="Note for operators, without personal data" /></p>
       <button type="submit" class="danger">Suspend</button>
     <//>`
 }

@@ -283,7 +283,7 @@ export function ReopenForm({ action, token, eid }: { action: string; token: stri
   return html`<${PostForm} action=${action} eid=${eid}>
     <input type="hidden" name="token" value=${token} />
     <p>The organisation can then change and submit it again. It sees the reason.</p>
-    <${Field} name="reason" label="Reason" rows=${2} required maxlength="2000" />
+    <${Field} name="reason" label="Reason" rows=${2} required />
     <${Field} name="until" type="date" label="Until the end of this day. If it is empty: for seven days, or until the return closes if that is later" />
     <p><button type="submit">Reopen the submission</button></p>
   <//>`

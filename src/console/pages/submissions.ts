@@ -77,7 +77,7 @@ async function listSubmissions(context: Context): Promise<Shown> {
         mayWrite &&
         expected.length === 0 &&
         html`<${PostForm} class="row" action="/console/submissions" eid=${eid}>
-        <${Field} name="returnId" label="Return, such as 202512" required maxlength="64" value=${query.get('returnId') ?? ''} />
+        <${Field} name="returnId" label="Return, such as 202512" required value=${query.get('returnId') ?? ''} />
         <button type="submit">Start a submission</button>
       <//>`
       }

@@ -128,7 +128,7 @@ async function showSubmitted(context: Context, workbench: Workbench): Promise<VN
     <p class="actions"><a class="button" href=${receiptLink(context)}>Receipt</a></p>
     ${
       context.principal.scopes.has('operate') &&
-      html`<details class="explain no-print"><summary>Reopen</summary>
+      html`<details class="explain no-print" open=${context.refused !== undefined}><summary>Reopen</summary>
         <${ReopenForm} action=${submissionLink(tokenOf(context), '/reopen')} token=${tokenOf(context)} eid=${context.eid} />
       </details>`
     }`
