@@ -137,6 +137,7 @@ function registerRoute(scope: FastifyInstance, services: ConsoleServices, route:
 
 /** What a script is told, which keeps what it has not sent. */
 const SESSION_ENDED = {
+  type: 'session-ended',
   title: 'Your session has ended',
   detail: 'Your session has ended. What was sent before is kept. Sign in again to send the rest.',
 }
@@ -321,7 +322,7 @@ async function sendForged(request: FastifyRequest, reply: FastifyReply): Promise
   const title = 'This form is not from this session'
   const detail =
     'The console accepts only forms that it has sent since you signed in. Nothing was changed. Open the page again and send its form.'
-  if (asksForData(request)) return sendJson(reply, { title, detail }, 403)
+  if (asksForData(request)) return sendJson(reply, { type: 'other-session', title, detail }, 403)
   const page = await pageOfForm(request)
   return sendMessage(reply, title, html`<p>${detail} <a href=${page}>Open the page again</a>.</p>`, 403)
 }

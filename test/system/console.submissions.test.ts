@@ -291,9 +291,14 @@ describe.skipIf(chromiumPath === undefined)('submissions in the console', () => 
     await page.getByText('Check them when all have arrived').waitFor()
     await drop(page, { 'learners.csv': clean('learners') })
     await page.context().clearCookies()
+    const requests: string[] = []
+    page.on('request', (request) => requests.push(request.method()))
     const button = page.getByRole('button', { name: 'Send the file' })
     await button.click()
     await page.getByText('Your session has ended.').waitFor()
+    await page.getByText('Not sent yet: learners.csv.').waitFor()
+    // The refusal of the file says it: nothing is asked before.
+    expect(requests).toEqual(['PUT'])
     expect(await page.getByRole('link', { name: 'Sign in' }).getAttribute('target')).toBe('_blank')
     const [name = '', value = ''] = (await console.signIn()).split('=')
     await page.context().addCookies([{ name, value, url: shown.url }])

@@ -153,21 +153,19 @@ function attachUpload(form) {
     review()
   }
 
-  /** Whether somebody is signed in: every page then has a form to sign out. A later session has another token. */
-  async function isSignedIn() {
-    const page = await fetch(location.href, { headers: { accept: 'text/html' } }).then(
+  /** Sends a file; if another sign-in has begun a new session, with the token that its pages have. */
+  async function send(item, onProgress) {
+    const place = item.select.value === '*' ? '' : `/${item.select.value}`
+    const url = form.dataset.put.replace('FILE', place)
+    const result = await put(form, url, item, onProgress)
+    if (result.type !== 'other-session') return result
+    const page = await fetch(location.href).then(
       (response) => response.text(),
-      () => undefined,
+      () => '',
     )
-    const [, own = ''] = page?.split('action="/console/sign-out"') ?? []
-    const token = /name="form-token" value="([^"]+)"/.exec(own)?.[1]
-    if (token !== undefined) form.elements['form-token'].value = token
-    // Without a connection, each file says so.
-    if (token !== undefined || page === undefined) return true
-    const link = block('a', '', 'Sign in')
-    Object.assign(link, { href: location.href, target: '_blank' })
-    status.replaceChildren('Your session has ended. ', link, ' in another tab, then send the files here.')
-    return false
+    const [, token = ''] = /name="form-token" value="([^"]+)"/.exec(page) ?? []
+    form.elements['form-token'].value = token
+    return await put(form, url, item, onProgress)
   }
 
   form.addEventListener('submit', async (event) => {
@@ -175,21 +173,18 @@ function attachUpload(form) {
     const sent = review()
     sending = true
     button.disabled = true
-    if (!(await isSignedIn())) {
-      sending = false
-      button.disabled = false
-      return
-    }
+    let hasEnded = false
     bar.hidden = false
     bar.value = 0
     bar.max = sent.length
     for (const [at, item] of sent.entries()) {
       status.textContent = `Sending ${item.name} …`
       tell(item, 'Sending …')
-      const place = item.select.value === '*' ? '' : `/${item.select.value}`
-      const result = await put(form, form.dataset.put.replace('FILE', place), item, (part) => {
+      const result = await send(item, (part) => {
         bar.value = at + part
       })
+      hasEnded = result.type === 'session-ended'
+      if (hasEnded) break
       item.stored = result.ok
       item.select.disabled = result.ok
       for (const file of result.files) kept.add(file)
@@ -198,18 +193,23 @@ function attachUpload(form) {
     }
     sending = false
     bar.hidden = true
-    const refused = sent.filter(({ stored }) => !stored)
-    if (refused.length > 0) {
-      const waiting = review().filter((item) => !sent.includes(item))
+    const left = review()
+    const refused = left.filter(({ refusal }) => refusal)
+    if (refused.length > 0 || hasEnded) {
       const stored = sent.filter((item) => item.stored)
+      const waiting = left.filter(({ refusal }) => !refusal)
       status.textContent = [list('Refused', refused), list('Stored', stored), list('Not sent yet', waiting)]
         .filter((each) => each !== '')
         .join(' ')
-      await isSignedIn()
+      if (hasEnded) {
+        const link = block('a', '', 'Sign in')
+        Object.assign(link, { href: location.href, target: '_blank' })
+        status.prepend('Your session has ended. ', link, ' in another tab, then send the files here. ')
+      }
       return
     }
     // Others were added meanwhile.
-    if (review().length > 0) return
+    if (left.length > 0) return
     if (!checksThen.checked || !kinds.every(({ file }) => kept.has(file)))
       return location.assign(form.dataset.then)
     status.textContent = 'All files are stored. Checking them …'
@@ -260,11 +260,12 @@ async function put(form, url, { blob, content, type, encoding }, onProgress) {
     request.upload.addEventListener('progress', ({ loaded }) => onProgress(loaded / Math.max(1, body.size)))
     request.addEventListener('load', () => {
       const {
+        type,
         detail = 'The service did not say why.',
         file,
         files = [{ file }],
       } = readBody(request.responseText)
-      resolve({ ok: request.status < 300, problem: detail, files: files.map((each) => each.file) })
+      resolve({ ok: request.status < 300, type, problem: detail, files: files.map((each) => each.file) })
     })
     request.addEventListener('error', () =>
       resolve({
