@@ -8,7 +8,7 @@ import type { Scope } from '../src/api/access/principal.ts'
 import { html, renderDocument } from '../src/console/html.ts'
 import { renderPage } from '../src/console/layout.ts'
 import { summarise } from '../src/console/rules.ts'
-import { Table } from '../src/console/table.ts'
+import { table } from '../src/console/table.ts'
 import { Until } from '../src/console/time.ts'
 import { ConsoleService } from './support/console.ts'
 
@@ -33,13 +33,21 @@ test('a page with an occupation of O*NET attributes its data, and no other does'
 })
 
 test('the cells of a table of cards have the names of their columns', () => {
-  const columns = ['Code', { name: 'Records', number: true }, { name: 'Open', hidden: true }]
-  const table = renderDocument(html`<${Table} class="cards" label="Codes" columns=${columns}>
-    ${['A', 'B'].map((code) => html`<tr><th>${code}</th>${[1].map((each) => html`<td>${each}</td>`)}<td>go</td></tr>`)}
-  <//>`)
-  expect(table.match(/<tr><th>.*?<\/tr>/g)).toEqual([
-    '<tr><th>A</th><td data-label="Records">1</td><td>go</td></tr>',
-    '<tr><th>B</th><td data-label="Records">1</td><td>go</td></tr>',
+  const rendered = renderDocument(
+    html`<div>${table(
+      'Codes',
+      [{ code: 'A' }, html`<tr><td>as it is</td></tr>`, { code: 'B' }],
+      [
+        ['Code', ({ code }) => code],
+        ['Records', () => 1000, 'number'],
+        ['', () => 'go', { hidden: 'Open' }],
+      ],
+    )}</div>`,
+  )
+  expect(rendered.match(/<tr>.*?<\/tr>/gs)?.slice(1)).toEqual([
+    '<tr><th scope="row">A</th><td class="number" data-label="Records">1,000</td><td>go</td></tr>',
+    '<tr><td>as it is</td></tr>',
+    '<tr><th scope="row">B</th><td class="number" data-label="Records">1,000</td><td>go</td></tr>',
   ])
 })
 

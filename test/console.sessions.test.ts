@@ -349,8 +349,8 @@ test('a session that has ended says so, and brings back the form that was sent',
   expect(gone.body).toContain('The form that you sent is kept until then.')
   // A form of the session before leads back to its page.
   const next = await signIn()
-  const fields = { [TOKEN_FIELD]: tokenOf(cookie), eid: '1001' }
-  const old = await post('/console/submissions/a/submit', fields, { ...OWN, cookie: next })
+  const fields = { [TOKEN_FIELD]: tokenOf(cookie) }
+  const old = await post('/console/submissions/a/submit?eid=1001', fields, { ...OWN, cookie: next })
   expect([old.statusCode, old.body]).toEqual([
     403,
     expect.stringContaining('<a href="/console/submissions/a/submit?eid=1001">Open the page again</a>'),

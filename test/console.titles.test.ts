@@ -103,8 +103,8 @@ test('a list is a draft of its owner: nothing is lost by Back, a page of it, or 
   ])
 
   const confirmed = await send({ confirm: 'reviewed' }, list)
-  expect(confirmed.headers.location).toBe(`${list}?stored=1&disputed=0`)
-  expect((await open(`${list}?stored=1&disputed=0`)).body).toContain('1 decision stored.')
+  expect(confirmed.headers.location).toBe(`${list}?notice=confirmed&stored=1&disputed=0`)
+  expect((await open(`${list}?notice=confirmed&stored=1&disputed=0`)).body).toContain('1 decision stored.')
   expect((await open(list)).body).toMatch(/Confirmed<span[^>]*>: Vibe manager/)
   const again = await send({ confirm: 'reviewed' }, list)
   expect(again.statusCode).toBe(400)

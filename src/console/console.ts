@@ -3,6 +3,7 @@ import type * as types from '../../client/src/types.ts'
 import type { Principal, Scope } from '../api/access/principal.ts'
 import { PROBLEMS, Problem } from '../api/contract/problems.ts'
 import { DatabaseUnavailable } from '../foundation/database/database.ts'
+import { lookUp } from '../foundation/look-up.ts'
 import { Api, ApiProblem, type ProblemShown } from './api.ts'
 import { registerAssets } from './assets.ts'
 import { compressPage } from './compress.ts'
@@ -10,10 +11,10 @@ import type { ConsoleServices, Context, Outcome, Route } from './context.ts'
 import { isLoopback, isSecure, readSession } from './cookies.ts'
 import { explainProblem, FormFault, findFault } from './faults.ts'
 import { hasToken } from './form-token.ts'
-import { eidOf, hasForm, readForm } from './forms.ts'
+import { hasForm, readForm } from './forms.ts'
 import { html } from './html.ts'
 import { homeOf } from './layout.ts'
-import { pageOfForm } from './links.ts'
+import { eidOf, pageOfForm } from './links.ts'
 import { activityPages } from './pages/activity.ts'
 import { changesPages } from './pages/changes.ts'
 import { codePages } from './pages/code.ts'
@@ -122,7 +123,7 @@ function registerRoute(scope: FastifyInstance, services: ConsoleServices, route:
       if (route.scope !== undefined && !principal.scopes.has(route.scope))
         return sendUnscoped(services, request, reply, session, route.scope)
       const query = new URL(request.url, 'http://localhost').searchParams
-      const eid = (await eidOf(request)) ?? [...principal.eids].sort()[0]
+      const eid = eidOf(request) ?? [...principal.eids].sort()[0]
       const api = new Api(services.app, services.delegations, principal, eid)
       const context: Context = { services, request, reply, session, principal, query, api, eid }
       const outcome = await answer(route, context)
@@ -159,7 +160,18 @@ async function answer({ handle, again }: Route, context: Context): Promise<Outco
   }
 }
 
-function sendOutcome({ reply, request, session, services }: Context, outcome: Outcome): FastifyReply {
+/** What the form before has done, by the `notice` of the URL that it leads to. */
+const NOTICES = lookUp<string>({
+  submitted: 'Submitted. It can no longer be changed.',
+  reopened: 'Reopened. The organisation can change it again, and sees the reason.',
+  undone: 'The files are as they were before the repair.',
+  suspended: 'The organisation is suspended.',
+  resumed: 'The organisation is active again.',
+  saved: 'Saved.',
+  withdrawn: 'Your decision is withdrawn.',
+})
+
+function sendOutcome({ reply, request, query, session, services }: Context, outcome: Outcome): FastifyReply {
   if ('redirect' in outcome) return reply.redirect(outcome.redirect, 303)
   if ('data' in outcome) return sendJson(reply, outcome.data, outcome.status)
   if ('download' in outcome) {
@@ -168,9 +180,9 @@ function sendOutcome({ reply, request, session, services }: Context, outcome: Ou
       .type(outcome.type)
       .send(outcome.body)
   }
-  const { status, content, ...shown } = outcome
+  const { status, content, notice = NOTICES[query.get('notice') ?? ''], ...shown } = outcome
   const path = request.url.split('?', 1)[0] ?? ''
-  return sendPage(reply, { ...shown, path, session, timeZone: services.timeZone }, content, status)
+  return sendPage(reply, { ...shown, notice, path, session, timeZone: services.timeZone }, content, status)
 }
 
 /** The first page of somebody, or what is missing for any. */
@@ -235,8 +247,7 @@ async function sendError(
     secret === undefined ? undefined : await services.sessions.find(secret).catch(() => undefined)
   if (asksForData(request)) return sendJson(reply, problem, problem.status)
   const isTemporary = problem.status === 503
-  // A form that cannot be read says of no organisation that it is about it.
-  const page = request.method === 'GET' ? undefined : await pageOfForm(request).catch(() => undefined)
+  const page = request.method === 'GET' ? undefined : pageOfForm(request)
   if (isTemporary && !reply.hasHeader('retry-after')) reply.header('retry-after', '1')
   const content = html`
     <h1>${problem.title}</h1>
@@ -323,7 +334,7 @@ async function sendForged(request: FastifyRequest, reply: FastifyReply): Promise
   const detail =
     'The console accepts only forms that it has sent since you signed in. Nothing was changed. Open the page again and send its form.'
   if (asksForData(request)) return sendJson(reply, { type: 'other-session', title, detail }, 403)
-  const page = await pageOfForm(request)
+  const page = pageOfForm(request)
   return sendMessage(reply, title, html`<p>${detail} <a href=${page}>Open the page again</a>.</p>`, 403)
 }
 

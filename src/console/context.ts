@@ -72,9 +72,25 @@ export interface Route {
   readonly path: string
   readonly handle: Handler
   /** The page of the form that is sent here: shown again if the form is refused. */
-  readonly again?: (context: Context) => Promise<Shown> | Shown
+  readonly again?: ((context: Context) => Promise<Shown> | Shown) | undefined
   /** The scope without which a page says what is missing. */
   readonly scope?: Scope
   /** Whether the page shows findings, which is audited. */
   readonly personal?: boolean
 }
+
+/** A page. */
+export const get = (path: string, handle: Handler, more: Pick<Route, 'scope' | 'personal'> = {}): Route => ({
+  method: 'GET',
+  path,
+  handle,
+  ...more,
+})
+
+/** A form that is sent to a path. */
+export const post = (
+  path: string,
+  handle: Handler,
+  again: Route['again'],
+  more: Pick<Route, 'scope'> = {},
+): Route => ({ method: 'POST', path, handle, again, ...more })

@@ -46,12 +46,6 @@ export function hasForm(request: FastifyRequest): boolean {
   return /^application\/x-www-form-urlencoded\b/i.test(request.headers['content-type'] ?? '')
 }
 
-/** The organisation that a page or its form names. */
-export async function eidOf(request: FastifyRequest): Promise<string | undefined> {
-  const named = new URL(request.url, 'http://localhost').searchParams.get('eid')
-  return named ?? (hasForm(request) ? (await readForm(request)).get('eid') : undefined) ?? undefined
-}
-
 const parts = new WeakMap<FastifyRequest, AsyncIterator<Multipart>>()
 
 /** Reads the first part of a form with files; empty if it is another one than the named field. */

@@ -15,3 +15,11 @@ export function renderDocument(page: VNode): string {
 
 /** Text in te reo Māori, marked for screen readers and fonts. */
 export const maori = (text: string): VNode => html`<span lang="mi">${text}</span>`
+
+/** Names with what they stand for; those without a value are left out. */
+export const pairs = (facts: readonly (readonly [name: string, value: ComponentChildren])[]): VNode =>
+  html`<dl class="pairs">${facts.map(([name, value]) => value !== undefined && value !== '' && html`<dt>${name}</dt><dd>${value}</dd>`)}</dl>`
+
+/** How severe a finding is. */
+export const tag = (severity: string): VNode =>
+  html`<span class=${`tag ${severity.toLowerCase()}`}>${severity}</span>`

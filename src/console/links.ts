@@ -1,6 +1,5 @@
 import type { FastifyRequest } from 'fastify'
 import { Problem } from '../api/contract/problems.ts'
-import { eidOf } from './forms.ts'
 
 /** The parameters of a query; those that are empty or undefined are left out. */
 export type Query = Readonly<Record<string, string | number | undefined>>
@@ -28,16 +27,34 @@ export function ownPath(path: string | null | undefined): string {
   return isOwn ? url.pathname + url.search : '/console'
 }
 
-/** The page of a form that was sent: it has the URL of the form, or the nearest above it. */
-export async function pageOfForm(request: FastifyRequest): Promise<string> {
-  const [path = ''] = request.url.split('?', 1)
-  let [page, route] = [path, request.routeOptions.url ?? '']
+/** The organisation that a page or its form names in its URL. */
+export function eidOf(request: FastifyRequest): string | undefined {
+  return new URL(request.url, 'http://localhost').searchParams.get('eid') ?? undefined
+}
+
+/** The path of the page of a request: of a form that was sent, its own path or the nearest above it. */
+function pagePath(request: FastifyRequest): string {
+  let [page = ''] = request.url.split('?', 1)
+  let route = request.routeOptions.url ?? ''
   while (!request.server.hasRoute({ method: 'GET', url: route })) {
     page = page.slice(0, page.lastIndexOf('/'))
     route = route.slice(0, route.lastIndexOf('/'))
   }
-  return link(page, { eid: await eidOf(request) })
+  return page
 }
+
+/** The page of a form that was sent. */
+export const pageOfForm = (request: FastifyRequest): string =>
+  link(pagePath(request), { eid: eidOf(request) })
+
+interface Here {
+  readonly request: FastifyRequest
+  readonly query: URLSearchParams
+}
+
+/** The URL of the page itself with other parameters, and without the notice about what was done before. */
+export const linkHere = ({ request, query }: Here, changed: Query): string =>
+  link(pagePath(request), { ...Object.fromEntries(query), notice: undefined, ...changed })
 
 /**
  * The number of the page that a query names; the first without one.

@@ -1,7 +1,7 @@
 import { formatNumber } from '../foundation/text/format-number.ts'
 import { html, type VNode } from './html.ts'
 import type { Pay } from './records.ts'
-import { Table } from './table.ts'
+import { type Column, table } from './table.ts'
 
 export const money = (amount: number): string => `$${formatNumber(Math.round(amount))}`
 
@@ -57,19 +57,23 @@ export function payChart(pay: Pay, [from, to]: readonly [number, number], group?
   </svg>`
 }
 
-const PERCENTILES = [
-  'Occupation',
-  ...['10th', '25th', '75th', '90th'].map((name) => ({ name, number: true })),
-]
-
 /** The same amounts as a table. */
 export function payTable(rows: readonly { readonly name: string; readonly pay: Pay | undefined }[]): VNode {
-  const cell = (amount: number | undefined) =>
-    html`<td class="number">${amount === undefined ? 'not known' : money(amount)}</td>`
-  return html`<${Table} class="cards" label="Annual pay" caption="Annual pay by percentile" columns=${PERCENTILES}>
-    ${rows.map(({ name, pay = {} }) => {
-      const amounts = [pay.payLowerBound, pay.payMidLowerBound, pay.payMidUpperBound, pay.payUpperBound]
-      return html`<tr><th scope="row">${name}</th>${amounts.map(cell)}</tr>`
-    })}
-  <//>`
+  const percentile = (name: string, field: keyof Pay): Column<(typeof rows)[number]> => [
+    name,
+    ({ pay }) => (pay?.[field] === undefined ? 'not known' : money(pay[field])),
+    'number',
+  ]
+  return table(
+    'Annual pay',
+    rows,
+    [
+      ['Occupation', ({ name }) => name],
+      percentile('10th', 'payLowerBound'),
+      percentile('25th', 'payMidLowerBound'),
+      percentile('75th', 'payMidUpperBound'),
+      percentile('90th', 'payUpperBound'),
+    ],
+    { caption: 'Annual pay by percentile' },
+  )
 }

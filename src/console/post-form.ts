@@ -8,17 +8,14 @@ export const FormToken = createContext<string | undefined>(undefined)
 
 interface Properties {
   readonly action: string
-  /** The organisation that the change is about. */
-  readonly eid?: string | undefined
   readonly children?: ComponentChildren
 }
 
 /** Every form that changes something: its first field is the token of the session. */
-export function PostForm({ eid, children, ...attributes }: Properties): VNode {
+export function PostForm({ children, ...attributes }: Properties): VNode {
   const token = useContext(FormToken)
   return html`<form method="post" ...${attributes}>
     ${token !== undefined && html`<input type="hidden" name=${TOKEN_FIELD} value=${token} />`}
-    ${eid !== undefined && html`<input type="hidden" name="eid" value=${eid} />`}
     ${children}
   </form>`
 }

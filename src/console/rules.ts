@@ -72,6 +72,10 @@ export const summarise = (message: string): string => message.replace(/"?\{[A-Za
 export const ruleLink = (definition: string, code: string): string =>
   `/console/rules/${encodeURIComponent(definition)}/${encodeURIComponent(code)}`
 
+/** The code of a rule, as a link to its page, with the number that the agency gave it. */
+export const showRuleCode = (definition: string, { code, replaces }: Rule): VNode =>
+  html`<a href=${ruleLink(definition, code)}>${code}</a>${replaces !== undefined && html`<br /><span class="soft">official ${replaces}</span>`}`
+
 /** A code, as a link to its rule if that is known. */
 export function showCode(rules: Catalogue | undefined, code: string): VNode | string {
   if (rules?.byCode.has(code) !== true) return code

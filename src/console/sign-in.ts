@@ -189,7 +189,7 @@ export async function renderSignIn(
     return isSignIn || request.method !== 'POST' ? [] : [[KEPT + name, value]]
   })
   // A form of which nothing is kept leads back to its page.
-  const asked = request.method === 'POST' && kept.length === 0 ? await pageOfForm(request) : request.url
+  const asked = request.method === 'POST' && kept.length === 0 ? pageOfForm(request) : request.url
   const to = isSignIn || isLink ? ownPath(form.get('to') ?? query.get('to')) : asked
   const signedOut = query.has('signed-out')
   return sendPage(

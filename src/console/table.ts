@@ -1,95 +1,68 @@
-import { cloneElement, isValidElement, toChildArray } from 'preact'
+import { isValidElement } from 'preact'
 import { formatNumber } from '../foundation/text/format-number.ts'
 import { type ComponentChildren, html, type VNode } from './html.ts'
 
-/** The heading of a column: its name, or the name with what is special about it. */
-type Column =
-  | string
-  | {
-      readonly name: ComponentChildren
-      readonly number?: boolean
-      readonly hidden?: boolean
-      readonly style?: string
-    }
+/** What is special about a column. */
+interface Special<Row> {
+  /** Its class, or that of each cell. */
+  readonly style?: string | ((row: Row) => string)
+  /** Its name for screen readers only. */
+  readonly hidden?: string
+  /** Its name on the cards of a narrow screen, if its heading is no text, or if it has the headings of the rows. */
+  readonly label?: string
+}
 
-interface TableProperties {
-  /** What the table contains, for screen readers. */
-  readonly label: string
-  readonly columns: readonly Column[]
-  readonly caption?: ComponentChildren
-  /** Whether the table is a landmark of its page. */
-  readonly region?: boolean
+/** A column: its heading, what each row has in it, and its class or whatever else is special about it. */
+export type Column<Row> = readonly [
+  heading: ComponentChildren,
+  cell: (row: Row) => ComponentChildren,
+  special?: string | Special<Row>,
+]
+
+interface TableOptions<Row> {
+  readonly caption?: string | undefined
+  /** With `cards`, the default, rows become cards on a narrow screen, in which each cell has the name of its column. */
   readonly class?: string
-  /** The rows. */
-  readonly children?: ComponentChildren
+  /** The attributes of a row. */
+  readonly row?: (row: Row) => object
 }
 
 /**
- * A table that scrolls sideways on a narrow screen, also with the keyboard. With the class `cards`, its rows become
- * cards there, in which each cell has the name of its column.
+ * A table that scrolls sideways on a narrow screen, also with the keyboard. Its first column has the headings of the
+ * rows. Numbers in its cells are formatted.
+ *
+ * @param label what the table contains, for screen readers
+ * @param rows what the columns show; an element is a row as it is, such as the heading of a group
  */
-export function Table({
-  label,
-  columns,
-  caption,
-  region = false,
-  children,
-  ...attributes
-}: TableProperties): VNode {
-  return html`<div class="scroll" tabindex="0" role=${region ? 'region' : 'group'} aria-label=${label}>
-    <table ...${attributes}>
+export function table<Row extends object>(
+  label: string,
+  rows: readonly (Row | VNode)[],
+  columns: readonly Column<Row>[],
+  { caption, class: style = 'cards', row: attributesOf }: TableOptions<Row> = {},
+): VNode {
+  const shown = columns.map(([heading, cell, special = {}]) => {
+    const own = typeof special === 'string' ? { style: special } : special
+    return { heading, cell, ...own }
+  })
+  return html`<div class="scroll" tabindex="0" role="group" aria-label=${label}>
+    <table class=${style}>
       ${caption !== undefined && html`<caption>${caption}</caption>`}
-      <thead><tr>${columns.map(showColumn)}</tr></thead>
-      <tbody>${/\bcards\b/.test(attributes.class ?? '') ? nameCells(children, columns) : children}</tbody>
+      <thead><tr>${shown.map(
+        ({ heading, hidden, style }) =>
+          html`<th scope="col" class=${style === 'number' ? style : undefined}>${hidden === undefined ? heading : html`<span class="visually-hidden">${hidden}</span>`}</th>`,
+      )}</tr></thead>
+      <tbody>${rows.map((row) =>
+        isValidElement(row)
+          ? row
+          : html`<tr ...${attributesOf?.(row)}>${shown.map(({ heading, label, cell, style }, at) => {
+              const value = cell(row)
+              const content = typeof value === 'number' ? formatNumber(value) : value
+              const own = typeof style === 'function' ? style(row) : style
+              return at === 0
+                ? html`<th scope="row" class=${own} data-label=${label}>${content}</th>`
+                : html`<td class=${own} data-label=${label ?? (heading || undefined)}>${content}</td>`
+            })}</tr>`,
+      )}</tbody>
     </table>
   </div>`
-}
-
-function nameCells(rows: ComponentChildren, columns: readonly Column[]): ComponentChildren {
-  return toChildArray(rows).map((row) => {
-    if (!isValidElement(row)) return row
-    const { children } = row.props as { children?: ComponentChildren }
-    const cells = toChildArray(children).filter((cell) => isValidElement(cell))
-    const named = cells.map((cell, index) => {
-      const { name, hidden } = Object(columns[index])
-      const label = typeof columns[index] === 'string' ? columns[index] : hidden === true ? undefined : name
-      if (cell.type !== 'td' || typeof label !== 'string') return cell
-      return cloneElement(cell, { 'data-label': label, ...cell.props } as object)
-    })
-    return cloneElement(row, {}, named)
-  })
-}
-
-function showColumn(column: Column): VNode {
-  const {
-    name,
-    number = false,
-    hidden = false,
-    style,
-  } = typeof column === 'string' ? { name: column } : column
-  const text = hidden ? html`<span class="visually-hidden">${name}</span>` : name
-  return html`<th scope="col" class=${number ? 'number' : style}>${text}</th>`
-}
-
-interface PagerProperties {
-  readonly page: number
-  readonly pages: number
-  /** The URL of a page. */
-  readonly to: (page: number) => string
-  /** Whether the last page can be reached at once. */
-  readonly last?: boolean
-}
-
-/** Links to the neighbouring pages of a list; nothing if it has one page. A page past the last one is said to be so. */
-export function Pager({ page, pages, to, last = false }: PagerProperties): VNode | null {
-  const end = Math.max(1, pages)
-  if (page > end)
-    return html`<p>There is no page ${formatNumber(page)}: the last one is <a href=${to(end)}>${formatNumber(end)}</a>.</p>`
-  if (end === 1) return null
-  return html`<nav class="pager" aria-label="Pages">
-    ${page > 1 && html`<a rel="prev" href=${to(page - 1)}>Previous</a>`}
-    <span>Page ${formatNumber(page)} of ${formatNumber(pages)}</span>
-    ${page < pages && html`<a rel="next" href=${to(page + 1)}>Next</a>`}
-    ${last && page < pages && html`<a href=${to(pages)}>Last</a>`}
-  </nav>`
 }

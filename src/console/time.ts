@@ -14,11 +14,14 @@ interface TimeProperties {
 }
 
 /** An instant for people: `23 Nov 2026, 15:12`. The foot of the page names the zone. */
-export function Time({ at, zone }: TimeProperties): VNode | null {
+function Time({ at, zone }: TimeProperties): VNode | null {
   const pages = useContext(TimeZone)
   if (at === undefined) return null
   return html`<time datetime=${at}>${formatTime(at, zone ?? pages)}</time>`
 }
+
+export const showTime = (at: string | undefined): VNode | undefined =>
+  at === undefined ? undefined : html`<${Time} at=${at} />`
 
 /** The day of an instant: `23 Nov 2026`. */
 export function Day({ at, zone }: TimeProperties): VNode | null {

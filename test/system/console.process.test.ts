@@ -64,7 +64,7 @@ describe.skipIf(chromiumPath === undefined)('a return from its first file to its
     }
 
     // Create and upload; the check finds a fault in three records, and notes that need an explanation.
-    expect(await page.getByRole('region', { name: 'Submissions' }).textContent()).toMatch(
+    expect(await page.getByRole('group', { name: 'Submissions' }).textContent()).toMatch(
       /December return.*\d+ \w+ \d{4}.*Not started/,
     )
     await page.getByRole('button', { name: 'Start' }).click()
@@ -157,7 +157,7 @@ describe.skipIf(chromiumPath === undefined)('a return from its first file to its
     expect(await progress.locator('td.number').allTextContents()).toEqual(['1 of 2', '1'])
     expect(await shown.findBarriers()).toEqual([])
     await page.getByRole('link', { name: 'December return' }).click()
-    expect(await page.getByRole('region', { name: 'Organisations' }).textContent()).toMatch(/1001.*Submitted/)
+    expect(await page.getByRole('group', { name: 'Organisations' }).textContent()).toMatch(/1001.*Submitted/)
     expect(await shown.findBarriers()).toEqual([])
     expect(shown.troubles).toEqual([])
   })

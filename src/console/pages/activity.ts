@@ -1,15 +1,13 @@
 import type * as types from '../../../client/src/types.ts'
 import { count } from '../../foundation/text/format-number.ts'
-import type { Context, Route, Shown } from '../context.ts'
+import { type Context, get, type Route, type Shown } from '../context.ts'
 import { html, type VNode } from '../html.ts'
-import { link, readPage, submissionLink } from '../links.ts'
-import { Pager, Table } from '../table.ts'
-import { Time } from '../time.ts'
-import { pathOf, readWorkbench, showStep, tokenOf, type Workbench } from './workbench.ts'
+import { readList } from '../lists.ts'
+import { table } from '../table.ts'
+import { showTime } from '../time.ts'
+import { pathOf, readWorkbench, showStep, type Workbench } from './workbench.ts'
 
-export const activityPages: readonly Route[] = [
-  { method: 'GET', path: '/submissions/:token/activity', handle: showActivity },
-]
+export const activityPages: readonly Route[] = [get('/submissions/:token/activity', showActivity)]
 
 type Activity = NonNullable<types.ActivityPage['results']>[number] & types.Activity
 
@@ -21,26 +19,19 @@ interface Page {
 const PAGE_SIZE = 50
 
 async function showActivity(context: Context): Promise<Shown> {
-  const page = readPage(context.query)
-  const [workbench, { results = [], totalCount = 0 }] = await Promise.all([
+  const [workbench, { results, pager }] = await Promise.all([
     readWorkbench(context),
-    context.api.call<Page>(pathOf(context, '/activity'), { query: { page, pageSize: PAGE_SIZE } }),
+    readList<Page>(context, pathOf(context, '/activity'), PAGE_SIZE),
   ])
-  const at = submissionLink(tokenOf(context), '/activity')
   return showStep(context, workbench, undefined, {
     title: 'Activity',
     content: html`<h2>Activity</h2>
-      <${Table} region class="cards" label="Activity" columns=${['When', 'Who', 'What']}>
-        ${results.map(
-          (each) => html`<tr>
-            <td class="when"><${Time} at=${each.time} /></td>
-            <td>${each.actor?.name}</td>
-            <td>${describe(each, workbench)}</td>
-          </tr>`,
-        )}
-      <//>
-      <${Pager} page=${page} pages=${Math.ceil(totalCount / PAGE_SIZE)}
-        to=${(number: number) => link(at, { eid: context.eid, page: number })} />`,
+      ${table('Activity', results, [
+        ['When', ({ time }) => showTime(time), 'when'],
+        ['Who', ({ actor }) => actor?.name],
+        ['What', (each) => describe(each, workbench)],
+      ])}
+      ${pager}`,
   })
 }
 
@@ -85,7 +76,7 @@ export async function readOrigins(context: Context, { submission }: Workbench): 
 /** Who sent a file, and who has repaired it since. */
 export function showSender({ sent, repaired }: Origins, file: string): VNode {
   const repair = repaired.get(file)
-  return html`${sent.get(file)?.actor?.name}${repair !== undefined && html`<div class="soft">repaired by ${repair.actor?.name}, <${Time} at=${repair.time} /></div>`}`
+  return html`${sent.get(file)?.actor?.name}${repair !== undefined && html`<div class="soft">repaired by ${repair.actor?.name}, ${showTime(repair.time)}</div>`}`
 }
 
 function describe(activity: Activity, { rules }: Workbench): VNode | string {

@@ -1,16 +1,16 @@
-import { count, formatNumber } from '../../foundation/text/format-number.ts'
+import { count } from '../../foundation/text/format-number.ts'
 import { ApiProblem } from '../api.ts'
-import type { Context, Route, Shown } from '../context.ts'
+import { type Context, get, type Route, type Shown } from '../context.ts'
 import { html, type VNode } from '../html.ts'
 import { link, occupationLink } from '../links.ts'
 import { nameOf } from '../records.ts'
 import { type Difference, type Differences, listRevisions, showRevisionNumber } from '../revisions.ts'
-import { Table } from '../table.ts'
-import { Time } from '../time.ts'
+import { table } from '../table.ts'
+import { showTime } from '../time.ts'
 
 export const changesPages: readonly Route[] = [
-  { method: 'GET', path: '/changes', handle: showRevisions },
-  { method: 'GET', path: '/changes/:number', handle: showRevision },
+  get('/changes', showRevisions),
+  get('/changes/:number', showRevision),
 ]
 
 /** The most revisions on the page: as many as the operation lists. */
@@ -22,28 +22,21 @@ async function showRevisions({ api }: Context): Promise<Shown> {
     title: 'Changes',
     content: html`<h1>Changes of the catalogue</h1>
       ${revisions.length === 0 && html`<p>Nothing has been imported yet.</p>`}
-      <${Table} region class="cards" label="Revisions" columns=${REVISION_COLUMNS}>
-        ${revisions.map(
-          ({ revision, stored, command, files, created, updated, removed, totalCount }) => html`<tr>
-            <th scope="row">${showRevisionNumber({ revision })}</th>
-            <td class="when"><${Time} at=${stored} /></td>
-            <td>${command}${files.map((name) => html` <span class="soft">${name}</span>`)}</td>
-            ${[created, updated, removed, totalCount].map((each) => html`<td class="number">${formatNumber(each)}</td>`)}
-          </tr>`,
-        )}
-      <//>`,
+      ${table('Revisions', revisions, [
+        ['Revision', showRevisionNumber],
+        ['When', ({ stored }) => showTime(stored), 'when'],
+        [
+          'Command',
+          ({ command, files }) =>
+            html`${command}${files.map((name) => html` <span class="soft">${name}</span>`)}`,
+        ],
+        ['New', ({ created }) => created, 'number'],
+        ['Changed', ({ updated }) => updated, 'number'],
+        ['Removed', ({ removed }) => removed, 'number'],
+        ['In all', ({ totalCount }) => totalCount, 'number'],
+      ])}`,
   }
 }
-
-const REVISION_COLUMNS = [
-  'Revision',
-  'When',
-  'Command',
-  { name: 'New', number: true },
-  { name: 'Changed', number: true },
-  { name: 'Removed', number: true },
-  { name: 'In all', number: true },
-]
 
 async function showRevision({ api, request, query }: Context): Promise<Shown> {
   const number = Number((request.params as { number: string }).number)
@@ -106,7 +99,11 @@ function showChange(change: Difference, open: boolean): VNode {
   return html`<details open=${open}>
     <summary>${name} <span class="soft">${code}, ${count(fields.length, 'field')}</span></summary>
     <p><a href=${occupationLink(code)}>Open the occupation</a></p>
-    ${showFields(fields)}
+    ${table('Changed fields', fields, [
+      ['Field', ({ field }) => field],
+      ['Before', (each) => showValue(each.before)],
+      ['After', (each) => showValue(each.after)],
+    ])}
   </details>`
 }
 
@@ -117,18 +114,6 @@ export function showSuccessors(codes: readonly string[] = []): VNode | false {
     (code, index) => html`${index > 0 && ', '}<a href=${occupationLink(code)}>${code}</a>`,
   )
   return html`, replaced by ${links}`
-}
-
-function showFields(fields: Difference['fields']): VNode {
-  return html`<${Table} class="cards" label="Changed fields" columns=${['Field', 'Before', 'After']}>
-    ${fields.map(
-      ({ field, before, after }) => html`<tr>
-        <th scope="row">${field}</th>
-        <td>${showValue(before)}</td>
-        <td>${showValue(after)}</td>
-      </tr>`,
-    )}
-  <//>`
 }
 
 /** The value of a field of a record. */

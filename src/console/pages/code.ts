@@ -6,17 +6,18 @@ import { count, formatNumber } from '../../foundation/text/format-number.ts'
 import { findTextFault } from '../../foundation/text/normalise.ts'
 import type { Api } from '../api.ts'
 import { ASSETS } from '../assets.ts'
-import type { Context, Outcome, Route, Shown } from '../context.ts'
+import { type Context, get, type Outcome, post, type Route, type Shown } from '../context.ts'
 import type { Draft } from '../drafts.ts'
 import { FormFault } from '../faults.ts'
 import { Field, Select } from '../fields.ts'
 import { orMalformed, readForm, readUpload } from '../forms.ts'
 import { type ComponentChildren, html, type VNode } from '../html.ts'
-import { link, occupationLink, readPage } from '../links.ts'
+import { link, occupationLink, type Query, readPage } from '../links.ts'
+import { showPager } from '../lists.ts'
 import { PostForm } from '../post-form.ts'
 import { nameOf, type OccupationPage } from '../records.ts'
-import { Pager, Table } from '../table.ts'
-import { Time } from '../time.ts'
+import { type Column, table } from '../table.ts'
+import { showTime } from '../time.ts'
 import {
   type Candidate,
   certaintyOf,
@@ -54,13 +55,13 @@ const PAGE_SIZE = 200
 const THRESHOLD = 50
 
 export const codePages: readonly Route[] = [
-  { method: 'GET', path: '/code', handle: showForms },
-  { method: 'POST', path: '/code', handle: createList, again: showForms },
-  { method: 'GET', path: '/code/lists/:list', handle: showList },
-  { method: 'POST', path: '/code/lists/:list', handle: saveList, again: showList },
+  get('/code', showForms),
+  post('/code', createList, showForms),
+  get('/code/lists/:list', showList),
+  post('/code/lists/:list', saveList, showList),
 ]
 
-const listLink = (id: string, more: Record<string, string | number | undefined> = {}): string =>
+const listLink = (id: string, more: Query = {}): string =>
   link(`/console/code/lists/${encodeURIComponent(id)}`, more)
 
 async function showForms({ services, principal }: Context): Promise<Shown> {
@@ -82,24 +83,15 @@ async function showForms({ services, principal }: Context): Promise<Shown> {
 }
 
 function showLists(lists: readonly Draft<TitleList>[]): VNode {
-  const columns = [
-    'List',
-    { name: 'Titles', number: true },
-    { name: 'To choose', number: true },
-    'Begun',
-    'Changed',
-  ]
   return html`<h2>Your lists</h2>
     <p class="soft">A list is kept for 30 days after its last change. Only you see it.</p>
-    <${Table} class="cards" label="Your lists" columns=${columns}>${lists.map(
-      ({ id, content: list, changed }) => html`<tr>
-        <th scope="row"><a href=${listLink(id)}>${list.name}</a></th>
-        <td class="number">${formatNumber(list.count)}</td>
-        <td class="number">${formatNumber(countStates(list).open)}</td>
-        <td class="when"><${Time} at=${list.begun} /></td>
-        <td class="when"><${Time} at=${new Date(changed).toISOString()} /></td>
-      </tr>`,
-    )}<//>`
+    ${table('Your lists', lists, [
+      ['List', ({ id, content }) => html`<a href=${listLink(id)}>${content.name}</a>`],
+      ['Titles', ({ content }) => content.count, 'number'],
+      ['To choose', ({ content }) => countStates(content).open, 'number'],
+      ['Begun', ({ content }) => showTime(content.begun), 'when'],
+      ['Changed', ({ changed }) => showTime(new Date(changed).toISOString()), 'when'],
+    ])}`
 }
 
 async function createList(context: Context): Promise<Outcome> {
@@ -259,7 +251,7 @@ async function showList(context: Context): Promise<Shown> {
   const reviewed = titles.filter((each) => each.reviewed && !each.confirmed).length
   return {
     title: 'Coded list',
-    notice: describeSaved(query),
+    notice: describeStored(query),
     content: html`<h1>Coded list</h1>
       ${wrong.size > 0 && html`<p class="problem">To correct: ${Array.from(wrong.keys(), (index, at) => html`${at > 0 && ', '}<a href=${`#title-${index}`}>${titles[index]?.title}</a>`)}</p>`}
       <p>${list.name}</p>
@@ -282,7 +274,7 @@ async function showList(context: Context): Promise<Shown> {
           <${Select} name="threshold" label="Certain enough from" value=${String(threshold)} options=${THRESHOLDS} />
         </div>
       <//>
-      <${Pager} last page=${page} pages=${pages} to=${(number: number) => listLink(id, { show, page: number })} />
+      ${showPager(context, pages)}
       <p><a href="/console/code">Another list</a>${canConfirm && html` · <a href="/console/code/confirmed">Confirmed titles</a>`}</p>
       <${PostForm} action=${listLink(id)}><button type="submit" class="danger" name="delete" value="list">Delete this list</button><//>`,
   }
@@ -301,14 +293,12 @@ function showLayout(id: string, { text, layout }: TitleList): VNode {
 
 const THRESHOLDS = [30, 40, 50, 60, 70, 80, 90].map((percent) => [String(percent), `${percent}%`] as const)
 
-/** A sentence about what was stored, made from the numbers in the URL. */
-function describeSaved(query: URLSearchParams): string | undefined {
-  const [stored, disputed] = ['stored', 'disputed'].map((name) => Number(query.get(name) ?? Number.NaN))
-  if (Number.isInteger(stored)) {
-    const others = disputed ? `; other reviewers disagree about ${count(disputed, 'title')}` : ''
-    return `${count(stored ?? 0, 'decision')} stored${others}. Confirmed titles become names of the search when the catalogue next changes.`
-  }
-  return query.has('saved') ? 'Saved.' : undefined
+/** A sentence about the decisions that were stored, made from the numbers in the URL. */
+function describeStored(query: URLSearchParams): string | undefined {
+  if (query.get('notice') !== 'confirmed') return undefined
+  const [stored = 0, disputed = 0] = ['stored', 'disputed'].map((name) => Number(query.get(name)))
+  const others = disputed > 0 ? `; other reviewers disagree about ${count(disputed, 'title')}` : ''
+  return `${count(stored, 'decision')} stored${others}. Confirmed titles become names of the search when the catalogue next changes.`
 }
 
 function noSuchList(): Shown {
@@ -352,10 +342,10 @@ async function saveList(context: Context): Promise<Outcome> {
       ...list,
       titles: list.titles.map((each) => (done.has(each.title) ? { ...each, confirmed: true } : each)),
     }))
-    return { redirect: listLink(id, { ...at, stored, disputed }) }
+    return { redirect: listLink(id, { ...at, notice: 'confirmed', stored, disputed }) }
   }
   if (request.headers.accept === 'application/json') return { data: { verdict: describe(saved) } }
-  return { redirect: listLink(id, { ...at, page: form.get('next') ?? at.page, saved: 'yes' }) }
+  return { redirect: listLink(id, { ...at, page: form.get('next') ?? at.page, notice: 'saved' }) }
 }
 
 /** Codes the titles of another column as a new list. The one before stays if something was chosen in it. */
@@ -486,34 +476,45 @@ function Choice({ name, value, chosen, children }: ChoiceProperties): VNode {
 }
 
 function showTitles(rows: readonly Row[], threshold: number, canConfirm: boolean): VNode {
-  const columns = ['Title', 'Occupation', ...(canConfirm ? ['Review'] : [])]
-  return html`<${Table} region class="cards" label="Titles and codes" columns=${columns} data-choices>
-    ${rows.map((row) => showTitle(row, threshold, canConfirm))}
-  <//>`
+  const review: Column<Row> = ['Review', showReview]
+  return table<Row>(
+    'Titles and codes',
+    rows,
+    [
+      [
+        'Title',
+        (row) =>
+          html`${shortTitle(row)}${row.wrong !== undefined && html`<div class="error" id=${`wrong-${row.index}`}>${row.wrong}</div>`}`,
+      ],
+      ['Occupation', (row) => showChoices(row, threshold)],
+      ...(canConfirm ? [review] : []),
+    ],
+    { class: 'choices cards', row: ({ index }) => ({ id: `title-${index}` }) },
+  )
 }
 
-function showTitle(row: Row, threshold: number, canConfirm: boolean): VNode {
-  const { title, fault, candidates, choice, reviewed, confirmed, index, wrong, typed } = row
+const shortTitle = ({ title, fault }: ListedTitle): string =>
+  fault === undefined ? title : `${title.slice(0, 60)} …`
+
+function showChoices(row: Row, threshold: number): VNode {
+  const { fault, candidates, choice, index, wrong, typed } = row
   const isOther = choice && candidates.every(({ occupationCode }) => occupationCode !== choice.occupationCode)
-  const shown = fault === undefined ? title : `${title.slice(0, 60)} …`
-  return html`<tr id=${`title-${index}`}>
-    <th scope="row">${shown}${wrong !== undefined && html`<div class="error" id=${`wrong-${index}`}>${wrong}</div>`}</th>
-    <td><fieldset>
-      <legend class="visually-hidden">Occupation for ${shown}</legend>
-      ${candidates.length > 0 ? showCandidates(row, threshold) : !choice && html`<span class="soft">${fault === undefined ? 'No occupation is like it: it has no code.' : `Not coded: it ${fault}.`}</span>`}
-      <label class="choice"><span>Other code<span class="visually-hidden"> for ${shown}</span></span>
-        <input name=${`other-${index}`} value=${typed ?? (isOther ? choice.occupationCode : '')} size="8" ...${wrong !== undefined && { 'aria-invalid': 'true', 'aria-describedby': `wrong-${index}` }} />
-      </label>
-      ${isOther && html`<span>${choice.titleEnglish}</span>`}
-    </fieldset></td>
-    ${
-      canConfirm &&
-      html`<td>${
-        fault === undefined &&
-        html`<label class="choice"><input type="checkbox" name=${`reviewed-${index}`} value="yes" checked=${reviewed === true} /> <span>${confirmed === true ? 'Confirmed' : 'Reviewed'}<span class="visually-hidden">: ${title}</span></span></label>`
-      }</td>`
-    }
-  </tr>`
+  const shown = shortTitle(row)
+  return html`<fieldset>
+    <legend class="visually-hidden">Occupation for ${shown}</legend>
+    ${candidates.length > 0 ? showCandidates(row, threshold) : !choice && html`<span class="soft">${fault === undefined ? 'No occupation is like it: it has no code.' : `Not coded: it ${fault}.`}</span>`}
+    <label class="choice"><span>Other code<span class="visually-hidden"> for ${shown}</span></span>
+      <input name=${`other-${index}`} value=${typed ?? (isOther ? choice.occupationCode : '')} size="8" ...${wrong !== undefined && { 'aria-invalid': 'true', 'aria-describedby': `wrong-${index}` }} />
+    </label>
+    ${isOther && html`<span>${choice.titleEnglish}</span>`}
+  </fieldset>`
+}
+
+function showReview({ title, fault, index, reviewed, confirmed }: Row): VNode | false {
+  return (
+    fault === undefined &&
+    html`<label class="choice"><input type="checkbox" name=${`reviewed-${index}`} value="yes" checked=${reviewed === true} /> <span>${confirmed === true ? 'Confirmed' : 'Reviewed'}<span class="visually-hidden">: ${title}</span></span></label>`
+  )
 }
 
 function showCandidates(row: Row, threshold: number): VNode[] {

@@ -1,15 +1,15 @@
 import type { OccupationSearchPage } from '../../../client/src/types.ts'
 import type { Api } from '../api.ts'
-import type { Context, Route, Shown } from '../context.ts'
+import { type Context, get, type Route, type Shown } from '../context.ts'
 import { html, type VNode } from '../html.ts'
 import { link, occupationLink } from '../links.ts'
 import { payChart, payScale, payTable } from '../pay.ts'
 import { nameOf, type Occupation, type OccupationPage, primaryGroup } from '../records.ts'
-import { Table } from '../table.ts'
+import { type Column, table } from '../table.ts'
 import { showValue } from './changes.ts'
 import { isGuessed } from './occupations.ts'
 
-export const comparePages: readonly Route[] = [{ method: 'GET', path: '/compare', handle: compare }]
+export const comparePages: readonly Route[] = [get('/compare', compare)]
 
 const MOST = 4
 
@@ -47,15 +47,6 @@ async function compare({ api, query }: Context): Promise<Shown> {
   const names = records.map(nameOf)
   const pays = records.map(({ renumeration }) => renumeration)
   const scale = payScale(pays)
-  const columns = [
-    { name: 'Field', hidden: true },
-    ...records.map((record) => {
-      const others = codes.filter((code) => code !== record.occupationCode)
-      return {
-        name: html`<a href=${occupationLink(record.occupationCode ?? '')}>${nameOf(record)}</a> <a class="soft" href=${comparisonLink(others)}>remove<span class="visually-hidden"> ${nameOf(record)}</span></a>`,
-      }
-    }),
-  ]
   const charts = pays.map((pay) => (pay === undefined ? 'not known' : payChart(pay, scale)))
   const texts = FIELDS.map(({ read, ...field }) => {
     const values = records.map(read)
@@ -64,6 +55,15 @@ async function compare({ api, query }: Context): Promise<Shown> {
   const rows: readonly Row[] = [{ label: 'Pay', values: pays, cells: charts }, ...texts]
   const known = rows.filter(({ values }) => values.some((value) => value !== undefined))
   const ordered = [...known.filter(differs), ...known.filter((row) => !differs(row))]
+  const columns = records.map((record, at): Column<Row> => {
+    const [name, others] = [names[at], codes.filter((code) => code !== record.occupationCode)]
+    return [
+      html`<a href=${occupationLink(record.occupationCode ?? '')}>${name}</a> <a class="soft" href=${comparisonLink(others)}>remove<span class="visually-hidden"> ${name}</span></a>`,
+      ({ language, cells }) =>
+        language === undefined ? cells[at] : html`<div lang=${language}>${cells[at]}</div>`,
+      { label: name ?? '' },
+    ]
+  })
   return {
     title: `Compare ${names.join(', ')}`,
     content: html`<h1>Compare occupations</h1>
@@ -71,14 +71,16 @@ async function compare({ api, query }: Context): Promise<Shown> {
       ${missing.length > 0 && html`<p class="problem">No such occupation: ${missing.join(', ')}.</p>`}
       ${
         records.length > 0 &&
-        html`<${Table} region class="comparison cards" label="Comparison" caption=${records.length > 1 ? 'Rows that differ come first.' : undefined} columns=${columns}>
-          ${ordered.map(
-            (row) => html`<tr class=${differs(row) ? 'differs' : undefined}>
-              <th scope="row">${row.label}</th>
-              ${row.cells.map((cell, index) => html`<td lang=${row.language} data-label=${names[index]}>${cell}</td>`)}
-            </tr>`,
-          )}
-        <//>
+        html`${table<Row>(
+          'Comparison',
+          ordered,
+          [['', ({ label }) => label, { hidden: 'Field' }], ...columns],
+          {
+            caption: records.length > 1 ? 'Rows that differ come first.' : undefined,
+            class: 'comparison cards',
+            row: (row) => (differs(row) ? { class: 'differs' } : {}),
+          },
+        )}
         <details>
           <summary>Pay as a table</summary>
           ${payTable(records.map((record) => ({ name: nameOf(record), pay: record.renumeration })))}

@@ -1,14 +1,15 @@
 import type * as types from '../../../client/src/types.ts'
 import { ApiProblem, type Having } from '../api.ts'
-import type { Context, Outcome, Route, Shown } from '../context.ts'
+import { type Context, get, type Outcome, post, type Route, type Shown } from '../context.ts'
 import { FormFault } from '../faults.ts'
 import { Select } from '../fields.ts'
 import { readForm } from '../forms.ts'
 import { html, type VNode } from '../html.ts'
 import { link, occupationLink } from '../links.ts'
+import { showNext } from '../lists.ts'
 import { PostForm } from '../post-form.ts'
-import { Table } from '../table.ts'
-import { Time } from '../time.ts'
+import { table } from '../table.ts'
+import { showTime } from '../time.ts'
 import { showSuccessors } from './changes.ts'
 
 /** The scope of reviewers. */
@@ -25,8 +26,8 @@ interface Decision {
 }
 
 export const confirmedPages: readonly Route[] = [
-  { method: 'GET', path: '/code/confirmed', handle: showConfirmed, scope: CONFIRM_SCOPE },
-  { method: 'POST', path: '/code/confirmed', handle: withdraw, again: showConfirmed, scope: CONFIRM_SCOPE },
+  get('/code/confirmed', showConfirmed, { scope: CONFIRM_SCOPE }),
+  post('/code/confirmed', withdraw, showConfirmed, { scope: CONFIRM_SCOPE }),
 ]
 
 /**
@@ -64,14 +65,14 @@ function explain(detail: string, items: readonly Decision[]): string {
 
 const STATES = { confirmed: 'Confirmed', disputed: 'Disputed', unknown: 'Unknown' } as const
 
-async function showConfirmed({ api, query, principal }: Context): Promise<Shown> {
+async function showConfirmed(context: Context): Promise<Shown> {
+  const { api, query, principal } = context
   const state = query.get('state') ?? ''
   const page = await api.call<{ items: Reviewed[]; nextCursor?: string }>('/confirmed-codings', {
     query: { 'Filter.State': state, Cursor: query.get('cursor') ?? '', Limit: 100 },
   })
   return {
     title: 'Confirmed titles',
-    ...(query.get('withdrawn') !== null && { notice: 'Your decision is withdrawn.' }),
     content: html`<h1>Confirmed titles</h1>
       <p>Job titles whose codes reviewers have confirmed. A title about which reviewers disagree is disputed, and no name of the search until one of them decides otherwise. A title whose code is no longer in the catalogue is no name of the search either: decide about it again. <a href="/console/code">Code a list</a> to review more titles.</p>
       <form class="row" method="get" action="/console/code/confirmed" data-live>
@@ -80,38 +81,36 @@ async function showConfirmed({ api, query, principal }: Context): Promise<Shown>
       </form>
       <div data-results>
         ${page.items.length === 0 ? html`<p>No titles.</p>` : showTitles(page.items, principal.client)}
-        ${
-          page.nextCursor !== undefined &&
-          html`<nav class="pager" aria-label="Pages"><a rel="next" href=${link('/console/code/confirmed', { state, cursor: page.nextCursor })}>Next</a></nav>`
-        }
+        ${showNext(context, 'cursor', page.nextCursor)}
       </div>`,
   }
 }
 
 /** @param reviewer whose decisions can be withdrawn */
 function showTitles(items: readonly Reviewed[], reviewer: string): VNode {
-  const columns = ['Title', 'State', 'Decisions', 'Change']
-  return html`<${Table} region class="cards" label="Titles and decisions" columns=${columns}>
-    ${items.map(
-      ({ id, title, state, decisions, missingCodes = [] }) => html`<tr>
-        <th scope="row">${title}</th>
-        <td>${STATES[state]}</td>
-        <td>${decisions.map(
+  return table('Titles and decisions', items, [
+    ['Title', ({ title }) => title],
+    ['State', ({ state }) => STATES[state]],
+    [
+      'Decisions',
+      ({ decisions, missingCodes = [] }) =>
+        decisions.map(
           ({ reviewer, occupationCode: code, decidedDate }) => html`<div>
             ${code ? html`<a href=${occupationLink(code)}>${code}</a>` : 'Unknown'}${showRemoved(code, missingCodes)}${' '}
-            <span class="soft">${reviewer}, <${Time} at=${decidedDate} /></span>
+            <span class="soft">${reviewer}, ${showTime(decidedDate)}</span>
           </div>`,
-        )}</td>
-        <td>${
-          decisions.some((each) => each.reviewer === reviewer) &&
-          html`<${PostForm} action="/console/code/confirmed">
-            <input type="hidden" name="id" value=${id} />
-            <button type="submit" class="quiet">Withdraw<span class="visually-hidden"> my decision about ${title}</span></button>
-          <//>`
-        }</td>
-      </tr>`,
-    )}
-  <//>`
+        ),
+    ],
+    [
+      'Change',
+      ({ id, title, decisions }) =>
+        decisions.some((each) => each.reviewer === reviewer) &&
+        html`<${PostForm} action="/console/code/confirmed">
+          <input type="hidden" name="id" value=${id} />
+          <button type="submit" class="quiet">Withdraw<span class="visually-hidden"> my decision about ${title}</span></button>
+        <//>`,
+    ],
+  ])
 }
 
 /** What became of a code that the catalogue no longer has. */
@@ -126,5 +125,5 @@ function showRemoved(
 async function withdraw({ api, request }: Context): Promise<Outcome> {
   const id = (await readForm(request)).get('id') ?? ''
   await api.call(`/confirmed-codings/${encodeURIComponent(id)}`, { method: 'DELETE' })
-  return { redirect: link('/console/code/confirmed', { withdrawn: 'yes' }) }
+  return { redirect: link('/console/code/confirmed', { notice: 'withdrawn' }) }
 }

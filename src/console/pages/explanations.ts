@@ -4,11 +4,10 @@ import type { Context, Outcome } from '../context.ts'
 import { Field, Select } from '../fields.ts'
 import { readForm } from '../forms.ts'
 import { html, type VNode } from '../html.ts'
-import { submissionLink } from '../links.ts'
 import { PostForm } from '../post-form.ts'
-import { Time } from '../time.ts'
-import { recordsLink } from './findings.ts'
-import { pathOf, tokenOf, type Workbench } from './workbench.ts'
+import { showTime } from '../time.ts'
+import { RECORDS, recordsLink } from './findings.ts'
+import { linkTo, pathOf, type Workbench } from './workbench.ts'
 
 type Explanation = types.Explanation
 
@@ -55,7 +54,6 @@ export function showExplanation(
   { kind, key }: Target,
 ): VNode | false {
   const known = explanations.find(({ target }) => target === key)
-  const at = submissionLink(tokenOf(context))
   if (known === undefined && !mayWrite) return false
   const fields = html`<input type="hidden" name="kind" value=${kind} /><input type="hidden" name="target" value=${key} />`
   return html`<details class="explain" open=${known !== undefined || context.refused !== undefined}>
@@ -64,12 +62,12 @@ export function showExplanation(
     ${
       known !== undefined &&
       html`<p>${describeReason(known.reason)}${known.text !== undefined && html`: ${known.text}`}<br />
-        <span class="soft">${known.actor?.name}, <${Time} at=${known.time} />, for ${count(known.explainedFindings ?? 0, 'finding')}</span></p>
+        <span class="soft">${known.actor?.name}, ${showTime(known.time)}, for ${count(known.explainedFindings ?? 0, 'finding')}</span></p>
         ${known.reopened !== undefined && html`<p class="problem">${known.reopened}</p>`}`
     }
     ${
       mayWrite &&
-      html`<${PostForm} action=${`${at}/explain`} eid=${context.eid}>
+      html`<${PostForm} action=${linkTo(context, `${RECORDS}/explain`)}>
         ${fields}
         <p>A warning that is right needs no correction. Say why it is right; the explanation becomes part of the receipt.</p>
         <${Select} name="reason" label="Reason" value=${known?.reason} options=${REASONS} />
@@ -80,7 +78,7 @@ export function showExplanation(
     ${
       mayWrite &&
       known !== undefined &&
-      html`<${PostForm} action=${`${at}/withdraw`} eid=${context.eid}>${fields}<button type="submit" class="quiet">Withdraw it</button><//>`
+      html`<${PostForm} action=${linkTo(context, `${RECORDS}/withdraw`)}>${fields}<button type="submit" class="quiet">Withdraw it</button><//>`
     }
   </details>`
 }
@@ -98,7 +96,7 @@ export function showExplanations(explanations: readonly Explanation[]): VNode {
   return html`<ul>${explanations.map(
     ({ codes = [], reason, text, actor, time, findings = 0 }) => html`<li>
       <strong>${codes.join(', ')}</strong>, ${count(findings, 'finding')}: ${describeReason(reason)}${text !== undefined && html`: ${text}`}
-      <span class="soft"> ${actor?.name}, <${Time} at=${time} /></span>
+      <span class="soft"> ${actor?.name}, ${showTime(time)}</span>
     </li>`,
   )}</ul>`
 }

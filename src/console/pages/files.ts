@@ -1,49 +1,38 @@
 import multipart from '@fastify/multipart'
 import type { FastifyInstance } from 'fastify'
 import { markTransfer } from '../../api/request/transfers.ts'
-import { count, formatNumber } from '../../foundation/text/format-number.ts'
+import { count } from '../../foundation/text/format-number.ts'
 import { type Api, ApiProblem, readProblem } from '../api.ts'
 import { ASSETS } from '../assets.ts'
-import type { Context, Outcome, Route, Shown } from '../context.ts'
+import { type Context, get, type Outcome, post, type Route, type Shown } from '../context.ts'
 import { FormFault } from '../faults.ts'
 import { Field, Select } from '../fields.ts'
 import { orMalformed, readUpload } from '../forms.ts'
 import { html, type VNode } from '../html.ts'
-import { link, submissionLink } from '../links.ts'
 import { PostForm } from '../post-form.ts'
 import type { Catalogue } from '../rules.ts'
-import { Table } from '../table.ts'
-import { Time } from '../time.ts'
+import { table } from '../table.ts'
+import { showTime } from '../time.ts'
 import { type Origins, readOrigins, showSender } from './activity.ts'
 import {
+  linkTo,
   pathOf,
   readWorkbench,
   type SubmittedFile,
   showStep,
   stepLink,
-  tokenOf,
   type Workbench,
+  WRITING,
 } from './workbench.ts'
 
 /** An archive or a workbook with all files: no file of a definition has such a name. */
 const CONTAINER = '*'
 
 export const filePages: readonly Route[] = [
-  { method: 'GET', path: '/submissions/:token/files', handle: showFiles },
-  {
-    method: 'POST',
-    path: '/submissions/:token/files',
-    handle: receiveForm,
-    again: showFiles,
-    scope: 'submissions:write',
-  },
-  { method: 'PUT', path: '/submissions/:token/files', handle: receiveFile, scope: 'submissions:write' },
-  {
-    method: 'PUT',
-    path: '/submissions/:token/files/:resource',
-    handle: receiveFile,
-    scope: 'submissions:write',
-  },
+  get('/submissions/:token/files', showFiles),
+  post('/submissions/:token/files', receiveForm, showFiles, WRITING),
+  { method: 'PUT', path: '/submissions/:token/files', handle: receiveFile, ...WRITING },
+  { method: 'PUT', path: '/submissions/:token/files/:resource', handle: receiveFile, ...WRITING },
 ]
 
 /** Registers the multipart parser for forms with files. */
@@ -54,9 +43,8 @@ export async function registerUploads(app: FastifyInstance): Promise<void> {
   })
 }
 
-/** What has just been stored or undone. */
+/** What has just been stored. */
 function describeNotice(query: URLSearchParams, { rules }: Workbench): string | undefined {
-  if (query.get('notice') === 'undone') return 'The files are as they were before the repair.'
   const stored = query.get('stored')?.split(' ') ?? []
   const titles = rules?.definition.files.filter(({ file }) => stored.includes(file)) ?? []
   return titles.length === 0 ? undefined : `Stored: ${titles.map(({ title }) => title).join(', ')}.`
@@ -94,13 +82,11 @@ function describeKinds(rules: Catalogue | undefined) {
 function showForms(context: Context, workbench: Workbench): VNode {
   const { missing, submission, isCurrent, rules } = workbench
   const { files = [] } = submission
-  const at = submissionLink(tokenOf(context))
-  const put = link(`${at}/filesFILE`, { eid: context.eid })
   const kinds = rules?.definition.files.map(({ file, title }) => [file, title] as const) ?? []
   const isReady = files.length > 0 && missing.length === 0 && !isCurrent
   return html`<script type="module" src=${`${ASSETS}/upload.js`}></script>
-    <${PostForm} class="drop" enctype="multipart/form-data" action=${link(`${at}/files`, { eid: context.eid })}
-      data-upload data-put=${put} data-then=${stepLink(context, 'files')}
+    <${PostForm} class="drop" enctype="multipart/form-data" action=${linkTo(context, '/files')}
+      data-upload data-put=${linkTo(context, '/filesFILE')} data-then=${stepLink(context, 'files')}
       data-kinds=${JSON.stringify(describeKinds(rules))} data-stored=${files.map(({ file }) => file).join(' ')}>
       <p>Drop files anywhere on this page, or choose them: CSV, NDJSON, workbooks (XLSX), or a ZIP archive of these.${files.length > 0 && ' A file takes the place of the one of its kind.'}</p>
       <div class="row">
@@ -118,28 +104,35 @@ function showForms(context: Context, workbench: Workbench): VNode {
         <span hidden><label class="choice"><input type="checkbox" checked data-switch />Check them when all have arrived</label></span>
       </p>
     <//>
-    <${PostForm} id="check" action=${`${at}/runs`} eid=${context.eid}>
+    <${PostForm} id="check" action=${linkTo(context, '/runs')}>
       ${files.length > 0 && html`<p><button type="submit" class=${isReady ? undefined : 'quiet'}>Check the files</button></p>`}
     <//>
-    <p class="no-print"><a class="error" href=${link(`${at}/delete`, { eid: context.eid })}>Delete this submission</a></p>`
+    <p class="no-print"><a class="error" href=${linkTo(context, '/delete')}>Delete this submission</a></p>`
 }
 
 /** What is stored. */
 function showTable({ submission, rules }: Workbench, origins: Origins): VNode {
   const { files = [] } = submission
   const received = new Map<string, SubmittedFile>(files.map((file) => [file.file, file]))
-  const columns = ['Stored', { name: 'Records', number: true }, 'Received', 'Sent by']
-  return html`<${Table} label="Stored files" class="files cards" columns=${columns}>${rules?.definition.files.map(
-    (resource) => {
-      const file = received.get(resource.file)
-      return html`<tr>
-      <th scope="row">${resource.title}${file?.notes?.map((note) => html`<div class="note">${note}</div>`)}</th>
-      <td class="number">${file === undefined ? html`<span class="soft">missing</span>` : formatNumber(file.records)}</td>
-      <td class="when"><${Time} at=${origins.sent.get(resource.file)?.time} /></td>
-      <td>${showSender(origins, resource.file)}</td>
-    </tr>`
-    },
-  )}<//>`
+  return table<Catalogue['definition']['files'][number]>(
+    'Stored files',
+    rules?.definition.files ?? [],
+    [
+      [
+        'Stored',
+        ({ file, title }) =>
+          html`${title}${received.get(file)?.notes?.map((note) => html`<div class="note">${note}</div>`)}`,
+      ],
+      [
+        'Records',
+        ({ file }) => received.get(file)?.records ?? html`<span class="soft">missing</span>`,
+        'number',
+      ],
+      ['Received', ({ file }) => showTime(origins.sent.get(file)?.time), 'when'],
+      ['Sent by', ({ file }) => showSender(origins, file)],
+    ],
+    { class: 'files cards' },
+  )
 }
 
 /** What the API says of what it has stored: a file, or all of an archive or workbook. */

@@ -1,6 +1,6 @@
 import type { Context } from '../context.ts'
-import { link, type Query, submissionLink } from '../links.ts'
-import { pathOf, type Run, tokenOf } from './workbench.ts'
+import type { Query } from '../links.ts'
+import { linkTo, pathOf, type Run } from './workbench.ts'
 
 /** The filters of records and of their export in the URL, with the parameters of the API. */
 export const FILTERS = {
@@ -15,9 +15,11 @@ export const FILTERS = {
 export const findingsOf = (context: Context, rest = ''): string =>
   pathOf(context, `/validation-results${rest}`)
 
+/** The path of the records with findings, below the submission. */
+export const RECORDS = '/findings/records'
+
 /** The URL of the records with findings. */
-export const recordsLink = (context: Context, query: Query): string =>
-  link(submissionLink(tokenOf(context), '/findings/records'), { eid: context.eid, ...query })
+export const recordsLink = (context: Context, query: Query): string => linkTo(context, RECORDS, query)
 
 /** The stored runs, newest first. */
 export async function readRuns(context: Context): Promise<readonly Run[]> {

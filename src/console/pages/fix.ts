@@ -1,23 +1,23 @@
 import type * as types from '../../../client/src/types.ts'
 import { count, formatNumber, formatOptional } from '../../foundation/text/format-number.ts'
 import { ApiProblem, type Complete, type Having, readProblem } from '../api.ts'
-import type { Context, Outcome, Route, Shown } from '../context.ts'
-import { html, type VNode } from '../html.ts'
-import { link, readPage, submissionLink } from '../links.ts'
-import { type Catalogue, ruleLink, showCode, summarise, titlesOf } from '../rules.ts'
-import { Pager, Table } from '../table.ts'
+import { type Context, get, type Outcome, type Route, type Shown } from '../context.ts'
+import { html, tag, type VNode } from '../html.ts'
+import { cut, readList } from '../lists.ts'
+import { type Catalogue, type Rule, ruleLink, showCode, summarise, titlesOf } from '../rules.ts'
+import { table } from '../table.ts'
 import { readOrigins } from './activity.ts'
 import { findExplanation, readExplanations } from './explanations.ts'
-import { FILTERS, findingsOf, readRuns, recordsLink } from './findings.ts'
-import { findRepairs, RepairMark, RepairNotice, type Repairs, UndoForm } from './repairs.ts'
+import { FILTERS, findingsOf, RECORDS, readRuns, recordsLink } from './findings.ts'
+import { findRepairs, markRepair, type Repairs, showRepairNotice, showUndo } from './repairs.ts'
 import {
+  linkTo,
   pathOf,
   type Run,
   readWorkbench,
   showStep,
   showVerdict,
   stepLink,
-  tokenOf,
   type Workbench,
 } from './workbench.ts'
 
@@ -34,43 +34,41 @@ type Summary = Omit<types.ResultsSummary, 'codes' | 'notRun' | 'undecided'> & {
   readonly undecided?: readonly Complete<types.ResultsSummaryUndecided>[]
 }
 
+const PERSONAL = { personal: true }
+
 export const fixPages: readonly Route[] = [
-  { method: 'GET', path: '/submissions/:token/findings', handle: showCauses, personal: true },
-  { method: 'GET', path: '/submissions/:token/findings/codes', handle: showCodes, personal: true },
-  { method: 'GET', path: '/submissions/:token/findings/learners', handle: showLearners, personal: true },
-  { method: 'GET', path: '/submissions/:token/findings.csv', handle: downloadFindings, personal: true },
-  { method: 'GET', path: '/submissions/:token/marked.xlsx', handle: downloadMarked, personal: true },
-  { method: 'GET', path: '/submissions/:token/corrected.zip', handle: downloadCorrected, personal: true },
+  get('/submissions/:token/findings', showCauses, PERSONAL),
+  get('/submissions/:token/findings/codes', showCodes, PERSONAL),
+  get('/submissions/:token/findings/learners', showLearners, PERSONAL),
+  get('/submissions/:token/findings.csv', downloadFindings, PERSONAL),
+  get('/submissions/:token/marked.xlsx', downloadMarked, PERSONAL),
+  get('/submissions/:token/corrected.zip', downloadCorrected, PERSONAL),
 ]
 
 const VIEWS = [
-  { path: '/findings', name: 'By cause' },
-  { path: '/findings/learners', name: 'By learner' },
-  { path: '/findings/codes', name: 'By code' },
-  { path: '/findings/records', name: 'All records' },
+  ['/findings', 'By cause'],
+  ['/findings/learners', 'By learner'],
+  ['/findings/codes', 'By code'],
+  [RECORDS, 'All records'],
 ] as const
 
 /** The ways to look at findings. */
 export function showViews(context: Context, current: string): VNode {
   return html`<nav aria-label="Views of the findings" class="views">
     <ul>${VIEWS.map(
-      ({
-        path,
-        name,
-      }) => html`<li><a href=${link(submissionLink(tokenOf(context), path), { eid: context.eid })}
-        aria-current=${path === current ? 'page' : undefined}>${name}</a></li>`,
+      ([path, name]) =>
+        html`<li><a href=${linkTo(context, path)} aria-current=${path === current ? 'page' : undefined}>${name}</a></li>`,
     )}</ul>
   </nav>`
 }
 
 /** What to do with the findings as a whole. */
 function showDownloads(context: Context, mayWrite: boolean): VNode {
-  const at = (rest: string) => link(submissionLink(tokenOf(context), rest), { eid: context.eid })
   return html`<div class="no-print">
     <p class="actions">
-      <a class="button quiet" href=${at('/marked.xlsx')} download>Download marked workbook</a>
-      <a class="button quiet" href=${at('/corrected.zip')} download>Download corrected files</a>
-      <a class="button quiet" href=${at('/findings.csv')} download>Download as CSV</a>
+      <a class="button quiet" href=${linkTo(context, '/marked.xlsx')} download>Download marked workbook</a>
+      <a class="button quiet" href=${linkTo(context, '/corrected.zip')} download>Download corrected files</a>
+      <a class="button quiet" href=${linkTo(context, '/findings.csv')} download>Download as CSV</a>
     </p>
     <p class="soft">The corrected files have what has one possible answer. The marked workbook has every finding beside its row${mayWrite && html`: correct it there, and <a href=${stepLink(context, 'files')}>send it back</a>`}.</p>
   </div>`
@@ -104,8 +102,7 @@ async function showCauses(context: Context): Promise<Outcome> {
     mayWrite && isCurrent && found > 0 ? findRepairs(context) : undefined,
   ])
   const stateOf = (cause: Cause) => findExplanation(explanations, cause)?.state
-  const shown = query.has('all') ? causes : causes.slice(0, CAUSES_SHOWN)
-  const rest = causes.length - shown.length
+  const { shown, more } = cut(context, causes, CAUSES_SHOWN, 'cause')
   const errors = causes.filter(({ severity }) => severity === 'Error').length
   const isExplained = note === undefined && causes.every((cause) => stateOf(cause) === 'Explained')
   const earlier = runs.filter(({ status }) => status === 'Processed')[1]
@@ -115,18 +112,18 @@ async function showCauses(context: Context): Promise<Outcome> {
       ${showChecked(context, workbench, run, errors)}
       ${(run.errorCount ?? 0) === 0 && run.stoppedCount === undefined && workbench.isOpen && workbench.isCurrent && html`<p>${found === 0 ? 'Nothing is left to fix.' : isExplained ? 'No errors are left, and all warnings are explained.' : 'No errors are left. Correct or explain the warnings first.'} <a class="button" href=${stepLink(context, 'submit')}>Go on to submit</a></p>`}
       ${errors > 0 && html`<p>All are errors, unless they are called a warning. Begin at the top of a file: what follows from a cause disappears with it.</p>`}
-      ${repairs !== undefined && html`<${RepairNotice} context=${context} repairs=${repairs} />`}
-      ${origins?.canUndo === true && html`<${UndoForm} context=${context} />`}
+      ${repairs !== undefined && showRepairNotice(context, repairs)}
+      ${origins?.canUndo === true && showUndo(context)}
       ${showPartial(summary)}
       ${found > 0 && showDownloads(context, mayWrite)}
       ${found > 0 && showViews(context, '/findings')}
       ${
         earlier !== undefined &&
-        html`<p class="soft">${found > 0 && html`<a href=${recordsLink(context, { new: 'true' })}>Only findings that check ${earlier.runId} did not have</a> · `}<a href=${link(submissionLink(tokenOf(context), '/compare'), { eid: context.eid })}>What was fixed since</a></p>`
+        html`<p class="soft">${found > 0 && html`<a href=${recordsLink(context, { new: 'true' })}>Only findings that check ${earlier.runId} did not have</a> · `}<a href=${linkTo(context, '/compare')}>What was fixed since</a></p>`
       }
-      ${note !== undefined && html`<p>These findings were published without causes. See them <a href=${link(submissionLink(tokenOf(context), '/findings/codes'), { eid: context.eid })}>by code</a>.</p>`}
+      ${note !== undefined && html`<p>These findings were published without causes. See them <a href=${linkTo(context, '/findings/codes')}>by code</a>.</p>`}
       ${shown.length > 0 && listCauses(context, shown, workbench.rules, stateOf, repairs)}
-      ${rest > 0 && html`<p><a href=${stepLink(context, 'fix', { all: 'yes' })}>Show ${count(rest, 'more cause')}</a></p>`}
+      ${more}
       ${showNotRun(summary, workbench.rules)}`,
   })
 }
@@ -149,13 +146,6 @@ export function showUnchecked(context: Context, workbench: Workbench): Shown {
   })
 }
 
-const CAUSE_COLUMNS = [
-  'What is wrong, and what to do',
-  'Rules',
-  { name: 'Records', number: true },
-  { name: 'Learners', number: true },
-]
-
 /** The causes by file, in the order of the definition; in a file, those to fix first at the top. */
 function listCauses(
   context: Context,
@@ -169,12 +159,30 @@ function listCauses(
   const byFile = [...Map.groupBy(causes, ({ file = '' }) => file)].toSorted(
     ([one], [other]) => placeOf(one) - placeOf(other),
   )
-  return html`<${Table} class="causes cards" label="Causes" columns=${CAUSE_COLUMNS}>${byFile.map(
-    ([file, group]) => html`
-      <tr class="group"><th scope="rowgroup" colspan="4">${titlesOf(rules).get(resourceOf(file)) ?? file} <span class="soft">${file}</span></th></tr>
-      ${group.map((cause) => showCause(context, cause, rules, stateOf(cause), repairs))}`,
-  )}<//>`
+  const rows = byFile.flatMap(([file, group]): (Cause | VNode)[] => [
+    html`<tr class="group"><th scope="rowgroup" colspan="4">${titlesOf(rules).get(resourceOf(file)) ?? file} <span class="soft">${file}</span></th></tr>`,
+    ...group,
+  ])
+  return table<Cause>(
+    'Causes',
+    rows,
+    [
+      [
+        'What is wrong, and what to do',
+        (cause) => showCause(context, cause, stateOf(cause), repairs),
+        'what',
+      ],
+      ['Rules', ({ codes }) => listCodes(codes, rules), 'code'],
+      ['Records', (cause) => cause.records > 0 && !isWider(cause) && cause.records, 'number'],
+      ['Learners', ({ learners }) => learners > 0 && learners, 'number'],
+    ],
+    { class: 'causes cards' },
+  )
 }
+
+/** What is wrong with a file as a whole is also found in records of others. */
+const isWider = ({ kind, example, file }: Cause): boolean =>
+  kind === 'file' || (example?.file !== undefined && example.file !== file)
 
 /** The name in the definition of a file as findings name it, such as `return.xlsx/enrolments` or `enrolments.csv`. */
 const resourceOf = (file: string): string => (file.split('/').at(-1) ?? '').replace(/\.[a-z]+$/, '')
@@ -182,36 +190,30 @@ const resourceOf = (file: string): string => (file.split('/').at(-1) ?? '').repl
 /** The most rules that are listed for a cause. */
 const MOST_RULES = 4
 
+function listCodes(codes: readonly string[], rules: Catalogue | undefined): VNode {
+  const more = codes.length - MOST_RULES
+  return html`${codes.slice(0, MOST_RULES).map((code, at) => html`${at > 0 && html`<br />`}${showCode(rules, code)}`)}${more > 0 && html`<br />and ${count(more, 'other')}`}`
+}
+
 function showCause(
   context: Context,
   cause: Cause,
-  rules: Catalogue | undefined,
   state: string | undefined,
   repairs: Repairs | 'pending' | undefined,
 ): VNode {
-  const { key, kind, severity, file, sentence, fix, records, learners, example, codes } = cause
-  // What is wrong with a file as a whole is also found in records of others.
-  const isWider = kind === 'file' || (example?.file !== undefined && example.file !== file)
-  const more = codes.length - MOST_RULES
-  return html`<tr>
-    <th scope="row" class="what">
-      <h2><a href=${kind === 'file' && records === 0 ? stepLink(context, 'files') : recordsLink(context, { cause: key })}>${sentence}</a></h2>
-      <p>${fix}<${RepairMark} cause=${key} repairs=${repairs} />${
-        severity === 'Warning' &&
-        html` <span class="tag warning">Warning</span> <a href=${recordsLink(context, { cause: key })}>${describeState(state)}<span class="visually-hidden">: ${sentence}</span></a>`
-      }</p>
-      ${
-        example !== undefined &&
-        records > 0 &&
-        html`<p class="example soft">${isWider ? `Found in ${count(records, 'record')}, such as ${example.file}, line` : 'Line'} ${formatOptional(example.line)}${example.field !== undefined && html`: ${example.field}`}${
-          example.value !== undefined && html` <q class="mono">${shorten(example.value, 60)}</q>`
-        }</p>`
-      }
-    </th>
-    <td class="code">${codes.slice(0, MOST_RULES).map((code, at) => html`${at > 0 && html`<br />`}${showCode(rules, code)}`)}${more > 0 && html`<br />and ${count(more, 'other')}`}</td>
-    <td class="number">${records > 0 && !isWider && formatNumber(records)}</td>
-    <td class="number">${learners > 0 ? formatNumber(learners) : ''}</td>
-  </tr>`
+  const { key, kind, severity, sentence, fix, records, example } = cause
+  return html`<h2><a href=${kind === 'file' && records === 0 ? stepLink(context, 'files') : recordsLink(context, { cause: key })}>${sentence}</a></h2>
+    <p>${fix}${markRepair(key, repairs)}${
+      severity === 'Warning' &&
+      html` ${tag(severity)} <a href=${recordsLink(context, { cause: key })}>${describeState(state)}<span class="visually-hidden">: ${sentence}</span></a>`
+    }</p>
+    ${
+      example !== undefined &&
+      records > 0 &&
+      html`<p class="example soft">${isWider(cause) ? `Found in ${count(records, 'record')}, such as ${example.file}, line` : 'Line'} ${formatOptional(example.line)}${example.field !== undefined && html`: ${example.field}`}${
+        example.value !== undefined && html` <q class="mono">${shorten(example.value, 60)}</q>`
+      }</p>`
+    }`
 }
 
 function describeState(state: string | undefined): string {
@@ -272,15 +274,6 @@ function showUnknown(group: Undecided, rules: Catalogue | undefined): VNode {
 const titleOf = (rules: Catalogue | undefined, file: string): string =>
   rules?.definition.files.find((each) => each.file === file)?.title ?? file
 
-const CODE_COLUMNS = [
-  'Code',
-  'Severity',
-  { name: 'Findings', number: true },
-  { name: 'Learners', number: true },
-  'What is wrong',
-  'How to fix it',
-]
-
 /** The codes shown at first: a definition may have thousands. */
 const CODES_SHOWN = 25
 
@@ -291,77 +284,71 @@ async function showCodes(context: Context): Promise<Shown> {
   const summary = await context.api.call<Summary>(findingsOf(context, '/summary'))
   const { codes = [] } = summary
   const ordered = codes.toSorted((a, b) => b.count - a.count || (a.errorCode < b.errorCode ? -1 : 1))
-  const shown = context.query.has('all') ? ordered : ordered.slice(0, CODES_SHOWN)
-  const rest = ordered.length - shown.length
-  const at = submissionLink(tokenOf(context), '/findings/codes')
+  const { shown, more } = cut(context, ordered, CODES_SHOWN, 'code')
+  const ruleOf = ({ errorCode }: CodeSummary) => workbench.rules?.byCode.get(errorCode)
   return showStep(context, workbench, 'fix', {
     title: 'Findings by code',
     content: html`
       ${showChecked(context, workbench, run)}
       ${showPartial(summary)}
       ${showViews(context, '/findings/codes')}
-      <${Table} region class="cards" label="Findings by code" caption="Most frequent first" columns=${CODE_COLUMNS}>
-        ${shown.map((each) => showKind(context, each, workbench.rules))}
-      <//>
-      ${rest > 0 && html`<p><a href=${link(at, { eid: context.eid, all: 'yes' })}>Show ${count(rest, 'more code')}</a></p>`}
+      ${table<CodeSummary>(
+        'Findings by code',
+        shown,
+        [
+          ['Code', (kind) => showKind(context, kind, ruleOf(kind)), 'code'],
+          ['Severity', ({ errorType = '' }) => tag(errorType)],
+          ['Findings', (kind) => kind.count, 'number'],
+          ['Learners', ({ students }) => students, 'number'],
+          ['What is wrong', (kind) => explainKind(ruleOf(kind), workbench.rules)],
+          ['How to fix it', (kind) => ruleOf(kind)?.fix],
+        ],
+        { caption: 'Most frequent first' },
+      )}
+      ${more}
       ${showNotRun(summary, workbench.rules)}`,
   })
 }
 
-function showKind(context: Context, kind: CodeSummary, rules: Catalogue | undefined): VNode {
-  const { errorCode, errorType = '', count: number, students } = kind
-  const rule = rules?.byCode.get(errorCode)
-  return html`<tr>
-    <th scope="row" class="code">
-      <a href=${recordsLink(context, { code: errorCode })}>${errorCode}</a>
-      ${rule?.replaces !== undefined && html`<br /><span class="soft">official ${rule.replaces}</span>`}
-    </th>
-    <td><span class=${`tag ${errorType.toLowerCase()}`}>${errorType}</span></td>
-    <td class="number">${formatNumber(number)}</td>
-    <td class="number">${formatOptional(students)}</td>
-    <td>${
-      rule !== undefined &&
-      html`${summarise(rule.message)} <a href=${ruleLink(rules?.definition.name ?? '', errorCode)}>The rule</a>`
-    }</td>
-    <td>${rule?.fix}</td>
-  </tr>`
+function showKind(context: Context, { errorCode }: CodeSummary, rule: Rule | undefined): VNode {
+  return html`<a href=${recordsLink(context, { code: errorCode })}>${errorCode}</a>${rule?.replaces !== undefined && html`<br /><span class="soft">official ${rule.replaces}</span>`}`
 }
+
+const explainKind = (rule: Rule | undefined, rules: Catalogue | undefined): VNode | undefined =>
+  rule &&
+  html`${summarise(rule.message)} <a href=${ruleLink(rules?.definition.name ?? '', rule.code)}>The rule</a>`
 
 const LEARNERS = 50
 
 async function showLearners(context: Context): Promise<Shown> {
-  const { api, query } = context
   const workbench = await readWorkbench(context)
   const run = workbench.submission.validationRun
   if (run?.status !== 'Processed') return showUnchecked(context, workbench)
-  const page = readPage(query)
-  const { results = [], totalCount = 0 } = await api.call<types.LearnersPage>(
-    findingsOf(context, '/learners'),
-    {
-      query: { page, pageSize: LEARNERS },
-    },
-  )
-  const at = submissionLink(tokenOf(context), '/findings/learners')
+  const path = findingsOf(context, '/learners')
+  const { results, totalCount, pager } = await readList<types.LearnersPage>(context, path, LEARNERS)
   return showStep(context, workbench, 'fix', {
     title: 'Findings by learner',
     content: html`
       ${showChecked(context, workbench, run)}
       ${showViews(context, '/findings/learners')}
-      ${totalCount === 0 && html`<p>No finding is about a learner.</p>`}
       ${
-        totalCount > 0 &&
-        html`<${Table} region class="narrow" label="Learners" caption=${`${count(totalCount, 'learner')}, those with most findings first`}
-          columns=${['Learner', { name: 'Findings', number: true }]}>
-          ${results.map(
-            ({ studentId = '', findings = 0 }) => html`<tr>
-              <th scope="row"><a href=${recordsLink(context, { student: studentId })}>${studentId}</a></th>
-              <td class="number">${formatNumber(findings)}</td>
-            </tr>`,
-          )}
-        <//>`
+        totalCount === 0
+          ? html`<p>No finding is about a learner.</p>`
+          : table(
+              'Learners',
+              results,
+              [
+                [
+                  'Learner',
+                  ({ studentId }) =>
+                    html`<a href=${recordsLink(context, { student: studentId })}>${studentId}</a>`,
+                ],
+                ['Findings', ({ findings }) => findings, 'number'],
+              ],
+              { class: 'narrow', caption: `${count(totalCount, 'learner')}, those with most findings first` },
+            )
       }
-      <${Pager} page=${page} pages=${Math.ceil(totalCount / LEARNERS)}
-        to=${(number: number) => link(at, { eid: context.eid, page: number })} />`,
+      ${pager}`,
   })
 }
 

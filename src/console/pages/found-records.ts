@@ -1,13 +1,14 @@
 import type * as types from '../../../client/src/types.ts'
-import { count, formatOptional } from '../../foundation/text/format-number.ts'
-import type { Context, Route, Shown } from '../context.ts'
+import { count } from '../../foundation/text/format-number.ts'
+import { type Context, get, post, type Route, type Shown } from '../context.ts'
 import { Select } from '../fields.ts'
 import { readForm } from '../forms.ts'
-import { html, type VNode } from '../html.ts'
-import { link, readPage, submissionLink } from '../links.ts'
+import { html, tag, type VNode } from '../html.ts'
+import { submissionLink } from '../links.ts'
+import { readList } from '../lists.ts'
 import { readRecord } from '../record-text.ts'
 import { type Catalogue, showCode } from '../rules.ts'
-import { Pager } from '../table.ts'
+import { type Column, table } from '../table.ts'
 import {
   changeExplanation,
   type Explanations,
@@ -17,26 +18,24 @@ import {
   showExplanation,
   type Target,
 } from './explanations.ts'
-import { FILTERS, findingsOf, readRuns, recordsLink } from './findings.ts'
+import { FILTERS, findingsOf, RECORDS, readRuns, recordsLink } from './findings.ts'
 import { type Cause, shorten, showStale, showUnchecked, showViews } from './fix.ts'
-import { type Run, readWorkbench, showStep, stepLink, tokenOf } from './workbench.ts'
+import { linkTo, type Run, readWorkbench, showStep, stepLink, tokenOf, WRITING } from './workbench.ts'
 
 export const recordPages: readonly Route[] = [
-  { method: 'GET', path: '/submissions/:token/findings/records', handle: showRecords, personal: true },
-  {
-    method: 'POST',
-    path: '/submissions/:token/explain',
-    handle: (context) => changeExplanation(context, 'PUT'),
-    again: showTarget,
-    scope: 'submissions:write',
-  },
-  {
-    method: 'POST',
-    path: '/submissions/:token/withdraw',
-    handle: (context) => changeExplanation(context, 'DELETE'),
-    again: showTarget,
-    scope: 'submissions:write',
-  },
+  get('/submissions/:token/findings/records', showRecords, { personal: true }),
+  post(
+    '/submissions/:token/findings/records/explain',
+    (context) => changeExplanation(context, 'PUT'),
+    showTarget,
+    WRITING,
+  ),
+  post(
+    '/submissions/:token/findings/records/withdraw',
+    (context) => changeExplanation(context, 'DELETE'),
+    showTarget,
+    WRITING,
+  ),
 ]
 
 const PAGE_SIZE = 25
@@ -51,35 +50,28 @@ const ALL_FILTERS = { ...FILTERS, cause: 'Filter.Cause', new: 'onlyNew' } as con
 const NAMES = Object.keys(ALL_FILTERS) as (keyof typeof ALL_FILTERS)[]
 
 async function showRecords(context: Context): Promise<Shown> {
-  const { api, query, eid } = context
+  const { query } = context
   const workbench = await readWorkbench(context)
   const { submission, rules } = workbench
   const run = submission.validationRun
   if (run?.status !== 'Processed') return showUnchecked(context, workbench)
-  const page = readPage(query)
   const chosen = Object.fromEntries(NAMES.map((name) => [name, query.get(name)?.trim() || undefined]))
   const filters = Object.fromEntries(NAMES.map((name) => [ALL_FILTERS[name], chosen[name]]))
   const [found, runs, cause, explanations] = await Promise.all([
-    api.call<types.FindingsPage>(findingsOf(context, '/findings'), {
-      query: { ...filters, page, pageSize: PAGE_SIZE },
-    }),
+    readList<types.FindingsPage>(context, findingsOf(context, '/findings'), PAGE_SIZE, { query: filters }),
     readRuns(context),
     findCause(context, chosen.cause),
     chosen.cause === undefined && chosen.code === undefined ? {} : readExplanations(context),
   ])
-  const { results = [], totalCount = 0 } = found as {
-    results?: readonly types.Finding[]
-    totalCount?: number
-  }
+  const { results, totalCount, pager } = found
   const columns = new Map(found.columns?.map(({ fileType, columns }) => [fileType as string, columns]))
   const target = findTarget(cause, chosen.code, rules, explanations)
-  const pages = Math.max(1, Math.ceil(totalCount / PAGE_SIZE))
-  const download = link(submissionLink(tokenOf(context), '/findings.csv'), { eid, ...chosen })
+  const download = linkTo(context, '/findings.csv', chosen)
   const isExported = chosen.cause === undefined && chosen.new === undefined
   return showStep(context, workbench, 'fix', {
     title: cause?.sentence ?? 'Records with findings',
     content: html`
-      ${cause === undefined && showViews(context, '/findings/records')}
+      ${cause === undefined && showViews(context, RECORDS)}
       ${cause !== undefined && showCauseHead(context, cause)}
       ${showStale(context, workbench)}
       ${target !== undefined && showExplanation(context, workbench, explanations, target)}
@@ -90,7 +82,7 @@ async function showRecords(context: Context): Promise<Shown> {
       </p>
       <div data-results>
         ${totalCount > 0 && showGrid(results, columns, rules)}
-        <${Pager} last page=${page} pages=${pages} to=${(number: number) => recordsLink(context, { ...chosen, page: number })} />
+        ${pager}
       </div>`,
   })
 }
@@ -124,7 +116,7 @@ function showCauseHead(context: Context, { sentence, fix, severity, records, lea
     <h2 class="cause-title">${sentence}</h2>
     <p>${fix}</p>
     <p class="facts">
-      <span class=${`tag ${severity.toLowerCase()}`}>${severity}</span>
+      ${tag(severity)}
       ${records > 0 && html`<span>${count(records, 'record')}</span>`}
       ${learners > 0 && html`<span>${count(learners, 'learner')}</span>`}
     </p>`
@@ -142,7 +134,7 @@ function showFilters(
   const files = rules?.definition.files.map(({ fileType, title }) => [fileType, title] as const) ?? []
   const clear = recordsLink(context, { cause: chosen.cause })
   const hidden = chosen.cause !== undefined
-  return html`<form class="row" method="get" action=${submissionLink(tokenOf(context), '/findings/records')} data-live>
+  return html`<form class="row" method="get" action=${submissionLink(tokenOf(context), RECORDS)} data-live>
     <input type="hidden" name="eid" value=${context.eid} />
     ${hidden && html`<input type="hidden" name="cause" value=${chosen.cause} />`}
     ${
@@ -160,6 +152,12 @@ function showFilters(
     <button type="submit">Show</button>
     <a href=${clear}>Clear</a>
   </form>`
+}
+
+/** A finding with the record that it is about. */
+interface Found {
+  readonly finding: types.Finding
+  readonly record: ReadonlyMap<string, string>
 }
 
 /** The most fields with a column each: more of them push what is wrong off the screen. */
@@ -180,63 +178,58 @@ function showGrid(
   }))
   const all = [...new Set(results.flatMap((finding) => fieldsOf(finding, rules)))]
   const fields = all.length > MOST_COLUMNS ? [] : all
-  return html`<div class="scroll" tabindex="0" role="region" aria-label="Records with findings">
-    <table class="grid cards">
-      <thead><tr>
-        <th scope="col" class="number">Line</th>
-        <th scope="col">File</th>
-        <th scope="col">Record</th>
-        ${fields.map((field) => html`<th scope="col" class="mono">${field}</th>`)}
-        ${all.length > fields.length && html`<th scope="col">Fields</th>`}
-        <th scope="col">What is wrong</th>
-      </tr></thead>
-      <tbody>${records.map(({ finding, record }) => {
-        const concerned = new Set(fieldsOf(finding, rules))
-        const {
-          line,
-          file,
-          localId,
-          studentId,
-          courseCode,
-          errorCode = '',
-          errorType = 'Error',
-          errorDescription,
-          recordText,
-        } = finding
-        const rule = rules?.byCode.get(errorCode)
-        const isHeader = rule?.kind === 'header'
-        return html`<tr class=${errorType === 'Warning' ? 'warned' : undefined}>
-          <td class="number" data-label="Line">${formatOptional(line)}</td>
-          <td data-label="File">${file}</td>
-          <td data-label="Record">
-            ${isHeader ? html`<span class="soft">header</span>` : localId}
-            ${studentId !== undefined && studentId !== localId && html`<br /><span class="soft">learner ${studentId}</span>`}
-            ${courseCode !== undefined && html`<br /><span class="soft">course ${courseCode}</span>`}
-          </td>
-          ${fields.map((field) => {
-            const isFaulty = concerned.has(field)
-            return html`<td class=${isFaulty ? 'fault mono' : 'mono'} data-label=${field}>${
-              isFaulty && html`<span class="visually-hidden">Concerned: </span>`
-            }${showValue(finding, record, field)}</td>`
-          })}
-          ${
-            all.length > fields.length &&
-            html`<td class=${concerned.size > 0 ? 'fault fields' : 'fields'} data-label="Fields">${[
-              ...concerned,
-            ].map(
-              (field) =>
-                html`<div><span class="soft">${field}</span> <span class="mono">${showValue(finding, record, field)}</span></div>`,
-            )}</td>`
-          }
-          <td class="wrong" data-label="What is wrong">
-            <span class=${`tag ${errorType.toLowerCase()}`}>${errorType}</span> ${errorDescription}${' '}
-            ${showCode(rules, errorCode)}
-            ${recordText !== undefined && showWhole(`Whole ${isHeader ? 'header' : 'record'}`, recordText, record, finding.field)}
-          </td>
-        </tr>`
-      })}</tbody>
-    </table>
-  </div>`
+  const ownColumns = fields.map(
+    (field): Column<Found> => [
+      html`<span class="mono">${field}</span>`,
+      ({ finding, record }) =>
+        html`${fieldsOf(finding, rules).includes(field) && html`<span class="visually-hidden">Concerned: </span>`}${showValue(finding, record, field)}`,
+      {
+        style: ({ finding }) => (fieldsOf(finding, rules).includes(field) ? 'fault mono' : 'mono'),
+        label: field,
+      },
+    ],
+  )
+  const listed: Column<Found> = [
+    'Fields',
+    ({ finding, record }) =>
+      fieldsOf(finding, rules).map(
+        (field) =>
+          html`<div><span class="soft">${field}</span> <span class="mono">${showValue(finding, record, field)}</span></div>`,
+      ),
+    { style: ({ finding }) => (fieldsOf(finding, rules).length > 0 ? 'fault fields' : 'fields') },
+  ]
+  return table<Found>(
+    'Records with findings',
+    records,
+    [
+      ['Line', ({ finding }) => finding.line, { style: 'number', label: 'Line' }],
+      ['File', ({ finding }) => finding.file],
+      ['Record', ({ finding }) => showKeys(finding, isHeader(finding, rules))],
+      ...ownColumns,
+      ...(all.length > fields.length ? [listed] : []),
+      ['What is wrong', (found) => showWrong(found, rules), 'wrong'],
+    ],
+    {
+      class: 'grid cards',
+      row: ({ finding }) => (finding.errorType === 'Warning' ? { class: 'warned' } : {}),
+    },
+  )
+}
+
+const isHeader = ({ errorCode = '' }: types.Finding, rules: Catalogue | undefined): boolean =>
+  rules?.byCode.get(errorCode)?.kind === 'header'
+
+function showKeys({ localId, studentId, courseCode }: types.Finding, isOfHeader: boolean): VNode {
+  return html`${isOfHeader ? html`<span class="soft">header</span>` : localId}
+    ${studentId !== undefined && studentId !== localId && html`<br /><span class="soft">learner ${studentId}</span>`}
+    ${courseCode !== undefined && html`<br /><span class="soft">course ${courseCode}</span>`}`
+}
+
+function showWrong({ finding, record }: Found, rules: Catalogue | undefined): VNode {
+  const { errorCode = '', errorType = 'Error', errorDescription, recordText, field } = finding
+  const whole = isHeader(finding, rules) ? 'Whole header' : 'Whole record'
+  return html`${tag(errorType)} ${errorDescription} ${showCode(rules, errorCode)}
+    ${recordText !== undefined && showWhole(whole, recordText, record, field)}`
 }
 
 /** The value of a field that a finding is about, or that its record has. */

@@ -4,17 +4,15 @@ import type {
   RemovedOccupationProblem,
 } from '../../../client/src/types.ts'
 import { type Api, ApiProblem } from '../api.ts'
-import type { Context, Route, Shown } from '../context.ts'
-import { html, maori, type VNode } from '../html.ts'
+import { type Context, get, type Route, type Shown } from '../context.ts'
+import { html, maori, pairs, type VNode } from '../html.ts'
 import { link, occupationLink } from '../links.ts'
 import { money, payChart, payScale, payTable, payText } from '../pay.ts'
 import { nameOf, type Occupation, type OccupationPage, type Pay, primaryGroup } from '../records.ts'
-import { Time } from '../time.ts'
+import { showTime } from '../time.ts'
 import { showSuccessors } from './changes.ts'
 
-export const occupationPages: readonly Route[] = [
-  { method: 'GET', path: '/occupations/:code', handle: showOccupation },
-]
+export const occupationPages: readonly Route[] = [get('/occupations/:code', showOccupation)]
 
 /** The similar occupations that are listed, and the longest query of a search. */
 const SIMILAR = 8
@@ -58,10 +56,10 @@ async function showOccupation(context: Context): Promise<Shown> {
       }
       <p class="no-print"><a href=${link('/console/compare', { code: record.occupationCode })}>Compare with another occupation</a></p>
       <h2>For programs</h2>
-      <dl class="pairs">
-        <dt>Code</dt><dd class="mono">${record.occupationCode}</dd>
-        <dt>Last change</dt><dd><${Time} at=${record.lastUpdatedDate} /></dd>
-      </dl>
+      ${pairs([
+        ['Code', html`<span class="mono">${record.occupationCode}</span>`],
+        ['Last change', showTime(record.lastUpdatedDate)],
+      ])}
       <pre tabindex="0" data-copy="Copy the command">curl -H "X-API-Key: $MAHI_API_KEY" "${url}"</pre>
       <details class="no-print">
         <summary>The record as JSON</summary>
@@ -84,7 +82,7 @@ function showRemoved(code: string, { removedDate, replacedBy }: RemovedOccupatio
     title: `${code} was removed`,
     status: 410,
     content: html`<h1>This occupation was removed</h1>
-      <p>The occupation ${code} was removed on <${Time} at=${removedDate} />${showSuccessors(replacedBy)}.</p>
+      <p>The occupation ${code} was removed on ${showTime(removedDate)}${showSuccessors(replacedBy)}.</p>
       <p><a href="/console/occupations">Find another occupation</a></p>`,
   }
 }
@@ -193,11 +191,11 @@ function showAuthority({ registrationAuthority: authority }: Occupation): VNode 
   const { nameEnglish, nameMaori, email, telephone, websiteUrl } = authority
   const isLink = websiteUrl !== undefined && /^https?:\/\//i.test(websiteUrl)
   const website = isLink ? html`<a href=${websiteUrl} rel="noreferrer">${websiteUrl}</a>` : websiteUrl
-  return html`<h2>Registration</h2><dl class="pairs">
-    ${nameEnglish !== undefined && html`<dt>Authority</dt><dd>${nameEnglish}</dd>`}
-    ${nameMaori !== undefined && html`<dt>Authority in te reo Māori</dt><dd>${maori(nameMaori)}</dd>`}
-    ${email !== undefined && html`<dt>E-mail</dt><dd>${email}</dd>`}
-    ${telephone !== undefined && html`<dt>Telephone</dt><dd>${telephone}</dd>`}
-    ${websiteUrl !== undefined && html`<dt>Website</dt><dd>${website}</dd>`}
-  </dl>`
+  return html`<h2>Registration</h2>${pairs([
+    ['Authority', nameEnglish],
+    ['Authority in te reo Māori', nameMaori && maori(nameMaori)],
+    ['E-mail', email],
+    ['Telephone', telephone],
+    ['Website', website],
+  ])}`
 }

@@ -1,13 +1,14 @@
 import type { OccupationMatch, OccupationSearchPage, SearchGroupCount } from '../../../client/src/types.ts'
 import { count } from '../../foundation/text/format-number.ts'
 import type { Api, Having } from '../api.ts'
-import type { Context, Route, Shown } from '../context.ts'
+import { type Context, get, type Route, type Shown } from '../context.ts'
+import { Select } from '../fields.ts'
 import { listGroups } from '../groups.ts'
 import { html, maori, type VNode } from '../html.ts'
-import { link, occupationLink } from '../links.ts'
+import { link, occupationLink, type Query } from '../links.ts'
+import { showNext, showPager } from '../lists.ts'
 import { payChart, payScale } from '../pay.ts'
 import { nameOf, type Occupation, type OccupationPage, primaryGroup } from '../records.ts'
-import { Pager } from '../table.ts'
 
 /** A result of `/v1/occupations/search`. */
 type Match = Having<OccupationMatch, 'occupationCode' | 'matchedName' | 'matchedLanguage' | 'highlights'>
@@ -28,12 +29,18 @@ const GUESSED = 5
 /** The most pages that the search serves. */
 const LAST_PAGE = 10
 
+const LANGUAGES = [
+  ['en', 'English'],
+  ['mi', 'Te reo Māori'],
+] as const
+
 export const occupationsPages: readonly Route[] = [
-  { method: 'GET', path: '/occupations', handle: showOccupations },
-  { method: 'GET', path: '/suggestions', handle: suggest },
+  get('/occupations', showOccupations),
+  get('/suggestions', suggest),
 ]
 
-async function showOccupations({ api, query }: Context): Promise<Shown> {
+async function showOccupations(context: Context): Promise<Shown> {
+  const { query } = context
   const words = query.get('q')?.trim() ?? ''
   const group = query.get('group') ?? undefined
   const language = query.get('lang') ?? undefined
@@ -41,36 +48,19 @@ async function showOccupations({ api, query }: Context): Promise<Shown> {
     <label class="grow">Find an occupation
       <span class="combobox"><input class="large" type="search" name="q" value=${words} autocomplete="off" data-suggest="/console/suggestions" /></span>
     </label>
-    <label>Language
-      <select name="lang">
-        ${[
-          ['', 'English and te reo Māori'],
-          ['en', 'English'],
-          ['mi', 'Te reo Māori'],
-        ].map(
-          ([value, label]) =>
-            html`<option value=${value} selected=${value === (language ?? '')}>${label}</option>`,
-        )}
-      </select>
-    </label>
+    <${Select} name="lang" label="Language" all="English and te reo Māori" value=${language} options=${LANGUAGES} />
     ${group !== undefined && html`<input type="hidden" name="group" value=${group} />`}
     <button type="submit">Search</button>
   </form>`
-  const shown =
-    words === ''
-      ? await browse(api, {
-          group,
-          minor: query.get('minor') ?? undefined,
-          cursor: query.get('cursor') ?? undefined,
-        })
-      : await find(api, query, words)
+  const shown = words === '' ? await browse(context, group) : await find(context, words)
   return {
     title: words === '' ? 'Occupations' : `${words} – Occupations`,
     content: html`<h1>Occupations</h1>${search}${shown}`,
   }
 }
 
-async function find(api: Api, query: URLSearchParams, words: string): Promise<VNode> {
+async function find(context: Context, words: string): Promise<VNode> {
+  const { api, query } = context
   const page = query.get('page') ?? '1'
   const group = query.get('group') ?? undefined
   const lang = query.get('lang') ?? undefined
@@ -119,12 +109,12 @@ async function find(api: Api, query: URLSearchParams, words: string): Promise<VN
           <h2>Groups</h2>
           <ul class="facets">
             ${group !== undefined && html`<li><a href=${link('/console/occupations', { q: words, lang })}>All groups</a></li>`}
-            ${found.groups.map((each) => showFacet(each, each.count, { q: words, lang }, group))}
+            ${found.groups.map((each) => showFacet(each, each.count, { q: words, lang }, 'group', group))}
           </ul>
         </aside>`
       }
     </div>
-    <${Pager} page=${at} pages=${pages} to=${(number: number) => link('/console/occupations', { q: words, group, lang, page: number })} />
+    ${showPager(context, pages)}
   `
 }
 
@@ -137,10 +127,11 @@ export function isGuessed([best]: readonly { readonly score?: number }[]): boole
 function showFacet(
   { code, nameEnglish }: { readonly code: string; readonly nameEnglish?: string | undefined },
   number: number | undefined,
-  query: Readonly<Record<string, string | undefined>>,
+  query: Query,
+  parameter: 'group' | 'minor',
   current: string | undefined,
 ): VNode {
-  const at = link('/console/occupations', { ...query, group: code })
+  const at = link('/console/occupations', { ...query, [parameter]: code })
   return html`<li>
     <a href=${at} aria-current=${code === current ? 'true' : undefined}>${nameEnglish ?? code}</a>
     <span class="soft">${number}</span>
@@ -204,14 +195,10 @@ function shorten(text: string | undefined): string {
   return `${text.slice(0, text.lastIndexOf(' ', 180))} …`
 }
 
-interface Browsed {
-  readonly group: string | undefined
-  /** A minor group of the group. */
-  readonly minor: string | undefined
-  readonly cursor: string | undefined
-}
-
-async function browse(api: Api, { group, minor, cursor }: Browsed): Promise<VNode> {
+async function browse(context: Context, group: string | undefined): Promise<VNode> {
+  const { api, query } = context
+  const minor = query.get('minor') ?? undefined
+  const cursor = query.get('cursor') ?? undefined
   const [{ majors, minors }, page] = await Promise.all([
     listGroups(api, group),
     api.call<OccupationPage>('/occupations', {
@@ -245,30 +232,20 @@ async function browse(api: Api, { group, minor, cursor }: Browsed): Promise<VNod
           ${record.renumeration !== undefined && payChart(record.renumeration, scale)}
         </li>`,
       )}</ul>
-      ${
-        page.nextCursor !== undefined &&
-        html`<nav class="pager" aria-label="Pages">
-          <a rel="next" href=${link('/console/occupations', { group, minor, cursor: page.nextCursor })}>Next page</a>
-        </nav>`
-      }
+      ${showNext(context, 'cursor', page.nextCursor)}
     </section>
     <aside aria-labelledby="groups">
       <h2 id="groups">Groups</h2>
       <p class="soft">Each occupation is listed and counted in its primary group.</p>
       <ul class="facets">
         ${group !== undefined && html`<li><a href="/console/occupations">All occupations</a></li>`}
-        ${majors.map((each) => showFacet(each, each.primaryCount, {}, minor === undefined ? group : undefined))}
+        ${majors.map((each) => showFacet(each, each.primaryCount, {}, 'group', minor === undefined ? group : undefined))}
       </ul>
       ${
         minors.length > 0 &&
         html`<h2 id="minor-groups">Minor groups of ${majors.find(({ code }) => code === group)?.nameEnglish ?? group}</h2>
           <ul class="facets" aria-labelledby="minor-groups">
-            ${minors.map(
-              ({ code, nameEnglish, primaryCount }) => html`<li>
-                <a href=${link('/console/occupations', { group, minor: code })} aria-current=${code === minor ? 'true' : undefined}>${nameEnglish ?? code}</a>
-                <span class="soft">${primaryCount}</span>
-              </li>`,
-            )}
+            ${minors.map((each) => showFacet(each, each.primaryCount, { group }, 'minor', minor))}
           </ul>`
       }
     </aside>

@@ -2,16 +2,13 @@ import type * as types from '../../../client/src/types.ts'
 import type { RefusalReason } from '../../api/access/audit.ts'
 import { count, formatNumber } from '../../foundation/text/format-number.ts'
 import { type Complete, type Having, readProblem } from '../api.ts'
-import type { Context, Route, Shown } from '../context.ts'
-import { html, type VNode } from '../html.ts'
+import { type Context, get, type Route, type Shown } from '../context.ts'
+import { html, pairs, type VNode } from '../html.ts'
 import { listRevisions, showRevisionNumber } from '../revisions.ts'
-import { Table } from '../table.ts'
-import { Day, Time } from '../time.ts'
+import { table } from '../table.ts'
+import { Day, showTime } from '../time.ts'
 
-export const operatorPages: readonly Route[] = [{ method: 'GET', path: '/operator', handle: showOperator }]
-
-const REVISION_COLUMNS = ['Revision', 'When', 'Command', { name: 'Records', number: true }]
-const KEY_COLUMNS = ['Id', 'Client', 'Scopes', 'Organisations', 'Last used', 'Expires']
+export const operatorPages: readonly Route[] = [get('/operator', showOperator)]
 
 const REASONS: Readonly<Record<RefusalReason, string>> = {
   missing: 'No credential',
@@ -61,11 +58,11 @@ async function showOperator({ services, api, principal }: Context): Promise<Show
   return {
     title: 'Operator',
     content: html`<h1>Operator</h1>
-      <dl class="pairs">
-        <dt>Version</dt><dd>${version}</dd>
-        <dt>Database</dt><dd>${database}</dd>
-        <dt>Health</dt><dd>${health}</dd>
-      </dl>
+      ${pairs([
+        ['Version', version],
+        ['Database', database],
+        ['Health', health],
+      ])}
       <h2>Catalogue</h2>
       ${
         catalogue === undefined
@@ -82,7 +79,14 @@ async function showOperator({ services, api, principal }: Context): Promise<Show
       <p><a href="/console/operator/organisations">What each organisation uses, and suspending one</a></p>
       <h2>Keys</h2>
       <p>${count(live.length, 'valid key')}${warning}.</p>
-      <${Table} region class="cards" label="Keys" columns=${KEY_COLUMNS}>${keys.map((key) => showKey(key, now))}<//>
+      ${table('Keys', keys, [
+        ['Id', ({ id }) => id, 'mono'],
+        ['Client', ({ client }) => client],
+        ['Scopes', ({ scopes }) => scopes.join(', ')],
+        ['Organisations', ({ eids }) => eids.join(', ')],
+        ['Last used', ({ used }) => (used === undefined ? 'never' : html`<${Day} at=${used} />`), 'when'],
+        ['Expires', (key) => showEnd(key, now), 'when'],
+      ])}
       <h2>Refused credentials</h2>
       <p class="soft">Since this process started. The log names the caller of each.</p>
       ${showCounts(refused, 'refused credentials')}`,
@@ -91,20 +95,16 @@ async function showOperator({ services, api, principal }: Context): Promise<Show
 
 function showRevisions(revisions: Awaited<ReturnType<typeof listRevisions>>['revisions']): VNode {
   if (revisions.length === 0) return html`<p class="soft">No revisions: nothing has been imported.</p>`
-  return html`<${Table} region class="cards" label="Revisions" columns=${REVISION_COLUMNS}>
-    ${revisions.map(
-      ({ revision, stored, command, totalCount }) => html`<tr>
-        <th scope="row">${showRevisionNumber({ revision })}</th>
-        <td class="when"><${Time} at=${stored} /></td>
-        <td>${command}</td>
-        <td class="number">${formatNumber(totalCount)}</td>
-      </tr>`,
-    )}
-  <//>`
+  return table('Revisions', revisions, [
+    ['Revision', showRevisionNumber],
+    ['When', ({ stored }) => showTime(stored), 'when'],
+    ['Command', ({ command }) => command],
+    ['Records', ({ totalCount }) => totalCount, 'number'],
+  ])
 }
 
 function describeWaiting(kind: string, waiting: number, oldest: string): VNode {
-  return html`${count(waiting, `${kind} job`)}, ${waiting === 1 ? '' : 'the oldest '}waiting since <${Time} at=${oldest} />`
+  return html`${count(waiting, `${kind} job`)}, ${waiting === 1 ? '' : 'the oldest '}waiting since ${showTime(oldest)}`
 }
 
 function showCounts(counts: readonly (readonly [string, number])[], noun: string) {
@@ -113,13 +113,7 @@ function showCounts(counts: readonly (readonly [string, number])[], noun: string
     : html`<ul>${counts.map(([name, number]) => html`<li>${name}: ${formatNumber(number)}</li>`)}</ul>`
 }
 
-function showKey({ id, client, scopes, eids, expires, revoked, used }: Key, now: number) {
-  const day = html`<${Day} at=${expires} />`
-  const state = revoked !== undefined ? 'revoked' : Date.parse(expires) <= now ? 'expired' : day
-  return html`<tr>
-    <th scope="row" class="mono">${id}</th>
-    ${[client, scopes.join(', '), eids.join(', ')].map((cell) => html`<td>${cell}</td>`)}
-    <td class="when">${used === undefined ? 'never' : html`<${Day} at=${used} />`}</td>
-    <td class="when">${state}</td>
-  </tr>`
+function showEnd({ revoked, expires }: Key, now: number): VNode | string {
+  if (revoked !== undefined) return 'revoked'
+  return Date.parse(expires) <= now ? 'expired' : html`<${Day} at=${expires} />`
 }

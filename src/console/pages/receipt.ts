@@ -1,18 +1,15 @@
 import type * as types from '../../../client/src/types.ts'
 import { EMPTY_RETURN, isEmptyReturn } from '../../foundation/text/empty-return.ts'
-import { count, formatOptional } from '../../foundation/text/format-number.ts'
-import type { Context, Route, Shown } from '../context.ts'
-import { html, type VNode } from '../html.ts'
-import { link, submissionLink } from '../links.ts'
+import { count } from '../../foundation/text/format-number.ts'
+import { type Context, get, type Route, type Shown } from '../context.ts'
+import { html, pairs, type VNode } from '../html.ts'
 import { orderFiles, readRules, titlesOf } from '../rules.ts'
-import { Table } from '../table.ts'
-import { Time } from '../time.ts'
+import { table } from '../table.ts'
+import { showTime } from '../time.ts'
 import { showExplanations } from './explanations.ts'
-import { nameReturn, pathOf, stepLink, tokenOf } from './workbench.ts'
+import { linkTo, nameReturn, pathOf, stepLink } from './workbench.ts'
 
-export const receiptPages: readonly Route[] = [
-  { method: 'GET', path: '/submissions/:token/receipt', handle: showReceiptPage },
-]
+export const receiptPages: readonly Route[] = [get('/submissions/:token/receipt', showReceiptPage)]
 
 type Receipt = Omit<types.Receipt, 'explanations' | 'earlier'> & {
   readonly explanations?: readonly types.Explanation[]
@@ -25,7 +22,7 @@ export async function readReceipt(context: Context, number?: string): Promise<Re
 }
 
 export const receiptLink = (context: Context, number?: number): string =>
-  link(submissionLink(tokenOf(context), '/receipt'), { eid: context.eid, number })
+  linkTo(context, '/receipt', { number })
 
 async function showReceiptPage(context: Context): Promise<Shown> {
   const receipt = await readReceipt(context, context.query.get('number') ?? undefined)
@@ -39,46 +36,39 @@ async function showReceiptPage(context: Context): Promise<Shown> {
 
 function showReceipt(context: Context, receipt: Receipt, titles: ReadonlyMap<string, string>): VNode {
   const { files = [], explanations = [], earlier = [], notRun = [], definition } = receipt
-  const facts: readonly (readonly [string, VNode | string | undefined])[] = [
+  const facts = [
     ['Organisation', receipt.eid],
     [
       'Return',
       receipt.returnName === undefined ? receipt.returnId : `${receipt.returnName} (${receipt.returnId})`,
     ],
     ['Submitted by', receipt.submittedBy?.name],
-    ['Submitted', html`<${Time} at=${receipt.dateSubmitted} />`],
+    ['Submitted', showTime(receipt.dateSubmitted)],
     ['Checked with', definition && `${definition.title ?? definition.name}, version ${definition.version}`],
-    [
-      'Check',
-      receipt.runId === undefined ? undefined : html`${receipt.runId}, <${Time} at=${receipt.dateChecked} />`,
-    ],
+    ['Check', receipt.runId && html`${receipt.runId}, ${showTime(receipt.dateChecked)}`],
     ['Found', `${count(receipt.errorCount ?? 0, 'error')}, ${count(receipt.warningCount ?? 0, 'warning')}`],
     ['Submission', html`<span class="mono">${receipt.submissionToken}</span>`],
     [
       'Replaces',
       receipt.replaces &&
-        html`<span class="mono">${receipt.replaces.submissionToken}</span>, <${Time} at=${receipt.replaces.dateSubmitted} />`,
+        html`<span class="mono">${receipt.replaces.submissionToken}</span>, ${showTime(receipt.replaces.dateSubmitted)}`,
     ],
-  ]
+  ] as const
   return html`<article class="receipt">
     <h1>Receipt ${receipt.receipt} for return ${receipt.returnId}</h1>
     ${receipt.statement !== undefined && html`<p>${receipt.statement}</p>`}
     ${
       receipt.dateReopened !== undefined &&
-      html`<p class="problem">Reopened by ${receipt.reopenedBy?.name}, <${Time} at=${receipt.dateReopened} />: ${receipt.reopenReason}</p>`
+      html`<p class="problem">Reopened by ${receipt.reopenedBy?.name}, ${showTime(receipt.dateReopened)}: ${receipt.reopenReason}</p>`
     }
-    <dl class="pairs">${facts.map(([name, value]) => value !== undefined && html`<dt>${name}</dt><dd>${value}</dd>`)}</dl>
+    ${pairs(facts)}
     <h2>Files</h2>
-    <${Table} label="Files" class="cards" columns=${['File', { name: 'Records', number: true }, { name: 'Bytes', number: true }, 'SHA-256']}>
-      ${orderFiles(files, titles).map(
-        ({ file, records, bytes, sha256 }) => html`<tr>
-          <th scope="row">${titles.get(file ?? '') ?? file}</th>
-          <td class="number">${formatOptional(records)}</td>
-          <td class="number">${formatOptional(bytes)}</td>
-          <td class="mono digest">${sha256}</td>
-        </tr>`,
-      )}
-    <//>
+    ${table('Files', orderFiles(files, titles), [
+      ['File', ({ file = '' }) => titles.get(file) ?? file],
+      ['Records', ({ records }) => records, 'number'],
+      ['Bytes', ({ bytes }) => bytes, 'number'],
+      ['SHA-256', ({ sha256 }) => sha256, 'mono digest'],
+    ])}
     ${isEmptyReturn(files) && html`<p class="problem">${EMPTY_RETURN}</p>`}
     ${
       notRun.length > 0 &&
@@ -89,7 +79,7 @@ function showReceipt(context: Context, receipt: Receipt, titles: ReadonlyMap<str
       earlier.length > 0 &&
       html`<h2>Earlier receipts</h2><ul>${earlier.map(
         (each) =>
-          html`<li><a href=${receiptLink(context, each.receipt)}>Receipt ${each.receipt}</a>, <${Time} at=${each.dateSubmitted} />, ${each.submittedBy?.name}</li>`,
+          html`<li><a href=${receiptLink(context, each.receipt)}>Receipt ${each.receipt}</a>, ${showTime(each.dateSubmitted)}, ${each.submittedBy?.name}</li>`,
       )}</ul>`
     }
   </article>`

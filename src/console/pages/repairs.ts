@@ -1,15 +1,14 @@
 import type * as types from '../../../client/src/types.ts'
 import { count, formatNumber } from '../../foundation/text/format-number.ts'
 import { ApiProblem, type Having } from '../api.ts'
-import type { Context, Outcome, Route, Shown } from '../context.ts'
+import { type Context, get, type Outcome, post, type Route, type Shown } from '../context.ts'
 import { readForm } from '../forms.ts'
 import { html, type VNode } from '../html.ts'
-import { link, submissionLink } from '../links.ts'
 import { PostForm } from '../post-form.ts'
 import { titlesOf } from '../rules.ts'
-import { Table } from '../table.ts'
+import { table } from '../table.ts'
 import { readOrigins } from './activity.ts'
-import { pathOf, readWorkbench, showStep, stepLink, tokenOf, type Workbench } from './workbench.ts'
+import { linkTo, pathOf, readWorkbench, showStep, stepLink, type Workbench, WRITING } from './workbench.ts'
 
 type Repair = Having<types.Repair, 'file' | 'why' | 'records' | 'examples'>
 
@@ -19,22 +18,10 @@ export type Repairs = Having<Omit<types.Repairs, 'repairs' | 'left'>, 'changes' 
 }
 
 export const repairPages: readonly Route[] = [
-  { method: 'GET', path: '/submissions/:token/repairs', handle: showRepairs, personal: true },
-  { method: 'GET', path: '/submissions/:token/repairs/progress', handle: followPreview },
-  {
-    method: 'POST',
-    path: '/submissions/:token/repairs',
-    handle: repair,
-    again: showRepairs,
-    scope: 'submissions:write',
-  },
-  {
-    method: 'POST',
-    path: '/submissions/:token/repairs/undo',
-    handle: undo,
-    again: showRepairs,
-    scope: 'submissions:write',
-  },
+  get('/submissions/:token/repairs', showRepairs, { personal: true }),
+  get('/submissions/:token/repairs/progress', followPreview),
+  post('/submissions/:token/repairs', repair, showRepairs, WRITING),
+  post('/submissions/:token/repairs/undo', undo, showRepairs, WRITING),
 ]
 
 /** What Mahi can repair; `pending` if it does not know that soon, and `undefined` if it cannot. */
@@ -56,8 +43,7 @@ async function readRepairs(context: Context, seconds: number): Promise<Repairs |
 /** Seconds that the page of the repairs waits before it says that they are still looked for. */
 const PATIENCE = 10
 
-const repairsLink = (context: Context, rest = ''): string =>
-  link(submissionLink(tokenOf(context), `/repairs${rest}`), { eid: context.eid })
+const repairsLink = (context: Context, rest = ''): string => linkTo(context, `/repairs${rest}`)
 
 const SEARCHING = 'Mahi looks for what it can repair.'
 
@@ -77,13 +63,7 @@ function describeRepairs({ changes, causes = 0, clears = [] }: Repairs): string 
 }
 
 /** How much of what is wrong Mahi can repair, and where to see it. */
-export function RepairNotice({
-  context,
-  repairs,
-}: {
-  readonly context: Context
-  readonly repairs: Repairs | 'pending'
-}): VNode | false {
+export function showRepairNotice(context: Context, repairs: Repairs | 'pending'): VNode | false {
   const see = (style: string) =>
     html`<a class=${`button ${style}`} href=${repairsLink(context)}>See the repairs</a>`
   // What a person reads or does meanwhile is not interrupted: the sentence changes, and marks appear.
@@ -93,31 +73,22 @@ export function RepairNotice({
 }
 
 /** The mark of a cause that Mahi can repair; hidden while that is not known. */
-export function RepairMark({
-  cause,
-  repairs,
-}: {
-  readonly cause: string
-  readonly repairs: Repairs | 'pending' | undefined
-}): VNode | false {
+export function markRepair(cause: string, repairs: Repairs | 'pending' | undefined): VNode | false {
   const isPending = repairs === 'pending'
   if (!isPending && repairs?.clears?.includes(cause) !== true) return false
   return html` <span class="tag good" data-clears=${cause} hidden=${isPending}>Mahi can repair this</span>`
 }
 
-export function UndoForm({ context }: { readonly context: Context }): VNode {
-  return html`<${PostForm} action=${submissionLink(tokenOf(context), '/repairs/undo')} eid=${context.eid}>
+export function showUndo(context: Context): VNode {
+  return html`<${PostForm} action=${repairsLink(context, '/undo')}>
     <p>The files were repaired. You can undo that until the next upload. <button type="submit" class="quiet">Undo the repair</button></p>
   <//>`
 }
 
-const COLUMNS = ['What', 'Before', 'After', { name: 'Changes', number: true }, 'Why it is certain']
-
 async function showRepairs(context: Context): Promise<Shown> {
   const [workbench, repairs] = await Promise.all([readWorkbench(context), readRepairs(context, PATIENCE)])
   const { mayWrite } = workbench
-  const undoForm =
-    mayWrite && (await readOrigins(context, workbench)).canUndo && html`<${UndoForm} context=${context} />`
+  const undoForm = mayWrite && (await readOrigins(context, workbench)).canUndo && showUndo(context)
   if (repairs === 'pending')
     return showStep(context, workbench, 'fix', {
       title: 'Repairs',
@@ -154,7 +125,7 @@ function describeEffect({ causes, clears = [], causesLeft = 0 }: Repairs): strin
 }
 
 function showForm(context: Context, etag: string): VNode {
-  return html`<${PostForm} action=${submissionLink(tokenOf(context), '/repairs')} eid=${context.eid}>
+  return html`<${PostForm} action=${repairsLink(context)}>
     <input type="hidden" name="etag" value=${etag} />
     <p><button type="submit">Apply and check again</button></p>
   <//>`
@@ -163,15 +134,17 @@ function showForm(context: Context, etag: string): VNode {
 const nameFile = ({ rules }: Workbench, { file }: Repair): string => titlesOf(rules).get(file) ?? file
 
 function showTable(workbench: Workbench, { repairs }: Repairs): VNode {
-  return html`<${Table} region class="cards" label="Repairs" columns=${COLUMNS}>${repairs.map(
-    (each) => html`<tr>
-      <th scope="row">${nameFile(workbench, each)}${each.field !== undefined && html`<br /><code>${each.field}</code>`}</th>
-      <td>${showValues(each.examples.map(({ before }) => before))}</td>
-      <td>${showValues(each.examples.map(({ after }) => after))}</td>
-      <td class="number">${formatNumber(each.records)}</td>
-      <td>${each.why}</td>
-    </tr>`,
-  )}<//>`
+  return table('Repairs', repairs, [
+    [
+      'What',
+      (each) =>
+        html`${nameFile(workbench, each)}${each.field !== undefined && html`<br /><code>${each.field}</code>`}`,
+    ],
+    ['Before', ({ examples }) => showValues(examples.map(({ before }) => before))],
+    ['After', ({ examples }) => showValues(examples.map(({ after }) => after))],
+    ['Changes', ({ records }) => records, 'number'],
+    ['Why it is certain', ({ why }) => why],
+  ])
 }
 
 /** The most characters of a value: of a row that is removed, the beginning says enough. */

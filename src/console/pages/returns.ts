@@ -2,25 +2,26 @@ import type * as types from '../../../client/src/types.ts'
 import { count, formatNumber, formatOptional } from '../../foundation/text/format-number.ts'
 import { formatTimestamp } from '../../foundation/text/timestamp.ts'
 import { readZoned } from '../../foundation/text/zoned-time.ts'
-import type { Context, Outcome, Route, Shown } from '../context.ts'
+import { type Context, get, type Outcome, post, type Route, type Shown } from '../context.ts'
 import { FormFault } from '../faults.ts'
 import { Field } from '../fields.ts'
 import { readForm } from '../forms.ts'
-import { html, type VNode } from '../html.ts'
-import { link, type Query, readPage, submissionLink } from '../links.ts'
+import { html, pairs, tag, type VNode } from '../html.ts'
+import { link, type Query, submissionLink } from '../links.ts'
+import { cut, readList } from '../lists.ts'
 import { PostForm } from '../post-form.ts'
 import { ruleLink } from '../rules.ts'
-import { Pager, Table } from '../table.ts'
-import { Time, Until } from '../time.ts'
+import { table } from '../table.ts'
+import { showTime, Until } from '../time.ts'
 import { organisationLink } from './organisations.ts'
 import { STANDINGS, showStanding } from './standing.ts'
 
 /** The pages of the collecting agency. */
 export const returnPages: readonly Route[] = [
-  { method: 'GET', path: '/returns', handle: listReturns },
-  { method: 'GET', path: '/returns/:return', handle: showOverview },
-  { method: 'GET', path: '/returns/:return/:organisation', handle: showOrganisation },
-  { method: 'POST', path: '/returns/:return/:organisation/reopen', handle: reopen, again: showOrganisation },
+  get('/returns', listReturns),
+  get('/returns/:return', showOverview),
+  get('/returns/:return/:organisation', showOrganisation),
+  post('/returns/:return/:organisation/reopen', reopen, showOrganisation),
 ]
 
 const returnLink = (returnId: string, more: Query = {}): string =>
@@ -35,46 +36,45 @@ const WINDOWS = ['Overdue', 'Open', 'Closed', 'NotOpen']
 /** The returns of a page. The state of all organisations is read for each. */
 const RETURNS = 20
 
-async function listReturns({ api, query }: Context): Promise<Shown> {
-  const page = readPage(query)
-  const { results = [], totalCount = 0 } = await api.call<types.ReturnPage>('/returns', {
-    query: { page, pageSize: RETURNS },
-    ofAll: true,
-  })
+async function listReturns(context: Context): Promise<Shown> {
+  const { api } = context
+  const { results, pager } = await readList<types.ReturnPage>(context, '/returns', RETURNS, { ofAll: true })
   const rank = ({ window }: types.OwnReturn) => WINDOWS.indexOf(String(window))
   const rows = await Promise.all(
     results
       .toSorted((one, other) => rank(one) - rank(other))
       .map(async (each) => ({ ...each, statuses: await readStatuses(api, each.returnId) })),
   )
-  const columns = [
-    'Return',
-    'Due',
-    'Progress',
-    { name: 'Submitted', number: true },
-    { name: 'Not started', number: true },
-  ]
   return {
     title: 'Returns',
     content: html`<h1>Returns</h1>
       ${
-        totalCount === 0 &&
-        html`<p>No returns are described, so this service accepts every return, and expects none from anybody.</p>
+        rows.length === 0
+          ? html`<p>No returns are described, so this service accepts every return, and expects none from anybody.</p>
           <p>Describe the returns that you collect, with their dates and organisations: <code>mahi returns import FILE</code>.</p>`
+          : table('Returns', rows, [
+              [
+                'Return',
+                ({ returnId = '', name }) =>
+                  html`<a href=${returnLink(returnId)}>${name ?? `Return ${returnId}`}</a>`,
+              ],
+              [
+                'Due',
+                ({ dueDate, timeZone, window }) =>
+                  html`<${Until} at=${dueDate} zone=${timeZone} /> ${showPhase(window)}`,
+                'when',
+              ],
+              ['Progress', ({ statuses }) => showProgress(statuses)],
+              [
+                'Submitted',
+                ({ statuses }) =>
+                  `${formatNumber(statuses.Submitted ?? 0)} of ${formatNumber(sum(statuses))}`,
+                'number',
+              ],
+              ['Not started', ({ statuses }) => statuses.NotStarted, 'number'],
+            ])
       }
-      ${
-        rows.length > 0 &&
-        html`<${Table} region class="cards" label="Returns" columns=${columns}>${rows.map(
-          ({ returnId = '', name, dueDate, timeZone, window, statuses }) => html`<tr>
-            <th scope="row"><a href=${returnLink(returnId)}>${name ?? `Return ${returnId}`}</a></th>
-            <td class="when"><${Until} at=${dueDate} zone=${timeZone} /> ${showPhase(window)}</td>
-            <td>${showProgress(statuses)}</td>
-            <td class="number">${formatNumber(statuses.Submitted ?? 0)} of ${formatNumber(sum(statuses))}</td>
-            <td class="number">${formatOptional(statuses.NotStarted)}</td>
-          </tr>`,
-        )}<//>`
-      }
-      <${Pager} page=${page} pages=${Math.ceil(totalCount / RETURNS)} to=${(number: number) => link('/console/returns', { page: number })} />`,
+      ${pager}`,
   }
 }
 
@@ -124,19 +124,19 @@ const CAUSES_SHOWN = 25
 /** The most organisations that the API lists at once. */
 const MOST = 1_000
 
-async function showOverview({ api, request, principal, query }: Context): Promise<Shown> {
+async function showOverview(context: Context): Promise<Shown> {
+  const { api, request, principal, query } = context
   const { return: returnId } = request.params as { return: string }
-  const page = readPage(query)
   const status = query.get('status') ?? undefined
   const path = `/returns/${encodeURIComponent(returnId)}`
   const [overview, { causes = [] }, missing] = await Promise.all([
-    api.call<types.ReturnOverview>(`${path}/overview`, { query: { page, pageSize: PAGE_SIZE, status } }),
+    readList<types.ReturnOverview>(context, `${path}/overview`, PAGE_SIZE, { query: { status } }),
     api.call<types.ReturnCauses>(`${path}/causes`),
     api.call<types.ReturnOverview>(`${path}/overview`, { query: { pageSize: MOST, status: 'NotStarted' } }),
   ])
-  const { return: described = {}, changes = {}, results = [], totalCount = 0 } = overview
+  const { return: described = {}, changes = {}, results, pager } = overview
   const statuses = (overview.statuses ?? {}) as Statuses
-  const shown = query.has('all') ? causes : causes.slice(0, CAUSES_SHOWN)
+  const { shown, more } = cut(context, causes, CAUSES_SHOWN, 'cause')
   const title = described.name ?? `Return ${returnId}`
   const toRules = principal.scopes.has('validation-results:read') ? described.definition : undefined
   return {
@@ -158,22 +158,21 @@ async function showOverview({ api, request, principal, query }: Context): Promis
       </ul></nav>
       <p class="soft">In the last 24 hours: ${count(changes.started ?? 0, 'submission')} created, ${changes.submitted ?? 0} submitted, ${changes.reopened ?? 0} reopened.</p>
       ${described.window !== 'NotOpen' && showMissing(missing.results ?? [], missing.totalCount ?? 0)}
-      <${Table} region class="cards" label="Organisations" columns=${['Organisation', 'State', { name: 'Errors', number: true }, { name: 'Warnings', number: true }, 'Created', 'Submitted']}>
-        ${results.map(
-          ({ eid = '', suspended, ...standing }) => html`<tr>
-            <th scope="row"><a href=${standingLink(returnId, eid)}>${eid}</a>${suspended !== undefined && html` <span class="tag error">suspended</span>`}</th>
-            <td>${showStanding({ ...described, ...standing })}</td>
-            <td class="number">${formatOptional(standing.errorCount)}</td>
-            <td class="number">${formatOptional(standing.warningCount)}</td>
-            <td class="when"><${Time} at=${standing.dateCreated} /></td>
-            <td class="when"><${Time} at=${standing.dateSubmitted} /></td>
-          </tr>`,
-        )}
-      <//>
-      <${Pager} page=${page} pages=${Math.ceil(totalCount / PAGE_SIZE)}
-        to=${(number: number) => returnLink(returnId, { status, page: number })} />
+      ${table('Organisations', results, [
+        [
+          'Organisation',
+          ({ eid = '', suspended }) =>
+            html`<a href=${standingLink(returnId, eid)}>${eid}</a>${suspended !== undefined && html` <span class="tag error">suspended</span>`}`,
+        ],
+        ['State', (standing) => showStanding({ ...described, ...standing })],
+        ['Errors', ({ errorCount }) => errorCount, 'number'],
+        ['Warnings', ({ warningCount }) => warningCount, 'number'],
+        ['Created', ({ dateCreated }) => showTime(dateCreated), 'when'],
+        ['Submitted', ({ dateSubmitted }) => showTime(dateSubmitted), 'when'],
+      ])}
+      ${pager}
       ${causes.length > 0 && html`<h2>Most frequent causes</h2>${showCauses(shown, toRules)}`}
-      ${causes.length > shown.length && html`<p><a href=${returnLink(returnId, { status, all: 'yes' })}>Show ${count(causes.length - shown.length, 'more cause')}</a></p>`}`,
+      ${more}`,
   }
 }
 
@@ -188,36 +187,25 @@ function showMissing(results: readonly types.ReturnOverviewResults[], total: num
 }
 
 /** @param definition whose rules the reader may see; their codes are links to them */
-function showCauses(
-  causes: NonNullable<types.ReturnCauses['causes']>,
-  definition: string | undefined,
-): VNode {
-  const columns = [
-    'Code',
-    'What is wrong',
-    'Severity',
-    'File',
-    'Field',
-    { name: 'Organisations', number: true },
-    { name: 'Records', number: true },
-  ]
-  return html`<${Table} region class="cards" label="Most frequent causes" columns=${columns}>
-    ${causes.map(
-      ({ code = '', severity = '', sentence, file, field, columns = 1, organisations, records }) => html`<tr>
-        <th scope="row" class="code">${definition === undefined ? code : html`<a href=${ruleLink(definition, code)}>${code}</a>`}</th>
-        <td>${sentence}</td>
-        <td><span class=${`tag ${severity.toLowerCase()}`}>${severity}</span></td>
-        <td>${file}</td>
-        <td class="mono">${columns > 1 ? count(columns, 'column') : field}</td>
-        <td class="number">${formatOptional(organisations)}</td>
-        <td class="number">${formatOptional(records)}</td>
-      </tr>`,
-    )}
-  <//>`
+function showCauses(causes: readonly types.ReturnCausesCauses[], definition: string | undefined): VNode {
+  return table('Most frequent causes', causes, [
+    [
+      'Code',
+      ({ code = '' }) =>
+        definition === undefined ? code : html`<a href=${ruleLink(definition, code)}>${code}</a>`,
+      'code',
+    ],
+    ['What is wrong', ({ sentence }) => sentence],
+    ['Severity', ({ severity = '' }) => tag(severity)],
+    ['File', ({ file }) => file],
+    ['Field', ({ field, columns = 1 }) => (columns > 1 ? count(columns, 'column') : field), 'mono'],
+    ['Organisations', ({ organisations }) => organisations, 'number'],
+    ['Records', ({ records }) => records, 'number'],
+  ])
 }
 
 /** How far an organisation is with a return: what the agency may know without its records. */
-async function showOrganisation({ api, request, principal, query }: Context): Promise<Shown> {
+async function showOrganisation({ api, request, principal }: Context): Promise<Shown> {
   const { return: returnId, organisation } = request.params as { return: string; organisation: string }
   const { known, standing } = await findStanding(api, returnId, organisation)
   if (standing === undefined) return noOrganisation(returnId, organisation)
@@ -225,22 +213,18 @@ async function showOrganisation({ api, request, principal, query }: Context): Pr
   const mayRead = principal.eids.has(organisation) && principal.scopes.has('validation-results:read')
   const facts = [
     ['State', showStanding({ ...known, ...standing })],
-    ['Suspended', suspended && html`<strong class="warning">since <${Time} at=${suspended} /></strong>`],
+    ['Suspended', suspended && html`<strong class="warning">since ${showTime(suspended)}</strong>`],
     ['Errors', errorCount === undefined ? 'not known: no check covers the files' : formatNumber(errorCount)],
     ['Warnings', formatOptional(warningCount)],
-    ['Created', dateCreated && html`<${Time} at=${dateCreated} />`],
-    ['Submitted', dateSubmitted && html`<${Time} at=${dateSubmitted} />`],
+    ['Created', showTime(dateCreated)],
+    ['Submitted', showTime(dateSubmitted)],
     ['Submission', token && html`<span class="mono">${token}</span>`],
   ] as const
   return {
     title: `Organisation ${organisation} – ${known?.name ?? returnId}`,
-    notice:
-      query.get('notice') === 'reopened'
-        ? 'Reopened. The organisation can change it again, and sees the reason.'
-        : undefined,
     content: html`<nav class="crumbs" aria-label="Breadcrumb"><a href="/console/returns">Returns</a> › <a href=${returnLink(returnId)}>${known?.name ?? `Return ${returnId}`}</a></nav>
       <h1>Organisation ${organisation}</h1>
-      <dl class="pairs">${facts.map(([name, value]) => value !== undefined && value !== '' && html`<dt>${name}</dt><dd>${value}</dd>`)}</dl>
+      ${pairs(facts)}
       <p class="actions">
         ${token !== undefined && mayRead && html`<a class="button" href=${link(submissionLink(token), { eid: organisation })}>Open the submission</a>`}
         ${token !== undefined && dateSubmitted !== undefined && mayRead && html`<a href=${link(submissionLink(token, '/receipt'), { eid: organisation })}>Receipt</a>`}
@@ -250,7 +234,7 @@ async function showOrganisation({ api, request, principal, query }: Context): Pr
       ${
         standing.returnStatus === 'Submitted' &&
         token !== undefined &&
-        html`<h2>Reopen</h2><${ReopenForm} action=${standingLink(returnId, organisation, '/reopen')} token=${token} />`
+        html`<h2>Reopen</h2>${showReopenForm(standingLink(returnId, organisation, '/reopen'), token)}`
       }`,
   }
 }
@@ -279,8 +263,8 @@ function noOrganisation(returnId: string, organisation: string): Shown {
 }
 
 /** The form with which the agency opens a submitted submission again. */
-export function ReopenForm({ action, token, eid }: { action: string; token: string; eid?: string }): VNode {
-  return html`<${PostForm} action=${action} eid=${eid}>
+export function showReopenForm(action: string, token: string): VNode {
+  return html`<${PostForm} action=${action}>
     <input type="hidden" name="token" value=${token} />
     <p>The organisation can then change and submit it again. It sees the reason.</p>
     <${Field} name="reason" label="Reason" rows=${2} required />

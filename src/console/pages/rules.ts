@@ -1,20 +1,30 @@
 import { count } from '../../foundation/text/format-number.ts'
-import type { Context, Route, Shown } from '../context.ts'
+import { type Context, get, type Route, type Shown } from '../context.ts'
 import { Select } from '../fields.ts'
-import { html, type VNode } from '../html.ts'
+import { html, pairs, tag, type VNode } from '../html.ts'
 import { link } from '../links.ts'
-import { type Rule, type RuleExample, readRule, readRules, ruleLink, summarise, titlesOf } from '../rules.ts'
-import { Table } from '../table.ts'
+import { cut } from '../lists.ts'
+import {
+  type Rule,
+  type RuleExample,
+  readRule,
+  readRules,
+  showRuleCode,
+  summarise,
+  titlesOf,
+} from '../rules.ts'
+import { table } from '../table.ts'
 
 export const rulesPages: readonly Route[] = [
-  { method: 'GET', path: '/rules', handle: showRules },
-  { method: 'GET', path: '/rules/:definition/:code', handle: showRule },
+  get('/rules', showRules),
+  get('/rules/:definition/:code', showRule),
 ]
 
 /** The rules shown at first. */
 const RULES_SHOWN = 50
 
-async function showRules({ api, query }: Context): Promise<Shown> {
+async function showRules(context: Context): Promise<Shown> {
+  const { api, query } = context
   const catalogue = await readRules(api, query.get('definition') ?? undefined)
   if (catalogue === undefined) return noSuchRule()
   const { definition, definitions } = catalogue
@@ -23,8 +33,8 @@ async function showRules({ api, query }: Context): Promise<Shown> {
   const file = query.get('file') ?? ''
   const severity = query.get('severity') ?? ''
   const found = findRules(catalogue.rules, { text, file, severity })
-  const shown = query.has('all') ? found : found.slice(0, RULES_SHOWN)
-  const all = link('/console/rules', { definition: name, q: text, file, severity, all: 'yes' })
+  const titles = titlesOf(catalogue)
+  const { shown, more } = cut(context, found, RULES_SHOWN, 'rule')
   return {
     title: 'Rules',
     content: html`<h1>Rules</h1>
@@ -38,10 +48,14 @@ async function showRules({ api, query }: Context): Promise<Shown> {
       </form>
       <p role="status" data-results>${count(found.length, 'rule')}.</p>
       <div data-results>
-        <${Table} region class="cards" label="Rules" columns=${['Code', 'Severity', 'File', 'What it finds', 'How to fix it']}>
-          ${shown.map((rule) => showRow(name, rule, titlesOf(catalogue)))}
-        <//>
-        ${found.length > shown.length && html`<p><a href=${all}>Show ${count(found.length - shown.length, 'more rule')}</a></p>`}
+        ${table('Rules', shown, [
+          ['Code', (rule) => showRuleCode(name, rule), 'code'],
+          ['Severity', (rule) => tag(rule.severity)],
+          ['File', (rule) => titles.get(rule.file) ?? rule.file],
+          ['What it finds', ({ message }) => summarise(message)],
+          ['How to fix it', ({ fix }) => fix],
+        ])}
+        ${more}
       </div>`,
   }
 }
@@ -59,29 +73,12 @@ function findRules(
   })
 }
 
-function showRow(
-  definition: string,
-  { code, severity, file, message, fix, replaces }: Rule,
-  titles: ReadonlyMap<string, string>,
-): VNode {
-  return html`<tr>
-    <th scope="row" class="code">
-      <a href=${ruleLink(definition, code)}>${code}</a>
-      ${replaces !== undefined && html`<br /><span class="soft">official ${replaces}</span>`}
-    </th>
-    <td><span class=${`tag ${severity.toLowerCase()}`}>${severity}</span></td>
-    <td>${titles.get(file) ?? file}</td>
-    <td>${summarise(message)}</td>
-    <td>${fix}</td>
-  </tr>`
-}
-
 async function showRule({ api, request }: Context): Promise<Shown> {
   const { definition: name, code } = request.params as { definition: string; code: string }
   const rule = await readRule(api, name, code)
   if (rule === undefined) return noSuchRule()
   const { message, why, fix, source, examples = [], sql } = rule
-  const facts: readonly [string, string | undefined][] = [
+  const facts = [
     ['Severity', rule.severity],
     ['File', rule.file],
     ['Columns', rule.fields.join(', ')],
@@ -89,8 +86,8 @@ async function showRule({ api, request }: Context): Promise<Shown> {
     ['Basis', rule.basis],
     ['Since', rule.since],
     ['Until', rule.until],
-  ]
-  const known = facts.filter(([, value]) => value !== undefined && value !== '')
+    ['Source', source && showSource(source)],
+  ] as const
   return {
     title: `Rule ${code}`,
     content: html`<p class="soft"><a href=${link('/console/rules', { definition: name })}>Rules</a></p>
@@ -98,10 +95,7 @@ async function showRule({ api, request }: Context): Promise<Shown> {
       <p class="verdict">${summarise(message)}</p>
       ${why !== undefined && html`<h2>Why it matters</h2><p>${why}</p>`}
       ${fix !== undefined && html`<h2>How to fix it</h2><p>${fix}</p>`}
-      <dl class="pairs">
-        ${known.map(([label, value]) => html`<dt>${label}</dt><dd>${value}</dd>`)}
-        ${source !== undefined && html`<dt>Source</dt><dd>${showSource(source)}</dd>`}
-      </dl>
+      ${pairs(facts)}
       ${examples.length > 0 && html`<h2>Examples</h2>${examples.map(showExample)}`}
       ${sql !== undefined && html`<details><summary>The rule in SQL</summary><pre tabindex="0">${sql}</pre></details>`}
       <p class="soft">${rule.definition.notice}</p>`,
@@ -116,14 +110,13 @@ function showExample({ name, files, finds }: RuleExample): VNode {
   return html`<section>
     <h3>${name}</h3>
     <p class="soft">${finds.length === 0 ? 'Finds nothing.' : `Finds record ${finds.join(', ')}.`}</p>
-    ${files.map(
-      ({
+    ${files.map(({ file, columns, rows }) =>
+      table(
         file,
-        columns,
         rows,
-      }) => html`<${Table} class="narrow" label=${file} caption=${file} columns=${columns}>
-        ${rows.map((row) => html`<tr>${row.map((value) => html`<td>${value}</td>`)}</tr>`)}
-      <//>`,
+        columns.map((name, at) => [name, (row) => row[at]]),
+        { class: 'narrow', caption: file },
+      ),
     )}
   </section>`
 }

@@ -1,19 +1,19 @@
 import type * as types from '../../../client/src/types.ts'
 import { lookUp } from '../../foundation/look-up.ts'
-import { formatNumber, formatOptional } from '../../foundation/text/format-number.ts'
-import type { Context, Outcome, Route, Shown } from '../context.ts'
+import { formatNumber } from '../../foundation/text/format-number.ts'
+import { type Context, get, type Outcome, post, type Route, type Shown } from '../context.ts'
 import { readForm } from '../forms.ts'
 import { html, type VNode } from '../html.ts'
-import { link, submissionLink } from '../links.ts'
 import { PostForm } from '../post-form.ts'
 import { orderFiles, titlesOf } from '../rules.ts'
 import { RunChart } from '../run-chart.ts'
-import { Table } from '../table.ts'
-import { Time } from '../time.ts'
+import { table } from '../table.ts'
+import { showTime } from '../time.ts'
 import { findingsOf, readRuns } from './findings.ts'
 import {
   hasFindings,
   isGoing,
+  linkTo,
   pathOf,
   type Run,
   readWorkbench,
@@ -21,28 +21,16 @@ import {
   showStep,
   showVerdict,
   stepLink,
-  tokenOf,
   type Workbench,
+  WRITING,
 } from './workbench.ts'
 
 export const runPages: readonly Route[] = [
-  { method: 'GET', path: '/submissions/:token/check', handle: showCheck },
-  {
-    method: 'POST',
-    path: '/submissions/:token/runs',
-    handle: requestRun,
-    again: showCheck,
-    scope: 'submissions:write',
-  },
-  { method: 'GET', path: '/submissions/:token/progress', handle: followRun },
-  {
-    method: 'POST',
-    path: '/submissions/:token/cancel-run',
-    handle: cancelRun,
-    again: showCheck,
-    scope: 'submissions:write',
-  },
-  { method: 'GET', path: '/submissions/:token/compare', handle: compareRuns, personal: true },
+  get('/submissions/:token/check', showCheck),
+  post('/submissions/:token/runs', requestRun, showCheck, WRITING),
+  get('/submissions/:token/progress', followRun),
+  post('/submissions/:token/cancel-run', cancelRun, showCheck, WRITING),
+  get('/submissions/:token/compare', compareRuns, { personal: true }),
 ]
 
 async function showCheck(context: Context): Promise<Shown> {
@@ -63,7 +51,7 @@ async function showCheck(context: Context): Promise<Shown> {
 
 function showStart(context: Context, { mayWrite, missing, submission, isCurrent }: Workbench): VNode | false {
   if (!mayWrite || (submission.files ?? []).length === 0) return false
-  return html`<${PostForm} id="check" action=${submissionLink(tokenOf(context), '/runs')} eid=${context.eid}>
+  return html`<${PostForm} id="check" action=${linkTo(context, '/runs')}>
     ${missing.length > 0 && html`<p>${missing.map(({ title }) => title).join(', ')} ${missing.length === 1 ? 'is' : 'are'} missing. Checks that need ${missing.length === 1 ? 'it' : 'them'} do not run.</p>`}
     <p><button type="submit" class=${isCurrent ? 'quiet' : undefined}>${isCurrent ? 'Check the files again' : 'Check the files'}</button></p>
   <//>`
@@ -72,7 +60,7 @@ function showStart(context: Context, { mayWrite, missing, submission, isCurrent 
 function showRun(context: Context, workbench: Workbench, run: Run): VNode {
   const { mayWrite, isCurrent } = workbench
   if (isGoing(run)) {
-    return html`<div data-follow=${link(submissionLink(tokenOf(context), '/progress'), { eid: context.eid })}
+    return html`<div data-follow=${linkTo(context, '/progress')}
       data-done=${stepLink(context, 'fix')}>
       <p class="verdict" data-text role="status">${describeProgress(run)}</p>
       <progress aria-label="Progress of the check"></progress>
@@ -80,7 +68,7 @@ function showRun(context: Context, workbench: Workbench, run: Run): VNode {
       <noscript><p><a href=${stepLink(context, 'check')}>Refresh</a></p></noscript>
       ${
         mayWrite &&
-        html`<${PostForm} action=${submissionLink(tokenOf(context), '/cancel-run')} eid=${context.eid}>
+        html`<${PostForm} action=${linkTo(context, '/cancel-run')}>
           <input type="hidden" name="run" value=${run.runId} />
           <p><button type="submit" class="quiet">Cancel the check</button></p>
         <//>`
@@ -102,14 +90,20 @@ function showRun(context: Context, workbench: Workbench, run: Run): VNode {
 function showFileProgress({ submission, rules }: Workbench, run: Run): VNode {
   const progress = new Map(listFileProgress(run).map(({ file, text }) => [file, text]))
   const titles = titlesOf(rules)
-  return html`<${Table} label="Progress by file" class="narrow" columns=${['File', { name: 'Records read', number: true }]}>
-    ${orderFiles(submission.files ?? [], titles).map(
-      ({ file, records }) => html`<tr>
-        <th scope="row">${titles.get(file) ?? file}</th>
-        <td class="number" data-file=${file}>${progress.get(file) ?? describeRead(0, records)}</td>
-      </tr>`,
-    )}
-  <//>`
+  return table(
+    'Progress by file',
+    orderFiles(submission.files ?? [], titles),
+    [
+      ['File', ({ file }) => titles.get(file) ?? file],
+      [
+        'Records read',
+        ({ file, records }) =>
+          html`<span data-file=${file}>${progress.get(file) ?? describeRead(0, records)}</span>`,
+        'number',
+      ],
+    ],
+    { class: 'narrow' },
+  )
 }
 
 const listFileProgress = ({ progress }: Run) =>
@@ -128,15 +122,6 @@ function describeProgress(run: Run): string {
   return `${stage ?? 'The check is running'}: ${formatNumber(done)} of ${formatNumber(total)} records.`
 }
 
-const RUN_COLUMNS = [
-  { name: 'Check', number: true },
-  'When',
-  'State',
-  { name: 'Errors', number: true },
-  { name: 'Warnings', number: true },
-  { name: 'Comparison', hidden: true },
-]
-
 const STATUSES = lookUp<string>({
   Queued: 'Waiting',
   InProgress: 'Running',
@@ -148,19 +133,24 @@ const STATUSES = lookUp<string>({
 
 function runTable(context: Context, runs: readonly Run[]): VNode {
   const earlier = runs.filter(({ status }) => status === 'Processed')[1]
-  return html`<${Table} label="Checks so far" class="narrow cards" columns=${RUN_COLUMNS}>
-    ${runs.map(({ runId, dateCompleted, dateReceived, status, errorCount, warningCount }) => {
-      const other = link(submissionLink(tokenOf(context), '/compare'), { eid: context.eid })
-      return html`<tr>
-        <th scope="row" class="number">${runId}</th>
-        <td class="when"><${Time} at=${dateCompleted ?? dateReceived} /></td>
-        <td>${STATUSES[status] ?? status}</td>
-        <td class="number">${formatOptional(errorCount)}</td>
-        <td class="number">${formatOptional(warningCount)}</td>
-        <td>${runId === earlier?.runId && html`<a href=${other}>compare with the newest</a>`}</td>
-      </tr>`
-    })}
-  <//>`
+  const isEarlier = ({ runId }: Run) => runId === earlier?.runId
+  return table<Run>(
+    'Checks so far',
+    runs,
+    [
+      ['Check', ({ runId }) => runId, 'number'],
+      ['When', ({ dateCompleted, dateReceived }) => showTime(dateCompleted ?? dateReceived), 'when'],
+      ['State', ({ status }) => STATUSES[status] ?? status],
+      ['Errors', ({ errorCount }) => errorCount, 'number'],
+      ['Warnings', ({ warningCount }) => warningCount, 'number'],
+      [
+        '',
+        (run) => isEarlier(run) && html`<a href=${linkTo(context, '/compare')}>compare with the newest</a>`,
+        { hidden: 'Comparison' },
+      ],
+    ],
+    { class: 'narrow cards' },
+  )
 }
 
 async function requestRun(context: Context): Promise<Outcome> {

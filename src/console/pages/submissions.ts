@@ -1,29 +1,23 @@
 import type * as types from '../../../client/src/types.ts'
-import { formatOptional } from '../../foundation/text/format-number.ts'
 import { ApiProblem } from '../api.ts'
-import type { Context, Outcome, Route, Shown } from '../context.ts'
+import { type Context, get, type Outcome, post, type Route, type Shown } from '../context.ts'
 import { Field, Select } from '../fields.ts'
 import { readForm } from '../forms.ts'
 import { html, type VNode } from '../html.ts'
 import { link, readPage, submissionLink } from '../links.ts'
+import { readList } from '../lists.ts'
 import { PostForm } from '../post-form.ts'
-import { Pager, Table } from '../table.ts'
-import { Time, Until } from '../time.ts'
+import { type Column, table } from '../table.ts'
+import { showTime, Until } from '../time.ts'
 import { showStanding, showWindow } from './standing.ts'
-import { describeStatus, nameReturn, readWorkbench, type Submission, stepLink } from './workbench.ts'
+import { describeStatus, nameReturn, readWorkbench, type Submission, stepLink, WRITING } from './workbench.ts'
 
 const PAGE_SIZE = 50
 
 export const submissionPages: readonly Route[] = [
-  { method: 'GET', path: '/submissions', handle: listSubmissions },
-  {
-    method: 'POST',
-    path: '/submissions',
-    handle: createSubmission,
-    again: listSubmissions,
-    scope: 'submissions:write',
-  },
-  { method: 'GET', path: '/submissions/:token', handle: openSubmission },
+  get('/submissions', listSubmissions),
+  post('/submissions', createSubmission, listSubmissions, WRITING),
+  get('/submissions/:token', openSubmission),
 ]
 
 interface Page {
@@ -48,7 +42,6 @@ async function listSubmissions(context: Context): Promise<Shown> {
           service creates a key that covers yours.</p>`,
     }
   }
-  const page = readPage(query)
   const head = html`<h1>Submissions</h1>
     ${
       eids.length > 1 &&
@@ -58,7 +51,7 @@ async function listSubmissions(context: Context): Promise<Shown> {
       </form>`
     }`
   const read = await Promise.all([
-    api.call<Page>('/submissions', { query: { page, pageSize: PAGE_SIZE } }),
+    readList<Page>(context, '/submissions', PAGE_SIZE),
     api.call<types.ReturnPage>('/returns', { query: { pageSize: 100 } }),
   ]).catch(takeRefusal)
   // One organisation is suspended, or not covered; the others can be chosen.
@@ -66,9 +59,10 @@ async function listSubmissions(context: Context): Promise<Shown> {
     const { status, detail } = read.problem
     return { title: 'Submissions', status, content: html`${head}<p class="problem">${detail}</p>` }
   }
-  const [{ results, totalCount }, returns] = read
+  const [{ results, pager }, returns] = read
   const expected = returns.results ?? []
-  const lines = page === 1 ? joinLines(expected, results) : results.map((submission) => ({ submission }))
+  const lines =
+    readPage(query) === 1 ? joinLines(expected, results) : results.map((submission) => ({ submission }))
   const mayWrite = principal.scopes.has('submissions:write')
   return {
     title: 'Submissions',
@@ -76,13 +70,13 @@ async function listSubmissions(context: Context): Promise<Shown> {
       ${
         mayWrite &&
         expected.length === 0 &&
-        html`<${PostForm} class="row" action="/console/submissions" eid=${eid}>
+        html`<${PostForm} class="row" action=${link('/console/submissions', { eid })}>
         <${Field} name="returnId" label="Return, such as 202512" required value=${query.get('returnId') ?? ''} />
         <button type="submit">Start a submission</button>
       <//>`
       }
       ${lines.length === 0 ? html`<p>Organisation ${eid} has no submissions yet.</p>` : showLines(lines, eid, mayWrite)}
-      <${Pager} page=${page} pages=${Math.ceil(totalCount / PAGE_SIZE)} to=${(number: number) => link('/console/submissions', { eid, page: number })} />`,
+      ${pager}`,
   }
 }
 
@@ -118,40 +112,58 @@ function rank({ known = {} }: Line): number {
   return window === 'Overdue' ? 0 : window === 'Open' ? 1 : 2
 }
 
-const COLUMNS = [
-  'Return',
-  'Due',
-  'State',
-  { name: 'Errors', number: true },
-  { name: 'Warnings', number: true },
-  'Checked',
-  { name: 'Start', hidden: true },
-]
-
 function showLines(lines: readonly Line[], eid: string, mayWrite: boolean): VNode {
-  return html`<${Table} region class="cards" label="Submissions" caption=${`Organisation ${eid}`} columns=${COLUMNS}>
-    ${lines.map(({ known, submission }) => {
-      const token = known?.submissionToken ?? submission?.submissionToken
-      const name = known?.name ?? nameReturn(submission ?? { returnId: known?.returnId ?? '' })
-      const run = submission?.validationRun
-      const canStart = token === undefined && (known?.window === 'Open' || known?.window === 'Overdue')
-      return html`<tr class=${isDeleted(submission) ? 'soft' : undefined}>
-        <th scope="row">${token === undefined ? name : html`<a href=${link(submissionLink(token), { eid })}>${name}</a>`}${known?.notes !== undefined && html`<br /><span class="soft">${known.notes}</span>`}</th>
-        <td class="when"><${Until} at=${known?.dueDate ?? submission?.dueDate} zone=${known?.timeZone} /> ${known !== undefined && showWindow(known, known.returnStatus === 'Submitted')}</td>
-        <td>${showState(known, submission)}</td>
-        <td class="number">${formatOptional(known?.errorCount ?? run?.errorCount)}</td>
-        <td class="number">${formatOptional(known?.warningCount ?? run?.warningCount)}</td>
-        <td class="when"><${Time} at=${run?.dateCompleted} /></td>
-        <td>${
+  const tokenOf = ({ known, submission }: Line) => known?.submissionToken ?? submission?.submissionToken
+  const nameOf = ({ known, submission }: Line) =>
+    known?.name ?? nameReturn(submission ?? { returnId: known?.returnId ?? '' })
+  const columns: readonly Column<Line>[] = [
+    [
+      'Return',
+      (line) => {
+        const [token, name, notes] = [tokenOf(line), nameOf(line), line.known?.notes]
+        const linked =
+          token === undefined ? name : html`<a href=${link(submissionLink(token), { eid })}>${name}</a>`
+        return html`${linked}${notes !== undefined && html`<br /><span class="soft">${notes}</span>`}`
+      },
+    ],
+    [
+      'Due',
+      ({ known, submission }) =>
+        html`<${Until} at=${known?.dueDate ?? submission?.dueDate} zone=${known?.timeZone} /> ${known !== undefined && showWindow(known, known.returnStatus === 'Submitted')}`,
+      'when',
+    ],
+    ['State', ({ known, submission }) => showState(known, submission)],
+    [
+      'Errors',
+      ({ known, submission }) => known?.errorCount ?? submission?.validationRun?.errorCount,
+      'number',
+    ],
+    [
+      'Warnings',
+      ({ known, submission }) => known?.warningCount ?? submission?.validationRun?.warningCount,
+      'number',
+    ],
+    ['Checked', ({ submission }) => showTime(submission?.validationRun?.dateCompleted), 'when'],
+    [
+      '',
+      (line) => {
+        const { window, returnId } = line.known ?? {}
+        const canStart = tokenOf(line) === undefined && (window === 'Open' || window === 'Overdue')
+        return (
           canStart &&
           mayWrite &&
-          html`<${PostForm} action="/console/submissions" eid=${eid}>
-            <input type="hidden" name="returnId" value=${known?.returnId} /><button type="submit" class="quiet">Start<span class="visually-hidden"> ${name}</span></button>
+          html`<${PostForm} action=${link('/console/submissions', { eid })}>
+            <input type="hidden" name="returnId" value=${returnId} /><button type="submit" class="quiet">Start<span class="visually-hidden"> ${nameOf(line)}</span></button>
           <//>`
-        }</td>
-      </tr>`
-    })}
-  <//>`
+        )
+      },
+      { hidden: 'Start' },
+    ],
+  ]
+  return table('Submissions', lines, columns, {
+    caption: `Organisation ${eid}`,
+    row: ({ submission }) => (isDeleted(submission) ? { class: 'soft' } : {}),
+  })
 }
 
 function showState(known: types.OwnReturn | undefined, submission: Submission | undefined): VNode | string {

@@ -1,51 +1,42 @@
 import { actorOf } from '../../api/access/principal.ts'
-import { lookUp } from '../../foundation/look-up.ts'
 import { EMPTY_RETURN, isEmptyReturn } from '../../foundation/text/empty-return.ts'
-import { count, formatNumber } from '../../foundation/text/format-number.ts'
-import type { Context, Outcome, Route, Shown } from '../context.ts'
+import { count } from '../../foundation/text/format-number.ts'
+import { type Context, get, type Outcome, post, type Route, type Shown } from '../context.ts'
 import { html, type VNode } from '../html.ts'
-import { link, submissionLink } from '../links.ts'
+import { link } from '../links.ts'
 import { PostForm } from '../post-form.ts'
 import { orderFiles, titlesOf } from '../rules.ts'
-import { Table } from '../table.ts'
-import { Time } from '../time.ts'
+import { table } from '../table.ts'
+import { showTime } from '../time.ts'
 import { type Origins, readOrigins, showSender } from './activity.ts'
 import { listUnexplained, readExplanations } from './explanations.ts'
 import { readReceipt, receiptLink } from './receipt.ts'
-import { ReopenForm, reopenSubmission } from './returns.ts'
-import { isGoing, pathOf, readWorkbench, showStep, stepLink, tokenOf, type Workbench } from './workbench.ts'
+import { reopenSubmission, showReopenForm } from './returns.ts'
+import {
+  isGoing,
+  linkTo,
+  pathOf,
+  readWorkbench,
+  showStep,
+  stepLink,
+  tokenOf,
+  type Workbench,
+  WRITING,
+} from './workbench.ts'
 
 export const submitPages: readonly Route[] = [
-  { method: 'GET', path: '/submissions/:token/submit', handle: showSubmit },
-  {
-    method: 'POST',
-    path: '/submissions/:token/submit',
-    handle: submit,
-    again: showSubmit,
-    scope: 'submissions:write',
-  },
-  { method: 'POST', path: '/submissions/:token/reopen', handle: reopen, again: showSubmit, scope: 'operate' },
-  { method: 'GET', path: '/submissions/:token/delete', handle: confirmDelete, scope: 'submissions:write' },
-  {
-    method: 'POST',
-    path: '/submissions/:token/delete',
-    handle: deleteSubmission,
-    again: confirmDelete,
-    scope: 'submissions:write',
-  },
+  get('/submissions/:token/submit', showSubmit),
+  post('/submissions/:token/submit', submit, showSubmit, WRITING),
+  post('/submissions/:token/reopen', reopen, showSubmit, { scope: 'operate' }),
+  get('/submissions/:token/delete', confirmDelete, WRITING),
+  post('/submissions/:token/delete', deleteSubmission, confirmDelete, WRITING),
 ]
-
-const NOTICES = lookUp<string>({
-  submitted: 'Submitted. It can no longer be changed.',
-  reopened: 'Reopened. The organisation can change it again.',
-})
 
 async function showSubmit(context: Context): Promise<Shown> {
   const workbench = await readWorkbench(context)
   const { submissionStatus: status } = workbench.submission
   return showStep(context, workbench, 'submit', {
     title: 'Submit',
-    notice: NOTICES[context.query.get('notice') ?? ''],
     content:
       status === 'Submitted'
         ? await showSubmitted(context, workbench)
@@ -96,7 +87,7 @@ async function showOpen(context: Context, workbench: Workbench): Promise<VNode> 
     ${warnings > 0 && html`<p><a href=${stepLink(context, 'fix')}>${count(warnings, 'warning')}</a> will be submitted as ${warnings === 1 ? 'it is' : 'they are'}${explained > 0 && `, with ${count(explained, 'explanation')}`}.</p>`}
     ${
       mayWrite
-        ? html`<${PostForm} class="confirm" action=${submissionLink(tokenOf(context), '/submit')} eid=${context.eid}>
+        ? html`<${PostForm} class="confirm" action=${stepLink(context, 'submit')}>
           <p><strong>Mahi freezes these files. It does not send them to the TEC.</strong></p>
           <p>The receipt names who submits them: ${actorOf(context.principal).name}.</p>
           <button type="submit">Submit</button>
@@ -115,7 +106,7 @@ function showUnchanged({ submission: { files = [] }, reopened }: Workbench): VNo
 async function showSubmitted(context: Context, workbench: Workbench): Promise<VNode> {
   const { submittedBy, dateSubmitted } = await readReceipt(context)
   const { validationRun: run } = workbench.submission
-  return html`<h2>Submitted by ${submittedBy?.name} at <${Time} at=${dateSubmitted} /></h2>
+  return html`<h2>Submitted by ${submittedBy?.name} at ${showTime(dateSubmitted)}</h2>
     <p>Mahi has frozen these files. It does not send them to the TEC.</p>
     ${showFiles(workbench, await readOrigins(context, workbench))}
     ${showEmpty(workbench.submission.files)}
@@ -129,7 +120,7 @@ async function showSubmitted(context: Context, workbench: Workbench): Promise<VN
     ${
       context.principal.scopes.has('operate') &&
       html`<details class="explain no-print" open=${context.refused !== undefined}><summary>Reopen</summary>
-        <${ReopenForm} action=${submissionLink(tokenOf(context), '/reopen')} token=${tokenOf(context)} eid=${context.eid} />
+        ${showReopenForm(linkTo(context, '/reopen'), tokenOf(context))}
       </details>`
     }`
 }
@@ -140,17 +131,17 @@ function showEmpty(files: Parameters<typeof isEmptyReturn>[0] = []): VNode | fal
 
 function showFiles({ submission: { files = [] }, rules }: Workbench, origins: Origins): VNode {
   const titles = titlesOf(rules)
-  const columns = ['File', { name: 'Records', number: true }, 'Sent by', 'SHA-256']
-  return html`<${Table} label="Files" class="narrow cards" columns=${columns}>
-    ${orderFiles(files, titles).map(
-      ({ file, records, sha256 }) => html`<tr>
-        <th scope="row">${titles.get(file) ?? file}</th>
-        <td class="number">${formatNumber(records)}</td>
-        <td>${showSender(origins, file)}</td>
-        <td class="mono digest">${sha256}</td>
-      </tr>`,
-    )}
-  <//>`
+  return table(
+    'Files',
+    orderFiles(files, titles),
+    [
+      ['File', ({ file }) => titles.get(file) ?? file],
+      ['Records', ({ records }) => records, 'number'],
+      ['Sent by', ({ file }) => showSender(origins, file)],
+      ['SHA-256', ({ sha256 }) => sha256, 'mono digest'],
+    ],
+    { class: 'narrow cards' },
+  )
 }
 
 async function submit(context: Context): Promise<Outcome> {
@@ -165,14 +156,13 @@ async function reopen(context: Context): Promise<Outcome> {
 
 async function confirmDelete(context: Context): Promise<Shown> {
   const { submission, reopened } = await readWorkbench(context)
-  const at = submissionLink(tokenOf(context))
   return {
     title: 'Delete the submission',
     content: html`<h1>Delete the submission?</h1>
       <p>The files of this submission for return ${submission.returnId} are deleted, with their findings, explanations and receipts. This cannot be undone. Only its activity stays.</p>
       ${reopened !== undefined && html`<p class="problem">It was submitted and reopened. Once it is deleted, it counts as never submitted: receipt ${reopened.receipt} and the reason of the reopening are deleted, too.</p>`}
-      <${PostForm} action=${`${at}/delete`} eid=${context.eid}>
-        <button type="submit" class="danger">Delete</button> <a href=${link(at, { eid: context.eid })}>Keep it</a>
+      <${PostForm} action=${linkTo(context, '/delete')}>
+        <button type="submit" class="danger">Delete</button> <a href=${linkTo(context, '')}>Keep it</a>
       <//>`,
   }
 }

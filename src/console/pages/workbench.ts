@@ -4,9 +4,9 @@ import { count } from '../../foundation/text/format-number.ts'
 import type { Having } from '../api.ts'
 import type { Context, Shown } from '../context.ts'
 import { html, type VNode } from '../html.ts'
-import { link, submissionLink } from '../links.ts'
+import { link, type Query, submissionLink } from '../links.ts'
 import { type Catalogue, readRules } from '../rules.ts'
-import { Time, Until } from '../time.ts'
+import { showTime, Until } from '../time.ts'
 
 /** A submission from `/v1/submissions/{token}`. */
 export type Submission = Having<
@@ -17,6 +17,9 @@ export type Submission = Having<
 export type SubmittedFile = Having<types.SubmissionFile, 'fileType' | 'file' | 'records'>
 
 export type Run = Having<types.ValidationRun, 'runId' | 'status'>
+
+/** The scope of those who change submissions. */
+export const WRITING = { scope: 'submissions:write' } as const
 
 const STEPS = ['files', 'check', 'fix', 'submit'] as const
 export type Step = (typeof STEPS)[number]
@@ -53,12 +56,13 @@ export const tokenOf = ({ request }: Context): string => (request.params as { to
 export const pathOf = (context: Context, rest = ''): string =>
   `/submissions/${encodeURIComponent(tokenOf(context))}${rest}`
 
+/** The URL of a page or a form of the submission. */
+export const linkTo = ({ request, eid }: Context, rest: string, more: Query = {}): string =>
+  link(submissionLink((request.params as { token: string }).token, rest), { eid, ...more })
+
 /** The URL of a step of the submission. */
-export const stepLink = (
-  context: Context,
-  step: Step,
-  more: Record<string, string | undefined> = {},
-): string => link(submissionLink(tokenOf(context), PATHS[step]), { eid: context.eid, ...more })
+export const stepLink = (context: Context, step: Step, more?: Query): string =>
+  linkTo(context, PATHS[step], more)
 
 export const isGoing = ({ status }: Run): boolean => status === 'Queued' || status === 'InProgress'
 
@@ -160,9 +164,9 @@ export function showStep(
         <span>Organisation ${submission.eid}</span>
         <span>${reopened === undefined ? describeStatus(status) : 'Reopened'}</span>
         ${isOpen && submission.tokenExpiry !== undefined && html`<span>Open until <${Until} at=${submission.tokenExpiry} /></span>`}
-        <a href=${link(submissionLink(tokenOf(context), '/activity'), { eid })}>Activity</a>
+        <a href=${linkTo(context, '/activity')}>Activity</a>
       </p>
-      ${reopened !== undefined && html`<p class="problem">Reopened by ${reopened.reopenedBy?.name}, <${Time} at=${reopened.dateReopened} />, to be changed and submitted again until <${Until} at=${submission.reopenedUntil} />: ${reopened.reopenReason}</p>`}
+      ${reopened !== undefined && html`<p class="problem">Reopened by ${reopened.reopenedBy?.name}, ${showTime(reopened.dateReopened)}, to be changed and submitted again until <${Until} at=${submission.reopenedUntil} />: ${reopened.reopenReason}</p>`}
       ${
         isDeleted
           ? html`<p class="problem">This submission was deleted, with its files, findings and receipts.</p>`

@@ -1,0 +1,78 @@
+import { count, formatNumber } from '../foundation/text/format-number.ts'
+import type { Call } from './api.ts'
+import type { Context } from './context.ts'
+import { html, type VNode } from './html.ts'
+import { linkHere, readPage } from './links.ts'
+
+/** A page of a list of the API. */
+interface Page {
+  readonly results?: readonly object[]
+  readonly totalCount?: number
+}
+
+type Read<Body extends Page> = Body & {
+  readonly results: NonNullable<Body['results']>
+  readonly totalCount: number
+  /** The links to the other pages. */
+  readonly pager: VNode | false
+}
+
+/**
+ * The page of a list that the URL names.
+ *
+ * @param size the items of a page
+ * @throws {Problem} `invalid-parameters`
+ * @throws {ApiProblem}
+ */
+export async function readList<Body extends Page>(
+  context: Context,
+  path: string,
+  size: number,
+  { query, ...call }: Call = {},
+): Promise<Read<Body>> {
+  const page = readPage(context.query)
+  const body = await context.api.call<Body>(path, { ...call, query: { ...query, page, pageSize: size } })
+  const { results = [], totalCount = 0 } = body
+  return {
+    ...body,
+    results,
+    totalCount,
+    pager: showPager(context, Math.ceil(totalCount / size)),
+  } as Read<Body>
+}
+
+/** Links to the neighbouring pages of a list; nothing if it has one page. A page past the last one is said to be so. */
+export function showPager(context: Context, pages: number): VNode | false {
+  const page = readPage(context.query)
+  const end = Math.max(1, pages)
+  const to = (number: number) => linkHere(context, { page: number })
+  if (page > end)
+    return html`<p>There is no page ${formatNumber(page)}: the last one is <a href=${to(end)}>${formatNumber(end)}</a>.</p>`
+  if (end === 1) return false
+  return html`<nav class="pager" aria-label="Pages">
+    ${page > 1 && html`<a rel="prev" href=${to(page - 1)}>Previous</a>`}
+    <span>Page ${formatNumber(page)} of ${formatNumber(pages)}</span>
+    ${page < pages && html`<a rel="next" href=${to(page + 1)}>Next</a> <a href=${to(pages)}>Last</a>`}
+  </nav>`
+}
+
+/** The next page of a list that has no numbers of pages. */
+export function showNext(context: Context, parameter: string, value: string | undefined): VNode | false {
+  return (
+    value !== undefined &&
+    html`<nav class="pager" aria-label="Pages"><a rel="next" href=${linkHere(context, { [parameter]: value })}>Next page</a></nav>`
+  )
+}
+
+/** The first items of a long list and a link to all, or all of them if the URL has `all`. */
+export function cut<Item>(
+  context: Context,
+  items: readonly Item[],
+  most: number,
+  noun: string,
+): { readonly shown: readonly Item[]; readonly more: VNode | false } {
+  const rest = context.query.has('all') ? 0 : items.length - most
+  if (rest <= 0) return { shown: items, more: false }
+  const more = html`<p><a href=${linkHere(context, { all: 'yes' })}>Show ${count(rest, `more ${noun}`)}</a></p>`
+  return { shown: items.slice(0, most), more }
+}
