@@ -12,7 +12,7 @@ import { isLoopback, isSecure, readSession } from './cookies.ts'
 import { explainProblem, FormFault, findFault } from './faults.ts'
 import { hasToken } from './form-token.ts'
 import { hasForm, readForm } from './forms.ts'
-import { html } from './html.ts'
+import { html, type VNode } from './html.ts'
 import { homeOf } from './layout.ts'
 import { eidOf, pageOfForm } from './links.ts'
 import { activityPages } from './pages/activity.ts'
@@ -34,7 +34,7 @@ import { rulesPages } from './pages/rules.ts'
 import { runPages } from './pages/runs.ts'
 import { submissionPages } from './pages/submissions.ts'
 import { submitPages } from './pages/submit.ts'
-import { sendContinue, sendJson, sendMessage, sendPage } from './send.ts'
+import { asksForData, sendContinue, sendJson, sendPage, sendRefusal } from './send.ts'
 import type { Session } from './sessions.ts'
 import { registerSignIn, renderSignIn, signOut } from './sign-in.ts'
 
@@ -76,9 +76,9 @@ export async function registerConsole(app: FastifyInstance, services: ConsoleSer
     scope.setErrorHandler((error, request, reply) => sendError(services, error, request, reply))
     scope.addHook('onRequest', (request, reply, done) => {
       reply.headers({ 'content-security-policy': POLICY, 'cache-control': 'no-store' })
-      if (!isSecure(request) && !isLoopback(request)) return void sendInsecure(reply)
+      if (!isSecure(request) && !isLoopback(request)) return void sendInsecure(request, reply)
       if (request.method !== 'GET' && request.method !== 'HEAD' && !isSameOrigin(request))
-        return void sendForeign(reply)
+        return void sendRefusal(request, reply, FOREIGN, TO_CONSOLE)
       done()
     })
     scope.addHook('onSend', (request, reply, payload) => compressPage(request, reply, payload))
@@ -89,16 +89,15 @@ export async function registerConsole(app: FastifyInstance, services: ConsoleSer
     scope.get('/console/', { config: { operation: 'console' } }, (_request, reply) =>
       reply.redirect('/console'),
     )
-    scope.get('/console/*', { config: { operation: 'console' } }, (_request, reply) =>
-      sendMessage(
-        reply,
-        'No such page',
-        html`<p>This page does not exist. <a href="/console">Go to the console</a>.</p>`,
-        404,
-      ),
+    scope.get('/console/*', { config: { operation: 'console' } }, (request, reply) =>
+      sendRefusal(request, reply, NO_PAGE, TO_CONSOLE),
     )
   })
 }
+
+const TO_CONSOLE = html`<a href="/console">Go to the console</a>`
+
+const NO_PAGE = { status: 404, title: 'No such page', detail: 'This page does not exist.' }
 
 function registerRoute(scope: FastifyInstance, services: ConsoleServices, route: Route): void {
   const { method, path, personal } = route
@@ -108,16 +107,22 @@ function registerRoute(scope: FastifyInstance, services: ConsoleServices, route:
     config: { operation: 'console' },
     handler: async (request, reply) => {
       const secret = readSession(request)
-      if (secret === undefined && isForeignNavigation(request)) return sendBounce(request, reply)
+      if (secret === undefined && isForeignNavigation(request))
+        return sendContinue(reply, request.url, 'Opening the console')
       const session = secret === undefined ? undefined : await services.sessions.find(secret)
       if (session === undefined) {
-        if (asksForData(request)) return sendJson(reply, SESSION_ENDED, 401)
+        if (asksForData(request)) return sendJson(reply, SESSION_ENDED, SESSION_ENDED.status)
         // Only a page of a session has forms.
         return renderSignIn(services, request, reply, { expired: secret !== undefined || method !== 'GET' })
       }
 
       if (method !== 'GET' && !(await hasToken(request, session.token)))
-        return await sendForged(request, reply)
+        return sendRefusal(
+          request,
+          reply,
+          FORGED,
+          html`<a href=${pageOfForm(request)}>Open the page again</a>`,
+        )
 
       const { principal } = session
       if (route.scope !== undefined && !principal.scopes.has(route.scope))
@@ -139,12 +144,25 @@ function registerRoute(scope: FastifyInstance, services: ConsoleServices, route:
 /** What a script is told, which keeps what it has not sent. */
 const SESSION_ENDED = {
   type: 'session-ended',
+  status: 401,
   title: 'Your session has ended',
   detail: 'Your session has ended. What was sent before is kept. Sign in again to send the rest.',
 }
 
-/** Whether a script of a page asks, which cannot show a page. */
-const asksForData = ({ headers }: FastifyRequest): boolean => headers.accept === 'application/json'
+/** Of a form without the token of the session, or with that of an earlier one. */
+const FORGED = {
+  type: 'other-session',
+  status: 403,
+  title: 'This form is not from this session',
+  detail:
+    'The console accepts only forms that it has sent since you signed in. Nothing was changed. Open the page again and send its form.',
+}
+
+const FOREIGN = {
+  status: 403,
+  title: 'This form came from another site',
+  detail: 'The console accepts only its own forms. Nothing was changed.',
+}
 
 /** The outcome of a request; for a form that is refused, its page with what was typed and what is wrong. */
 async function answer({ handle, again }: Route, context: Context): Promise<Outcome> {
@@ -173,7 +191,7 @@ const NOTICES = lookUp<string>({
 
 function sendOutcome({ reply, request, query, session, services }: Context, outcome: Outcome): FastifyReply {
   if ('redirect' in outcome) return reply.redirect(outcome.redirect, 303)
-  if ('data' in outcome) return sendJson(reply, outcome.data, outcome.status)
+  if ('data' in outcome) return sendJson(reply, outcome.data)
   if ('download' in outcome) {
     return reply
       .header('content-disposition', `attachment; filename="${outcome.download}"`)
@@ -213,15 +231,14 @@ function sendUnscoped(
   session: Session,
   scope: Scope,
 ): FastifyReply {
-  const title = 'This page needs another scope'
-  const detail = `Your key lacks the scope ${scope}, which this page needs.`
-  if (asksForData(request)) return sendJson(reply, { title, detail }, 401)
-  const content = html`<h1>${title}</h1>
-    <p class="problem">${detail}</p>
-    <p>Ask the operator of this service for a key with it: <code>mahi keys create --scope ${scope}</code>. Then sign
-      out, and sign in with that key.</p>
-    <p><a href="/console">Go to your first page</a></p>`
-  return sendPage(reply, { title, path: request.url.split('?', 1)[0] ?? '', session, timeZone }, content, 401)
+  const refusal = {
+    status: 401,
+    title: 'This page needs another scope',
+    detail: `Your key lacks the scope ${scope}, which this page needs.`,
+  }
+  const next = html`Ask the operator of this service for a key with it: <code>mahi keys create --scope ${scope}</code>. Then sign
+    out, and sign in with that key, or <a href="/console">go to your first page</a>.`
+  return sendRefusal(request, reply, refusal, next, { session, timeZone })
 }
 
 /** Displays an error in words for people. */
@@ -245,16 +262,14 @@ async function sendError(
   const secret = readSession(request)
   const session =
     secret === undefined ? undefined : await services.sessions.find(secret).catch(() => undefined)
-  if (asksForData(request)) return sendJson(reply, problem, problem.status)
   const isTemporary = problem.status === 503
-  const page = request.method === 'GET' ? undefined : pageOfForm(request)
   if (isTemporary && !reply.hasHeader('retry-after')) reply.header('retry-after', '1')
-  const content = html`
-    <h1>${problem.title}</h1>
-    <p class="problem">${problem.detail}</p>
-    <p>${isTemporary && request.method === 'GET' ? html`<a href=${request.url}>Try again</a>` : page === undefined ? html`<a href="/console">Go to the console</a>` : html`<a href=${page}>Back</a>`}</p>
-  `
-  return sendPage(reply, { title: problem.title, path: request.url, session }, content, problem.status)
+  return sendRefusal(request, reply, problem, whatNext(request, isTemporary), { session })
+}
+
+function whatNext(request: FastifyRequest, isTemporary: boolean): VNode {
+  if (request.method !== 'GET') return html`<a href=${pageOfForm(request)}>Back</a>`
+  return isTemporary ? html`<a href=${request.url}>Try again</a>` : TO_CONSOLE
 }
 
 /** What somebody sees who may read submissions, but not this one: the same whether it exists or not. */
@@ -315,36 +330,13 @@ function isForeignNavigation({ headers, method }: FastifyRequest): boolean {
   )
 }
 
-function sendBounce(request: FastifyRequest, reply: FastifyReply): FastifyReply {
-  return sendContinue(reply, request.url, 'Opening the console')
-}
-
-function sendForeign(reply: FastifyReply): FastifyReply {
-  return sendMessage(
-    reply,
-    'This form came from another site',
-    html`<p>The console accepts only its own forms. Nothing was changed. <a href="/console">Go to the console</a>.</p>`,
-    403,
-  )
-}
-
-/** A form without the token of the session, or with that of an earlier one. */
-async function sendForged(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
-  const title = 'This form is not from this session'
-  const detail =
-    'The console accepts only forms that it has sent since you signed in. Nothing was changed. Open the page again and send its form.'
-  if (asksForData(request)) return sendJson(reply, { type: 'other-session', title, detail }, 403)
-  const page = pageOfForm(request)
-  return sendMessage(reply, title, html`<p>${detail} <a href=${page}>Open the page again</a>.</p>`, 403)
-}
-
-function sendInsecure(reply: FastifyReply): FastifyReply {
-  return sendMessage(
-    reply,
-    'The console needs HTTPS',
-    html`<p>Over plain HTTP the console works only on this machine, at <code>localhost</code>.</p>
-      <p>Open it with an <code>https://</code> URL. Behind a proxy that ends TLS, set <code>TRUST_PROXY</code> to the
-        address of the proxy.</p>`,
-    400,
-  )
+function sendInsecure(request: FastifyRequest, reply: FastifyReply): FastifyReply {
+  const refusal = {
+    status: 400,
+    title: 'The console needs HTTPS',
+    detail: 'Over plain HTTP the console works only on this machine, at localhost.',
+  }
+  const next = html`Open it with an <code>https://</code> URL. Behind a proxy that ends TLS, set <code>TRUST_PROXY</code> to the
+    address of the proxy.`
+  return sendRefusal(request, reply, refusal, next)
 }

@@ -60,7 +60,6 @@ interface Download {
 /** JSON for the script of a page. */
 interface Data {
   readonly data: object
-  readonly status?: number
 }
 
 export type Outcome = Shown | Redirect | Download | Data

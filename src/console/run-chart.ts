@@ -42,8 +42,8 @@ export function RunChart({ runs }: RunChartProperties): VNode {
     .join('; ')
   return html`<figure class="run-chart">
     <figcaption>
-      <span><svg width="10" height="10" aria-hidden="true"><rect class="errors" width="10" height="10" /></svg> Errors</span>
-      <span><svg width="10" height="10" aria-hidden="true"><rect class="warnings" width="10" height="10" /></svg> Warnings</span>
+      <span><svg width="10" height="10" aria-hidden="true"><rect class="error" width="10" height="10" /></svg> Errors</span>
+      <span><svg width="10" height="10" aria-hidden="true"><rect class="warning" width="10" height="10" /></svg> Warnings</span>
     </figcaption>
     <svg class="chart" viewBox=${`0 0 ${width} 118`} width=${width} height="118" role="img"
       aria-label=${`Errors and warnings of each check: ${described}`}>
@@ -53,8 +53,8 @@ export function RunChart({ runs }: RunChartProperties): VNode {
       )}
       ${shown.map(({ runId, errorCount = 0, warningCount = 0 }, index) => {
         const x = LEFT + index * STEP + 4
-        return html`<rect class="errors" x=${x} width=${BAR} y=${y(errorCount)} height=${TOP + HEIGHT - y(errorCount)} />
-          <rect class="warnings" x=${x + BAR + 2} width=${BAR} y=${y(warningCount)} height=${TOP + HEIGHT - y(warningCount)} />
+        return html`<rect class="error" x=${x} width=${BAR} y=${y(errorCount)} height=${TOP + HEIGHT - y(errorCount)} />
+          <rect class="warning" x=${x + BAR + 2} width=${BAR} y=${y(warningCount)} height=${TOP + HEIGHT - y(warningCount)} />
           <text x=${x + BAR + 1} y=${TOP + HEIGHT + 16} text-anchor="middle">${runId}</text>`
       })}
     </svg>

@@ -1,4 +1,5 @@
-import type { FastifyReply } from 'fastify'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { ProblemShown } from './api.ts'
 import { type ComponentChildren, html } from './html.ts'
 import { type Frame, renderPage } from './layout.ts'
 
@@ -11,14 +12,25 @@ export function sendPage(
   return reply.code(status).type('text/html; charset=utf-8').send(renderPage(frame, content))
 }
 
-/** Sends a page without the session of anybody, with its title as the heading. */
-export function sendMessage(
+/** Whether a script of a page asks, which cannot show a page. */
+export const asksForData = ({ headers }: FastifyRequest): boolean => headers.accept === 'application/json'
+
+/**
+ * Says why a request is refused: to a script as JSON, and to a person as a page.
+ *
+ * @param next what the person can do now
+ */
+export function sendRefusal(
+  request: FastifyRequest,
   reply: FastifyReply,
-  title: string,
-  content: ComponentChildren,
-  status = 200,
+  refusal: ProblemShown,
+  next: ComponentChildren,
+  frame: Partial<Frame> = {},
 ): FastifyReply {
-  return sendPage(reply, { title, path: '' }, html`<h1>${title}</h1>${content}`, status)
+  const { title, detail, status } = refusal
+  if (asksForData(request)) return sendJson(reply, refusal, status)
+  const content = html`<h1>${title}</h1><p class="problem">${detail}</p><p>${next}</p>`
+  return sendPage(reply, { path: request.url, ...frame, title }, content, status)
 }
 
 /**
@@ -27,7 +39,7 @@ export function sendMessage(
  */
 export function sendContinue(reply: FastifyReply, to: string, title: string): FastifyReply {
   reply.header('refresh', `0; url=${to}`)
-  return sendMessage(reply, title, html`<p><a href=${to}>Continue</a></p>`)
+  return sendPage(reply, { title, path: '' }, html`<h1>${title}</h1><p><a href=${to}>Continue</a></p>`)
 }
 
 /** Sends JSON for the script of a page. */

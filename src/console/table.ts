@@ -58,7 +58,8 @@ export function table<Row extends object>(
               const value = cell(row)
               const content = typeof value === 'number' ? formatNumber(value) : value
               const own = typeof style === 'function' ? style(row) : style
-              return at === 0
+              // An empty cell heads nothing.
+              return at === 0 && content !== ''
                 ? html`<th scope="row" class=${own} data-label=${label}>${content}</th>`
                 : html`<td class=${own} data-label=${label ?? (heading || undefined)}>${content}</td>`
             })}</tr>`,

@@ -13,31 +13,31 @@ interface TimeProperties {
   readonly zone?: string | undefined
 }
 
-/** An instant for people: `23 Nov 2026, 15:12`. The foot of the page names the zone. */
-function Time({ at, zone }: TimeProperties): VNode | null {
-  const pages = useContext(TimeZone)
-  if (at === undefined) return null
-  return html`<time datetime=${at}>${formatTime(at, zone ?? pages)}</time>`
+/** A component that shows an instant in words. */
+function timeIn(words: (at: string, zone: string) => string) {
+  return ({ at, zone }: TimeProperties): VNode | null => {
+    const pages = useContext(TimeZone)
+    return at === undefined ? null : html`<time datetime=${at}>${words(at, zone ?? pages)}</time>`
+  }
 }
 
+const Time = timeIn(formatTime)
+
+/** The day of an instant: `23 Nov 2026`. */
+export const Day = timeIn(formatDay)
+
+/** The end of a period: the last day of it if it ends at midnight, and otherwise the instant. */
+export const Until = timeIn((at, zone) => {
+  const last = lastDayOf(Date.parse(at), zone)
+  return last === undefined ? formatTime(at, zone) : formatDay(new Date(last).toISOString(), zone)
+})
+
+/** An instant for people: `23 Nov 2026, 15:12`. The foot of the page names the zone. */
 export const showTime = (at: string | undefined): VNode | undefined =>
   at === undefined ? undefined : html`<${Time} at=${at} />`
 
-/** The day of an instant: `23 Nov 2026`. */
-export function Day({ at, zone }: TimeProperties): VNode | null {
-  const pages = useContext(TimeZone)
-  if (at === undefined) return null
-  return html`<time datetime=${at}>${formatTime(at, zone ?? pages).split(', ')[0]}</time>`
-}
-
-/** The end of a period: the last day of it if it ends at midnight, and otherwise the instant. */
-export function Until({ at, zone }: TimeProperties): VNode | null {
-  const pages = useContext(TimeZone)
-  if (at === undefined) return null
-  const last = lastDayOf(Date.parse(at), zone ?? pages)
-  if (last === undefined) return html`<${Time} at=${at} zone=${zone} />`
-  const day = formatTime(new Date(last).toISOString(), zone ?? pages).split(', ')[0]
-  return html`<time datetime=${at}>${day}</time>`
+function formatDay(at: string, zone: string): string {
+  return formatTime(at, zone).replace(/,.*/, '')
 }
 
 function formatTime(at: string, zone: string): string {

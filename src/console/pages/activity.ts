@@ -1,8 +1,10 @@
 import type * as types from '../../../client/src/types.ts'
+import { lookUp } from '../../foundation/look-up.ts'
 import { count } from '../../foundation/text/format-number.ts'
 import { type Context, get, type Route, type Shown } from '../context.ts'
 import { html, type VNode } from '../html.ts'
 import { readList } from '../lists.ts'
+import { titlesOf } from '../rules.ts'
 import { table } from '../table.ts'
 import { showTime } from '../time.ts'
 import { pathOf, readWorkbench, showStep, type Workbench } from './workbench.ts'
@@ -79,56 +81,37 @@ export function showSender({ sent, repaired }: Origins, file: string): VNode {
   return html`${sent.get(file)?.actor?.name}${repair !== undefined && html`<div class="soft">repaired by ${repair.actor?.name}, ${showTime(repair.time)}</div>`}`
 }
 
-function describe(activity: Activity, { rules }: Workbench): VNode | string {
-  const {
-    event = '',
-    file,
-    records,
-    changes = 0,
-    digestBefore = '',
-    digestAfter = '',
-    runId,
-    errorCount = 0,
-    warningCount = 0,
-    stoppedCount,
-    codes = [],
-    reason,
-  } = activity
-  const title = rules?.definition.files.find((each) => each.file === file)?.title ?? file ?? ''
-  switch (event) {
-    case 'Created':
-      return 'Started the submission'
-    case 'FileUploaded':
-      return `Sent ${title}${records === undefined ? '' : `, ${count(records, 'record')}`}`
-    case 'FileRepaired':
-      return `Repaired ${title}: ${count(changes, 'change')}. SHA-256 ${digestBefore.slice(0, 8)}… → ${digestAfter.slice(0, 8)}…`
-    case 'RepairUndone':
-      return `Undid the repair of ${title}. SHA-256 ${digestBefore.slice(0, 8)}… → ${digestAfter.slice(0, 8)}…`
-    case 'RecordsChanged':
-      return `Changed records of ${title}`
-    case 'CheckRequested':
-      return `Requested check ${runId ?? ''}`
-    case 'CheckCancelled':
-      return `Cancelled check ${runId ?? ''}`
-    case 'Checked':
-      return `Check ${runId ?? ''}: ${count(errorCount, 'error')}, ${count(warningCount, 'warning')}${stoppedCount === undefined ? '' : `, ${count(stoppedCount, 'rule')} stopped`}`
-    case 'Explained':
-      return `Explained ${codes.join(', ')}${reason === undefined ? '' : `: ${reason}`}`
-    case 'ExplanationWithdrawn':
-      return `Withdrew the explanation of ${codes.join(', ')}`
-    case 'Submitted':
-      return 'Submitted'
-    case 'Reopened':
-      return `Reopened${reason === undefined ? '' : `: ${reason}`}`
-    case 'Deleted':
-      return 'Deleted the submission'
-    case 'Downloaded':
-      return file === 'findings' ? 'Downloaded the findings' : `Downloaded ${title}`
-    case 'Expired':
-      return 'The submission expired'
-    case 'Purged':
-      return 'The data was deleted'
-    default:
-      return event
-  }
+/** What each event is in words; `title` is that of its file. */
+const EVENTS = lookUp<(activity: Activity, title: string) => string>({
+  Created: () => 'Started the submission',
+  FileUploaded: ({ records }, title) =>
+    `Sent ${title}${records === undefined ? '' : `, ${count(records, 'record')}`}`,
+  FileRepaired: (each, title) =>
+    `Repaired ${title}: ${count(each.changes ?? 0, 'change')}. ${describeDigests(each)}`,
+  RepairUndone: (each, title) => `Undid the repair of ${title}. ${describeDigests(each)}`,
+  RecordsChanged: (_, title) => `Changed records of ${title}`,
+  CheckRequested: ({ runId }) => `Requested check ${runId}`,
+  CheckCancelled: ({ runId }) => `Cancelled check ${runId}`,
+  Checked: ({ runId, errorCount = 0, warningCount = 0, stoppedCount }) =>
+    `Check ${runId}: ${count(errorCount, 'error')}, ${count(warningCount, 'warning')}${stoppedCount === undefined ? '' : `, ${count(stoppedCount, 'rule')} stopped`}`,
+  Explained: (each) => `Explained ${listCodes(each)}${describeReason(each)}`,
+  ExplanationWithdrawn: (each) => `Withdrew the explanation of ${listCodes(each)}`,
+  Submitted: () => 'Submitted',
+  Reopened: (each) => `Reopened${describeReason(each)}`,
+  Deleted: () => 'Deleted the submission',
+  Downloaded: ({ file }, title) => `Downloaded ${file === 'findings' ? 'the findings' : title}`,
+  Expired: () => 'The submission expired',
+  Purged: () => 'The data was deleted',
+})
+
+const describeDigests = ({ digestBefore = '', digestAfter = '' }: Activity): string =>
+  `SHA-256 ${digestBefore.slice(0, 8)}… → ${digestAfter.slice(0, 8)}…`
+
+const describeReason = ({ reason }: Activity): string => (reason === undefined ? '' : `: ${reason}`)
+
+const listCodes = ({ codes = [] }: Activity): string => codes.join(', ')
+
+function describe(activity: Activity, { rules }: Workbench): string {
+  const { event = '', file = '' } = activity
+  return EVENTS[event]?.(activity, titlesOf(rules).get(file) ?? file) ?? event
 }

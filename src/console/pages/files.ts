@@ -174,7 +174,7 @@ async function receiveFile(context: Context): Promise<Outcome> {
   const { request, api } = context
   const { resource } = request.params as { resource?: string }
   markTransfer(request.raw)
-  const response = await api.send(pathOf(context, pathTo(resource)), {
+  const data = await api.call<object>(pathOf(context, pathTo(resource)), {
     method: 'PUT',
     body: request.raw,
     headers: {
@@ -182,8 +182,7 @@ async function receiveFile(context: Context): Promise<Outcome> {
       ...(request.headers['content-encoding'] && { 'content-encoding': request.headers['content-encoding'] }),
     },
   })
-  if (response.statusCode >= 400) throw new ApiProblem(readProblem(response))
-  return { data: JSON.parse(response.body) as object, status: response.statusCode }
+  return { data }
 }
 
 function put(api: Api, context: Context, resource: string, filename: string, file: NodeJS.ReadableStream) {

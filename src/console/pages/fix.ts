@@ -78,16 +78,7 @@ function showDownloads(context: Context, mayWrite: boolean): VNode {
 const CAUSES_SHOWN = 50
 
 async function showCauses(context: Context): Promise<Outcome> {
-  const { api, query } = context
-  // Bookmarks of earlier versions name the filters of records here.
-  const filters = [...Object.keys(FILTERS), 'page'].filter((name) => query.has(name))
-  if (filters.length > 0)
-    return {
-      redirect: recordsLink(
-        context,
-        Object.fromEntries(filters.map((name) => [name, query.get(name) ?? ''])),
-      ),
-    }
+  const { api } = context
   const workbench = await readWorkbench(context)
   const run = workbench.submission.validationRun
   if (run?.status !== 'Processed') return showUnchecked(context, workbench)

@@ -113,7 +113,7 @@ async function findCause(context: Context, key: string | undefined): Promise<Cau
 
 function showCauseHead(context: Context, { sentence, fix, severity, records, learners }: Cause): VNode {
   return html`<p><a href=${stepLink(context, 'fix')}>All causes</a></p>
-    <h2 class="cause-title">${sentence}</h2>
+    <h2>${sentence}</h2>
     <p>${fix}</p>
     <p class="facts">
       ${tag(severity)}

@@ -165,7 +165,7 @@ type Text = string | readonly string[] | undefined
 /** A heading above both languages side by side; nothing if both are empty. */
 function bilingual(heading: string, english: Text, te_reo: Text): VNode | false {
   if (english === undefined && te_reo === undefined) return false
-  return html`<h2>${heading}</h2><div class="languages">
+  return html`<h2>${heading}</h2><div class="side-by-side">
     ${english !== undefined && html`<div>${showText(english)}</div>`}
     ${te_reo !== undefined && html`<div lang="mi">${showText(te_reo)}</div>`}
   </div>`

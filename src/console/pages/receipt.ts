@@ -54,7 +54,7 @@ function showReceipt(context: Context, receipt: Receipt, titles: ReadonlyMap<str
         html`<span class="mono">${receipt.replaces.submissionToken}</span>, ${showTime(receipt.replaces.dateSubmitted)}`,
     ],
   ] as const
-  return html`<article class="receipt">
+  return html`<article>
     <h1>Receipt ${receipt.receipt} for return ${receipt.returnId}</h1>
     ${receipt.statement !== undefined && html`<p>${receipt.statement}</p>`}
     ${

@@ -210,7 +210,7 @@ async function compareRuns(context: Context): Promise<Shown> {
         shown.some(({ partial }) => partial) &&
         html`<p>Not all findings of these checks are stored: one that only one of them stores counts as new or fixed.</p>`
       }
-      <div class="columns-3">${shown.map(
+      <div class="side-by-side">${shown.map(
         ({ name, style, number, entries }) => html`<section>
           <h2 class=${style}>${name}</h2>
           ${entries.map(showCompared)}

@@ -8,12 +8,12 @@ type Standing = NonNullable<types.OwnReturn['returnStatus']>
 /** How far an organisation can be with a return, what is done last first, with the style of its part of a bar. */
 export const STANDINGS: readonly (readonly [standing: Standing, name: string, style: string])[] = [
   ['Submitted', 'Submitted', 'done'],
-  ['Ready', 'Ready to submit', 'ready'],
-  ['Incomplete', 'Not fully checked', 'errors'],
-  ['HasErrors', 'Has errors', 'errors'],
-  ['Validating', 'Being checked', 'begun'],
-  ['FilesReceived', 'Files received', 'begun'],
-  ['Reopened', 'Reopened', 'begun'],
+  ['Ready', 'Ready to submit', 'good'],
+  ['Incomplete', 'Not fully checked', 'error'],
+  ['HasErrors', 'Has errors', 'error'],
+  ['Validating', 'Being checked', 'soft'],
+  ['FilesReceived', 'Files received', 'soft'],
+  ['Reopened', 'Reopened', 'soft'],
   ['NotStarted', 'Not started', 'none'],
 ]
 
