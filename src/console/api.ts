@@ -2,7 +2,6 @@ import { Readable } from 'node:stream'
 import type { FastifyInstance, InjectOptions, LightMyRequestResponse } from 'fastify'
 import type { Delegations } from '../api/access/delegation.ts'
 import type { Principal } from '../api/access/principal.ts'
-import { Problem } from '../api/contract/problems.ts'
 import { link, type Query } from './links.ts'
 
 /** The problem body of a response (RFC 9457), as far as pages display it. */
@@ -54,8 +53,6 @@ export interface Call {
   readonly ofAll?: true
   /** An object is sent as JSON; a stream or bytes unchanged. */
   readonly body?: object | NodeJS.ReadableStream | Buffer
-  /** Aborted when the user leaves, which ends a request with a body. */
-  readonly signal?: AbortSignal
 }
 
 /**
@@ -77,24 +74,14 @@ export class Api {
 
   /** The response, whatever its status. */
   async send(path: string, call: Call = {}): Promise<Answer> {
-    const { signal } = call
-    const assertHere = () => {
-      if (signal?.aborted === true) throw new Problem('unavailable', 'The user has left.')
-    }
-    assertHere()
-    try {
-      const response = await this.#delegate((credential) =>
-        this.#app.inject(this.#describe(path, call, credential)),
-      )
-      const isChange = call.method === 'PUT' || call.method === 'POST'
-      if (response.statusCode !== 202 || !isChange || !response.body.includes('"jobId"')) return response
-      const work = await this.#finish(response.body)
-      const { file, files = [] } = work
-      return { statusCode: 200, body: JSON.stringify(file === undefined ? { ...work, files } : files[0]) }
-    } catch (error) {
-      assertHere()
-      throw error
-    }
+    const response = await this.#delegate((credential) =>
+      this.#app.inject(this.#describe(path, call, credential)),
+    )
+    const isChange = call.method === 'PUT' || call.method === 'POST'
+    if (response.statusCode !== 202 || !isChange || !response.body.includes('"jobId"')) return response
+    const work = await this.#finish(response.body)
+    const { file, files = [] } = work
+    return { statusCode: 200, body: JSON.stringify(file === undefined ? { ...work, files } : files[0]) }
   }
 
   /** The response as a stream, for large content. Destroying the stream aborts the request, as a client that leaves. */
@@ -136,7 +123,7 @@ export class Api {
 
   #describe(
     path: string,
-    { method = 'GET', query, headers = {}, ofAll, body, signal }: Call,
+    { method = 'GET', query, headers = {}, ofAll, body }: Call,
     credential: string,
   ): InjectOptions {
     return {
@@ -145,11 +132,9 @@ export class Api {
       headers: {
         authorization: `Bearer ${credential}`,
         ...(this.#eid !== undefined && ofAll !== true && { eid: this.#eid }),
-        ...(isObject(body) && { 'content-type': 'application/json' }),
         ...headers,
       },
-      ...(body !== undefined && { payload: isObject(body) ? renderBody(body, signal) : readBody(body) }),
-      ...(signal !== undefined && { signal }),
+      ...(body !== undefined && { payload: isObject(body) ? body : readBody(body) }),
     }
   }
 
@@ -170,10 +155,6 @@ type Body = NonNullable<Call['body']>
 const isStream = (body: Body): body is NodeJS.ReadableStream => 'pipe' in body
 const isObject = (body: Body | undefined): body is object =>
   body !== undefined && !Buffer.isBuffer(body) && !isStream(body)
-
-/** A request whose body is a text cannot be aborted once the text has been passed on. */
-const renderBody = (body: object, signal: AbortSignal | undefined): Readable | string =>
-  signal === undefined ? JSON.stringify(body) : Readable.from([Buffer.from(JSON.stringify(body))])
 
 /** A stream may have failed before anybody listens, when its client leaves early: its first reader then fails. */
 const readBody = (body: NodeJS.ReadableStream | Buffer): Readable | Buffer =>

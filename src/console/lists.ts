@@ -76,3 +76,8 @@ export function cut<Item>(
   const more = html`<p><a href=${linkHere(context, { all: 'yes' })}>Show ${count(rest, `more ${noun}`)}</a></p>`
   return { shown: items.slice(0, most), more }
 }
+
+/** The parts of a list that fit into one request each. */
+export function* inBatches<Item>(items: readonly Item[], most: number): Generator<readonly Item[]> {
+  for (let start = 0; start < items.length; start += most) yield items.slice(start, start + most)
+}

@@ -4,7 +4,7 @@ import { describeDocument, describePage, NEXT_LINK, NOT_MODIFIED } from '../../a
 import { unavailable } from '../../api/contract/problems.ts'
 import { document, notModified, page } from '../../api/contract/results.ts'
 import { callerOf } from '../../api/request/caller.ts'
-import { hasLeft } from '../../api/request/while-connected.ts'
+import { hasLeft } from '../../api/request/has-left.ts'
 import { makeEtag, Page } from '../../api/serving/page.ts'
 import type { PageCache } from '../../api/serving/page-cache.ts'
 import type { Language, OccupationSearch } from '../../engines/finding/index.ts'

@@ -1,7 +1,8 @@
 import { stringify } from 'csv-stringify/sync'
 import type * as types from '../../../client/src/types.ts'
+import { Problem } from '../../api/contract/problems.ts'
+import { hasLeft } from '../../api/request/has-left.ts'
 import { markTransfer } from '../../api/request/transfers.ts'
-import { whileConnected } from '../../api/request/while-connected.ts'
 import { count, formatNumber } from '../../foundation/text/format-number.ts'
 import { findTextFault } from '../../foundation/text/normalise.ts'
 import type { Api } from '../api.ts'
@@ -13,7 +14,7 @@ import { Field, Select } from '../fields.ts'
 import { orMalformed, readForm, readUpload } from '../forms.ts'
 import { type ComponentChildren, html, type VNode } from '../html.ts'
 import { link, occupationLink, type Query, readPage } from '../links.ts'
-import { showPager } from '../lists.ts'
+import { inBatches, showPager } from '../lists.ts'
 import { PostForm } from '../post-form.ts'
 import { nameOf, type OccupationPage } from '../records.ts'
 import { type Column, table } from '../table.ts'
@@ -133,10 +134,11 @@ async function readFile({ request, reply }: Context): Promise<{ filename: string
  * @throws {FormFault} if it has no titles or too many rows
  */
 async function codeList(
-  { api, request, principal, services }: Context,
+  context: Context,
   text: string,
   { name, field, layout = proposeLayout(text) }: { name?: string; field: string; layout?: Layout },
 ): Promise<string> {
+  const { principal, services } = context
   const lines = readTable(text, layout).titles
   const given = lines.filter((title) => title !== '')
   const [first] = given
@@ -147,7 +149,7 @@ async function codeList(
       { field },
     )
   const different = [...new Map(given.map((title) => [keyOf(title), title])).values()]
-  const titles = await whileConnected(request, (signal) => code(api, different, signal))
+  const titles = await code(context, different)
   // Those without a candidate leave nothing to choose.
   const rank = (each: ListedTitle) => (each.candidates.length === 0 ? 2 : certaintyOf(each))
   const list: TitleList = {
@@ -163,25 +165,18 @@ async function codeList(
 }
 
 /** The titles with their candidates, in their order. One that cannot be coded says why. */
-async function code(
-  api: Api,
-  titles: readonly string[],
-  signal: AbortSignal,
-): Promise<readonly ListedTitle[]> {
-  const listed = titles.map((title) => ({ title, fault: findTitleFault(title) }))
-  const sent = listed.filter(({ fault }) => fault === undefined)
+async function code({ api, request }: Context, titles: readonly string[]): Promise<readonly ListedTitle[]> {
+  const codable = titles.filter((title) => findTitleFault(title) === undefined)
   const codings = new Map<string, Coding>()
-  for (let start = 0; start < sent.length; start += BATCH) {
-    const batch = sent.slice(start, start + BATCH).map(({ title }) => ({ title }))
-    const { items } = await api.call<{ items: readonly Coding[] }>('/codings', {
-      method: 'POST',
-      body: { items: batch },
-      signal,
-    })
-    for (const [index, coding] of items.entries()) codings.set(batch[index]?.title ?? '', coding)
+  for (const batch of inBatches(codable, BATCH)) {
+    if (hasLeft(request)) throw new Problem('unavailable', 'The user has left.')
+    const body = { items: batch.map((title) => ({ title })) }
+    const { items } = await api.call<{ items: readonly Coding[] }>('/codings', { method: 'POST', body })
+    for (const [index, coding] of items.entries()) codings.set(batch[index] ?? '', coding)
   }
-  return listed.map(({ title, fault }) => {
+  return titles.map((title) => {
     const { candidates = [], group } = codings.get(title) ?? {}
+    const fault = findTitleFault(title)
     return { title, ...(fault !== undefined && { fault }), candidates, group: group?.nameEnglish }
   })
 }
@@ -368,8 +363,7 @@ async function findOccupations(api: Api, form: URLSearchParams): Promise<Readonl
   const typed = [...form].filter(([name]) => name.startsWith('other-')).map(([, value]) => value.trim())
   const codes = [...new Set(typed)].filter((each) => IS_CODE.test(each) && findTextFault(each) === undefined)
   const found = new Map<string, Candidate>()
-  for (let start = 0; start < codes.length; start += MOST_CODES) {
-    const batch = codes.slice(start, start + MOST_CODES)
+  for (const batch of inBatches(codes, MOST_CODES)) {
     const { data = [] } = await api.call<OccupationPage>('/occupations', {
       query: {
         'Filter.Codes': batch.join(','),

@@ -6,7 +6,7 @@ import { Select } from '../fields.ts'
 import { readForm } from '../forms.ts'
 import { html, type VNode } from '../html.ts'
 import { link, occupationLink } from '../links.ts'
-import { showNext } from '../lists.ts'
+import { inBatches, showNext } from '../lists.ts'
 import { PostForm } from '../post-form.ts'
 import { table } from '../table.ts'
 import { showTime } from '../time.ts'
@@ -39,20 +39,20 @@ export async function confirm(
   { api }: Context,
   decisions: readonly Decision[],
 ): Promise<{ stored: number; disputed: number }> {
-  let disputed = 0
-  for (let start = 0; start < decisions.length; start += BATCH) {
-    const items = decisions.slice(start, start + BATCH)
-    const before = start === 0 ? '' : ` The first ${start} decisions are stored already.`
+  let [stored, disputed] = [0, 0]
+  for (const items of inBatches(decisions, BATCH)) {
     try {
       const call = { method: 'POST', body: { items } } as const
       const { items: reviewed } = await api.call<{ items: Reviewed[] }>('/confirmed-codings', call)
+      stored += items.length
       disputed += reviewed.filter(({ state }) => state === 'disputed').length
     } catch (error) {
       if (!(error instanceof ApiProblem) || ![400, 422].includes(error.problem.status)) throw error
+      const before = stored === 0 ? '' : ` The first ${stored} decisions are stored already.`
       throw new FormFault(explain(error.problem.detail, items) + before)
     }
   }
-  return { stored: decisions.length, disputed }
+  return { stored, disputed }
 }
 
 /** The API names an item by its number in the request, which the user does not see. */

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { FastifyRequest } from 'fastify'
 import { text } from '../../api/contract/fields.ts'
-import { hasLeft } from '../../api/request/while-connected.ts'
+import { hasLeft } from '../../api/request/has-left.ts'
 import { Type } from '../../foundation/schema/type.ts'
 import type { SubmissionOptions } from '../options.ts'
 
