@@ -7,10 +7,18 @@ import { html, type VNode } from '../html.ts'
 import { link, readPage, submissionLink } from '../links.ts'
 import { readList } from '../lists.ts'
 import { PostForm } from '../post-form.ts'
-import { type Column, table } from '../table.ts'
+import { table } from '../table.ts'
 import { showTime, Until } from '../time.ts'
 import { showStanding, showWindow } from './standing.ts'
-import { describeStatus, nameReturn, readWorkbench, type Submission, stepLink, WRITING } from './workbench.ts'
+import {
+  describeStatus,
+  nameReturn,
+  type Run,
+  readWorkbench,
+  type Submission,
+  stepLink,
+  WRITING,
+} from './workbench.ts'
 
 const PAGE_SIZE = 50
 
@@ -25,11 +33,8 @@ interface Page {
   readonly totalCount: number
 }
 
-/** A line of the list: a return, a submission, or both. */
-interface Line {
-  readonly known?: types.OwnReturn
-  readonly submission?: Submission | undefined
-}
+/** A line of the list: a return, with its submission if there is one. */
+type Line = types.OwnReturn & { readonly submission?: Submission | undefined }
 
 async function listSubmissions(context: Context): Promise<Shown> {
   const { api, principal, query, eid } = context
@@ -62,7 +67,7 @@ async function listSubmissions(context: Context): Promise<Shown> {
   const [{ results, pager }, returns] = read
   const expected = returns.results ?? []
   const lines =
-    readPage(query) === 1 ? joinLines(expected, results) : results.map((submission) => ({ submission }))
+    readPage(query) === 1 ? joinLines(expected, results) : results.map((submission) => lineOf(submission))
   const mayWrite = principal.scopes.has('submissions:write')
   return {
     title: 'Submissions',
@@ -85,27 +90,36 @@ function takeRefusal(error: unknown): ApiProblem {
   throw error
 }
 
+/** A return and its submission; what only the submission says is that of its return. */
+function lineOf(submission: Submission | undefined, known: types.OwnReturn = {}): Line {
+  const { submissionToken, dueDate, reopenedUntil, validationRun, ...own }: Partial<Submission> =
+    submission ?? {}
+  const { errorCount, warningCount }: Partial<Run> = validationRun ?? {}
+  const name = nameReturn({ returnId: known.returnId ?? '', ...own })
+  const reopened = reopenedUntil && { returnStatus: 'Reopened', reopenedUntil }
+  const ofReturn = { submissionToken, name, dueDate, errorCount, warningCount, ...reopened, ...known }
+  return { ...(ofReturn as types.OwnReturn), submission }
+}
+
 /** The returns with their submissions, by what is to be done first, and then the other submissions. */
 function joinLines(returns: readonly types.OwnReturn[], submissions: readonly Submission[]): readonly Line[] {
   const byToken = new Map(submissions.map((each) => [each.submissionToken, each]))
-  const lines = returns.map((known) => ({ known, submission: byToken.get(known.submissionToken ?? '') }))
+  const lines = returns.map((known) => lineOf(byToken.get(known.submissionToken ?? ''), known))
   const joined = new Set(returns.map(({ submissionToken }) => submissionToken))
-  const due = ({ known }: Line) => Date.parse(known?.dueDate ?? '')
-  const others = submissions.filter(({ submissionToken }) => !joined.has(submissionToken))
+  const due = ({ dueDate = '' }: Line) => Date.parse(dueDate)
+  const others = submissions
+    .filter(({ submissionToken }) => !joined.has(submissionToken))
+    .map((submission) => lineOf(submission))
   return [
     ...lines.toSorted((one, other) => rank(one) - rank(other) || due(one) - due(other)),
-    ...others
-      .toSorted((one, other) => Number(isDeleted(one)) - Number(isDeleted(other)))
-      .map((submission) => ({ submission })),
+    ...others.toSorted((one, other) => Number(isDeleted(one)) - Number(isDeleted(other))),
   ]
 }
 
-const isDeleted = (submission: Submission | undefined): boolean =>
-  submission?.submissionStatus === 'Cancelled'
+const isDeleted = ({ submission }: Line): boolean => submission?.submissionStatus === 'Cancelled'
 
 /** What is overdue first, then what is open by when it is due, then what is done or missed; what is not open is last. */
-function rank({ known = {} }: Line): number {
-  const { window, returnStatus } = known
+function rank({ window, returnStatus }: Line): number {
   if (window === 'NotOpen') return 4
   if (returnStatus === 'Reopened') return 0
   if (returnStatus === 'Submitted') return 3
@@ -113,64 +127,47 @@ function rank({ known = {} }: Line): number {
 }
 
 function showLines(lines: readonly Line[], eid: string, mayWrite: boolean): VNode {
-  const tokenOf = ({ known, submission }: Line) => known?.submissionToken ?? submission?.submissionToken
-  const nameOf = ({ known, submission }: Line) =>
-    known?.name ?? nameReturn(submission ?? { returnId: known?.returnId ?? '' })
-  const columns: readonly Column<Line>[] = [
+  const showName = ({ submissionToken: token, name }: Line) =>
+    token === undefined ? name : html`<a href=${link(submissionLink(token), { eid })}>${name}</a>`
+  const showStart = ({ submissionToken, window, returnId, name }: Line) =>
+    mayWrite &&
+    submissionToken === undefined &&
+    (window === 'Open' || window === 'Overdue') &&
+    html`<${PostForm} action=${link('/console/submissions', { eid })}>
+      <input type="hidden" name="returnId" value=${returnId} /><button type="submit" class="quiet">Start<span class="visually-hidden"> ${name}</span></button>
+    <//>`
+  return table<Line>(
+    'Submissions',
+    lines,
     [
-      'Return',
-      (line) => {
-        const [token, name, notes] = [tokenOf(line), nameOf(line), line.known?.notes]
-        const linked =
-          token === undefined ? name : html`<a href=${link(submissionLink(token), { eid })}>${name}</a>`
-        return html`${linked}${notes !== undefined && html`<br /><span class="soft">${notes}</span>`}`
-      },
+      [
+        'Return',
+        (line) =>
+          html`${showName(line)}${line.notes !== undefined && html`<br /><span class="soft">${line.notes}</span>`}`,
+      ],
+      [
+        'Due',
+        (line) =>
+          html`<${Until} at=${line.dueDate} zone=${line.timeZone} /> ${showWindow(line, line.returnStatus === 'Submitted')}`,
+        'when',
+      ],
+      [
+        'State',
+        (line) =>
+          line.returnStatus === undefined
+            ? describeStatus(line.submission?.submissionStatus ?? '')
+            : showStanding(line),
+      ],
+      ['Errors', ({ errorCount }) => errorCount, 'number'],
+      ['Warnings', ({ warningCount }) => warningCount, 'number'],
+      ['Checked', ({ submission }) => showTime(submission?.validationRun?.dateCompleted), 'when'],
+      ['', showStart, { hidden: 'Start' }],
     ],
-    [
-      'Due',
-      ({ known, submission }) =>
-        html`<${Until} at=${known?.dueDate ?? submission?.dueDate} zone=${known?.timeZone} /> ${known !== undefined && showWindow(known, known.returnStatus === 'Submitted')}`,
-      'when',
-    ],
-    ['State', ({ known, submission }) => showState(known, submission)],
-    [
-      'Errors',
-      ({ known, submission }) => known?.errorCount ?? submission?.validationRun?.errorCount,
-      'number',
-    ],
-    [
-      'Warnings',
-      ({ known, submission }) => known?.warningCount ?? submission?.validationRun?.warningCount,
-      'number',
-    ],
-    ['Checked', ({ submission }) => showTime(submission?.validationRun?.dateCompleted), 'when'],
-    [
-      '',
-      (line) => {
-        const { window, returnId } = line.known ?? {}
-        const canStart = tokenOf(line) === undefined && (window === 'Open' || window === 'Overdue')
-        return (
-          canStart &&
-          mayWrite &&
-          html`<${PostForm} action=${link('/console/submissions', { eid })}>
-            <input type="hidden" name="returnId" value=${returnId} /><button type="submit" class="quiet">Start<span class="visually-hidden"> ${nameOf(line)}</span></button>
-          <//>`
-        )
-      },
-      { hidden: 'Start' },
-    ],
-  ]
-  return table('Submissions', lines, columns, {
-    caption: `Organisation ${eid}`,
-    row: ({ submission }) => (isDeleted(submission) ? { class: 'soft' } : {}),
-  })
-}
-
-function showState(known: types.OwnReturn | undefined, submission: Submission | undefined): VNode | string {
-  const reopenedUntil = submission?.reopenedUntil
-  if (known !== undefined) return showStanding(known)
-  if (reopenedUntil !== undefined) return showStanding({ returnStatus: 'Reopened', reopenedUntil })
-  return describeStatus(submission?.submissionStatus ?? '')
+    {
+      caption: `Organisation ${eid}`,
+      row: (line) => (isDeleted(line) ? { class: 'soft' } : {}),
+    },
+  )
 }
 
 async function createSubmission({ api, request, eid }: Context): Promise<Outcome> {
