@@ -280,33 +280,31 @@ const NO_SUBMISSION = {
 }
 
 function describe(error: unknown, request: FastifyRequest): ProblemShown {
-  const { id, method, params } = request
-  const isOfFile = method !== 'GET' && !hasForm(request)
-  if (error instanceof ApiProblem) {
-    const { problem } = error
-    const isSubmission = method === 'GET' && Object.hasOwn(params as object, 'token')
-    // That an organisation is suspended is said only to those whose credential covers it.
-    const isHidden = problem.status === 401 && problem.type !== '/problems/organisation-suspended'
-    return isSubmission && isHidden ? { ...problem, ...NO_SUBMISSION } : explainProblem(problem, isOfFile)
-  }
-  if (error instanceof FormFault)
-    return explainProblem({ status: error.status, title: '', detail: error.message }, isOfFile)
+  const problem = problemOf(error, request)
+  const { method, params } = request
+  const isSubmission = method === 'GET' && Object.hasOwn(params as object, 'token')
+  // That an organisation is suspended is said only to those whose credential covers it.
+  const isHidden =
+    error instanceof ApiProblem &&
+    problem.status === 401 &&
+    problem.type !== '/problems/organisation-suspended'
+  if (isSubmission && isHidden) return { ...problem, ...NO_SUBMISSION }
+  return explainProblem(problem, method !== 'GET' && !hasForm(request))
+}
+
+function problemOf(error: unknown, { id }: FastifyRequest): ProblemShown {
+  if (error instanceof ApiProblem) return error.problem
+  if (error instanceof FormFault) return { status: error.status, title: '', detail: error.message }
   if (error instanceof Problem) {
     const { status, slug, detail } = error
-    return explainProblem({ status, title: PROBLEMS[slug].title, detail }, isOfFile)
+    return { status, title: PROBLEMS[slug].title, detail }
   }
   if (error instanceof DatabaseUnavailable) {
-    return {
-      status: 503,
-      title: PROBLEMS.unavailable.title,
-      detail: 'The database does not respond. Try again in a moment.',
-    }
+    const detail = 'The database does not respond. Try again in a moment.'
+    return { status: 503, title: PROBLEMS.unavailable.title, detail }
   }
-  return {
-    status: 500,
-    title: PROBLEMS['internal-error'].title,
-    detail: `The page could not be created. The log has the cause under the id ${id}.`,
-  }
+  const detail = `The page could not be created. The log has the cause under the id ${id}.`
+  return { status: 500, title: PROBLEMS['internal-error'].title, detail }
 }
 
 /** Whether a page of the console sent the request (Fetch Metadata; browsers without it send Origin with forms). */

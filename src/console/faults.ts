@@ -72,15 +72,13 @@ const TITLES: Readonly<Record<number, string>> = {
  *
  * @param isOfFile whether it is about a file that was sent: its sentences begin with the name of a file
  */
-export function explainProblem(problem: ProblemShown, isOfFile: boolean): ProblemShown {
+export function explainProblem(problem: ProblemShown, isOfFile: boolean): ProblemShown & Fault {
   const { status, title } = problem
   const detail =
     status === 410 ? 'This submission was deleted, with its files, findings and receipts.' : problem.detail
-  return {
-    ...problem,
-    title: TITLES[status] ?? title,
-    detail: !isOfFile && (status === 400 || status === 422) ? translate(detail).message : detail,
-  }
+  const isOfValue = !isOfFile && (status === 400 || status === 422)
+  const { message, field } = isOfValue ? translate(detail) : { message: detail }
+  return { ...problem, title: TITLES[status] ?? title, detail: message, message, field }
 }
 
 /**
@@ -91,10 +89,9 @@ export function explainProblem(problem: ProblemShown, isOfFile: boolean): Proble
 export function findFault(error: unknown, isForm: boolean): Fault | undefined {
   if (error instanceof FormFault) return error
   if (!(error instanceof ApiProblem)) return undefined
-  const { status, detail } = error.problem
+  const { status } = error.problem
   if (![400, 409, 412, 413, 415, 422].includes(status)) return undefined
   // Of a file, the sentence is about the file; a form is smaller than what is sent for it.
-  if (!isForm) return { status, message: detail }
-  if (status === 413) return { status, message: 'What was entered is too long.' }
-  return { status, ...(status === 400 || status === 422 ? translate(detail) : { message: detail }) }
+  if (isForm && status === 413) return { status, message: 'What was entered is too long.' }
+  return explainProblem(error.problem, !isForm)
 }
