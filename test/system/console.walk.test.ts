@@ -146,7 +146,7 @@ describe.skipIf(chromiumPath === undefined)('five people', () => {
     await adviser.type('Find an occupation to compare', 'teacher')
     await adviser.press('button', 'Search')
     await adviser.press('link', /^add/)
-    await adviser.page.getByRole('region', { name: 'Comparison' }).getByText('Teaches pupils.').waitFor()
+    await adviser.page.getByRole('group', { name: 'Comparison' }).getByText('Teaches pupils.').waitFor()
 
     // A list as a spreadsheet program saves it, with titles in one of its columns.
     const folder = temporaryFolder()
