@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { findValidKey } from '../src/api/access/keys.ts'
 import { Sessions } from '../src/console/sessions.ts'
-import { COURSES, makeLearners, startCollection } from './support/collection.ts'
+import { COURSES, makeLearners, startCollection, submitTo } from './support/collection.ts'
 import { describeForm } from './support/console.ts'
 import { Issuer } from './support/jwks.ts'
 
@@ -128,10 +128,7 @@ test('the name of a link of the console is in the activities and the receipt, an
     const secret = await sessions.openLink(await sessions.createLink(provider.id, name))
     return secret ?? ''
   }
-  const token = await provider.create()
-  await provider.put(token, 'courses', COURSES)
-  await provider.put(token, 'learners', makeLearners())
-  await provider.check(token)
+  const token = await submitTo(provider)
   const submit = async (secret: string) =>
     await service.app.inject({
       ...describeForm({ eid: '1001' }, `mahi-session=${secret}`),

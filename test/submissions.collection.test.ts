@@ -6,7 +6,7 @@ import { Sealer } from '../src/foundation/database/seal.ts'
 import { purgeNow } from '../src/submissions/retention/purge.ts'
 import { exportReturn } from '../src/submissions/returns/export-return.ts'
 import { storeReturns } from '../src/submissions/returns/returns.ts'
-import { COURSES, makeLearners, startCollection } from './support/collection.ts'
+import { COURSES, makeLearners, startCollection, submitTo } from './support/collection.ts'
 import { Installation } from './support/command.ts'
 import { temporaryFolder } from './support/temporary.ts'
 
@@ -178,10 +178,7 @@ test('mahi returns export writes what was submitted, and leaves no folder behind
     mahi.run(['returns', 'export', returnId, '--output', 'december', ...more], {
       environment: { DEFINITIONS: definition },
     })
-  const token = await provider.create()
-  await provider.put(token, 'courses', COURSES)
-  await provider.put(token, 'learners', makeLearners())
-  await provider.check(token)
+  const token = await submitTo(provider)
   const early = await run('202512')
   expect([early.code, early.stderr]).toEqual([
     1,

@@ -14,31 +14,21 @@ import { changeSubmission } from '../src/submissions/lock.ts'
 import { storeReturns } from '../src/submissions/returns/returns.ts'
 import { Definitions } from '../src/submissions/rules/definitions.ts'
 import { createSubmission } from '../src/submissions/submission.ts'
-import { COURSES, makeCollectionDefinition, makeLearners, startCollection } from './support/collection.ts'
+import {
+  COURSES,
+  makeCollectionDefinition,
+  makeLearners,
+  startCollection,
+  submitTo,
+} from './support/collection.ts'
 import { openTemporary } from './support/reused-schemas.ts'
-
-type Collection = Awaited<ReturnType<typeof startCollection>>
-
-/** A checked submission with so many findings of the code that needs an explanation, and of the one that does not. */
-async function submitTo(
-  { provider }: Collection,
-  findings: Parameters<typeof makeLearners>[0],
-  returnId?: string,
-) {
-  const token = await provider.create(returnId)
-  await provider.put(token, 'courses', COURSES)
-  await provider.put(token, 'learners', makeLearners(findings))
-  await provider.check(token)
-  return token
-}
 
 const at = (token: string, target = '') =>
   `/submissions/${token}/explanations${target && `/${encodeURIComponent(target)}`}`
 
 test('a warning that needs an explanation is named until it is explained, and the receipt has it', async () => {
-  const collection = await startCollection()
-  const { provider } = collection
-  const token = await submitTo(collection, { notes: 3, remarks: 2 })
+  const { provider } = await startCollection()
+  const token = await submitTo(provider, { notes: 3, remarks: 2 })
   const refused = await provider.ask('POST', `/submissions/${token}/submit`)
   expect(refused.status).toBe(409)
   expect(refused.body.detail).toContain('LEA-note (3 findings)')
@@ -87,9 +77,8 @@ test('a warning that needs an explanation is named until it is explained, and th
 
 test('an explanation holds until there are more than 10 % or 5 more findings', async () => {
   expect([1, 20, 50, 59, 60, 200].map(mostExplained)).toEqual([6, 25, 55, 64, 66, 220])
-  const collection = await startCollection()
-  const { provider } = collection
-  const token = await submitTo(collection, { notes: 3 })
+  const { provider } = await startCollection()
+  const token = await submitTo(provider, { notes: 3 })
   await provider.ask('PUT', at(token, 'LEA-note'), { reason: 'Verified' })
   for (const [notes, state] of [
     [9, 'Reopened'],
@@ -110,9 +99,8 @@ test('an explanation holds until there are more than 10 % or 5 more findings', a
 })
 
 test('all causes of a code explain it, one by one', async () => {
-  const collection = await startCollection()
-  const { provider } = collection
-  const token = await submitTo(collection, { notes: 2 })
+  const { provider } = await startCollection()
+  const token = await submitTo(provider, { notes: 2 })
   const { body } = await provider.ask('GET', `/submissions/${token}/validation-results/causes`)
   const keys: string[] = body.causes.map(({ key }: { key: string }) => key)
   expect(keys.length).toBeGreaterThan(0)
@@ -147,13 +135,12 @@ test('a code with several causes is open until the code or each of them is expla
 })
 
 test('what cannot be explained is refused, and nothing is stored', async () => {
-  const collection = await startCollection()
-  const { provider } = collection
+  const { provider } = await startCollection()
   const early = await provider.create()
   const put = async (token: string, target: string, body: object) =>
     (await provider.ask('PUT', at(token, target), body)).status
   expect(await put(early, 'LEA-note', { reason: 'Verified' })).toBe(409)
-  const token = await submitTo(collection, { notes: 1, faults: 1 })
+  const token = await submitTo(provider, { notes: 1, faults: 1 })
   const { body } = await provider.ask('GET', `/submissions/${token}/validation-results/summary`)
   const error = body.codes.find(({ errorType }: { errorType: string }) => errorType === 'Error').errorCode
   expect(await put(token, error, { reason: 'Verified' })).toBe(409)
@@ -194,8 +181,7 @@ test('a rule that was stopped prevents the submission unless it only warns, and 
     'R-1': makeStopping('R-1', 'note', 'Error'),
     'R-2': makeStopping('R-2', 'remark', 'Warning'),
   }
-  const collection = await startCollection({}, { rules })
-  const { provider, createCaller, service } = collection
+  const { provider, createCaller, service } = await startCollection({}, { rules })
   const common = { name: 'A return', definition: 'collected', version: '1.2.0', zone: 'UTC' }
   const times = { opens: 0, due: Date.now() + 1e9, closes: Date.now() + 1e9 }
   await storeReturns(service.database, [
@@ -239,10 +225,9 @@ test('a rule that was stopped prevents the submission unless it only warns, and 
 })
 
 test('two people who submit at once get the same receipt, which names one of them', async () => {
-  const collection = await startCollection()
-  const { provider, createCaller } = collection
+  const { provider, createCaller } = await startCollection()
   const manager = await createCaller('manager', ['1001'])
-  const token = await submitTo(collection, {})
+  const token = await submitTo(provider, {})
   const both = await Promise.all(
     [provider, manager, provider, manager].map(({ ask }) => ask('POST', `/submissions/${token}/submit`)),
   )
@@ -255,10 +240,9 @@ test('two people who submit at once get the same receipt, which names one of the
 })
 
 test('the agency opens a submission again, and its receipts remain', async () => {
-  const collection = await startCollection()
-  const { provider, createCaller } = collection
+  const { provider, createCaller, service } = await startCollection()
   const agency = await createCaller('agency', [], ['operate'])
-  const token = await submitTo(collection, {})
+  const token = await submitTo(provider, {})
   const path = `/submissions/${token}/reopen`
   expect((await agency.ask('POST', path, { reason: 'Too early' })).status).toBe(409)
   await provider.ask('POST', `/submissions/${token}/submit`)
@@ -326,9 +310,7 @@ test('the agency opens a submission again, and its receipts remain', async () =>
     type,
     'The submission has no receipt, because it has not been submitted yet.',
   ])
-  await collection.service.database.write('catalogue', (writer) =>
-    writer.run('delete from submission_receipt'),
-  )
+  await service.database.write('catalogue', (writer) => writer.run('delete from submission_receipt'))
   expect(await missing(`${token}/receipt`)).toEqual([
     404,
     type,
@@ -337,13 +319,12 @@ test('the agency opens a submission again, and its receipts remain', async () =>
 })
 
 test('a replacement names what it replaces, has its explanations, and prevents that it is opened again', async () => {
-  const collection = await startCollection()
-  const { provider, createCaller } = collection
+  const { provider, createCaller } = await startCollection()
   const agency = await createCaller('agency', [], ['operate'])
-  const token = await submitTo(collection, { notes: 2 })
+  const token = await submitTo(provider, { notes: 2 })
   await provider.ask('PUT', at(token, 'LEA-note'), { reason: 'Verified' })
   await provider.ask('POST', `/submissions/${token}/submit`)
-  const next = await submitTo(collection, { notes: 4 })
+  const next = await submitTo(provider, { notes: 4 })
   expect(next).not.toBe(token)
   expect((await agency.ask('POST', `/submissions/${token}/reopen`, { reason: 'a' })).status).toBe(409)
   const { body } = await provider.ask('POST', `/submissions/${next}/submit`)
@@ -361,7 +342,7 @@ test('a replacement names what it replaces, has its explanations, and prevents t
     status: 404,
     body: { detail: 'The submission has no receipt with this number.' },
   })
-  const other = await submitTo(collection, { notes: 0 }, '202508')
+  const other = await submitTo(provider, { notes: 0 }, '202508')
   expect((await provider.ask('POST', `/submissions/${other}/submit`)).body.receipt.receipt).toBe(1)
 })
 

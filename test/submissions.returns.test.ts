@@ -10,7 +10,13 @@ import { readReturns } from '../src/submissions/returns/read-returns.ts'
 import { type CollectedReturn, listReturns, storeReturns } from '../src/submissions/returns/returns.ts'
 import { Definitions } from '../src/submissions/rules/definitions.ts'
 import { createSubmission } from '../src/submissions/submission.ts'
-import { COURSES, makeCollectionDefinition, makeLearners, startCollection } from './support/collection.ts'
+import {
+  COURSES,
+  makeCollectionDefinition,
+  makeLearners,
+  startCollection,
+  submitTo,
+} from './support/collection.ts'
 import { Installation } from './support/command.ts'
 import { openTemporary } from './support/reused-schemas.ts'
 
@@ -152,10 +158,7 @@ test('a submission for an unknown, closed or future return is refused with the d
 test('what arrives after a return has closed is refused, until the agency opens the submission again', async () => {
   const { provider, service, createCaller } = await startCollection()
   await storeReturns(service.database, [makeReturn('202512')])
-  const token = await provider.create()
-  await provider.put(token, 'courses', COURSES)
-  await provider.put(token, 'learners', makeLearners({}))
-  await provider.check(token)
+  const token = await submitTo(provider)
   await provider.ask('POST', `/submissions/${token}/submit`)
   const other = await createCaller('other', ['1002'])
   const open = await other.create()
@@ -207,10 +210,7 @@ test('a submission is opened again for seven days, or until its return closes if
     ['202604', now + 60 * DAY, now + 60 * DAY],
   ] as const) {
     await storeReturns(service.database, [makeReturn(returnId, { closes })])
-    const token = await provider.create(returnId)
-    await provider.put(token, 'courses', COURSES)
-    await provider.put(token, 'learners', makeLearners({}))
-    await provider.check(token)
+    const token = await submitTo(provider, {}, returnId)
     await provider.ask('POST', `/submissions/${token}/submit`)
     const { body } = await agency.ask('POST', `/submissions/${token}/reopen`, {
       reason: 'A course is missing.',
@@ -228,10 +228,7 @@ test('the agency sees who has not started, has errors or has submitted, and what
     [provider, 0],
     [second, 3],
   ] as const) {
-    const token = await caller.create()
-    await caller.put(token, 'courses', COURSES)
-    await caller.put(token, 'learners', makeLearners({ faults, remarks: 1 }))
-    await caller.check(token)
+    const token = await submitTo(caller, { faults, remarks: 1 })
     await caller.ask('POST', `/submissions/${token}/submit`)
   }
   const agency = await createCaller('agency', [], ['operate'])

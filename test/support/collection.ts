@@ -78,3 +78,16 @@ export async function startCollection(
   if (works) await started.work()
   return { ...started, provider: await started.createCaller('records', ['1001']) }
 }
+
+/** A submission with both files, which a worker has checked. */
+export async function submitTo(
+  { create, put, check }: Awaited<ReturnType<typeof startCollection>>['provider'],
+  learners?: Parameters<typeof makeLearners>[0],
+  returnId?: string,
+): Promise<string> {
+  const token = await create(returnId)
+  await put(token, 'courses', COURSES)
+  await put(token, 'learners', makeLearners(learners))
+  await check(token)
+  return token
+}

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { count } from '../../src/foundation/text/format-number.ts'
-import { COURSES, makeLearners, startCollection } from '../support/collection.ts'
+import { startCollection, submitTo } from '../support/collection.ts'
 import { Installation } from '../support/command.ts'
 import { listen } from '../support/connection.ts'
 
@@ -8,10 +8,7 @@ test('warnings are explained, and a submission is submitted, at the command line
   const { service, createCaller } = await startCollection()
   const url = `http://127.0.0.1:${await listen(service)}`
   const provider = await createCaller('records', ['1001'])
-  const token = await provider.create()
-  await provider.put(token, 'courses', COURSES)
-  await provider.put(token, 'learners', makeLearners({ notes: 3, remarks: 2 }))
-  await provider.check(token)
+  const token = await submitTo(provider, { notes: 3, remarks: 2 })
 
   const mahi = new Installation({ inProcesses: true })
   const run = async (command: string, ...more: string[]) => {
