@@ -176,8 +176,13 @@ class Arena {
     return faults
   }
 
-  /** Everything that its owner sees of a submission. */
-  async #look(subject: Subject): Promise<string> {
+  /** Everything that its owner sees of a submission, once it is the same twice: sweeps of other rounds may still expire it. */
+  async #look(subject: Subject, before?: string): Promise<string> {
+    const seen = await this.#lookOnce(subject)
+    return seen === before ? seen : await this.#look(subject, seen)
+  }
+
+  async #lookOnce(subject: Subject): Promise<string> {
     const read = (path: string, headers: Record<string, string> = {}) =>
       ask(this.#replica, subject, 'GET', `/${subject.token}${path}`, { headers })
     const shown = showSubmission((await read('')).json())
