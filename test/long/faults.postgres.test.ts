@@ -6,7 +6,7 @@ import { bumpRevision } from '../../src/foundation/database/revisions.ts'
 import { Cluster, hasCluster } from '../support/cluster.ts'
 import { Installation, toLines, until } from '../support/command.ts'
 import { checkPage, fillDatabase, UNLIMITED, withDatabase } from '../support/filled-database.ts'
-import { ask, Load } from '../support/load.ts'
+import { ask, Load, type Question } from '../support/load.ts'
 import { PausableProxy } from '../support/pausable-proxy.ts'
 
 const LOST = /"level":"error".*the database is unavailable/
@@ -57,9 +57,8 @@ describe.skipIf(!hasCluster)('with a PostgreSQL of its own', () => {
     await until(async () => ((await metric('mahi_revisions_age_seconds')) > 5 ? true : undefined))
     expect(await statusOf('/readyz')).toBe(503)
     expect(await statusOf('/livez')).toBe(200)
-    // None of these waits for the server.
-    for (let count = 0; count < 100; count++) {
-      const { status, headers: sent } = await get(questions[count % 8]?.path ?? '')
+    for (const { path } of [questions[0], questions.at(-1)] as Question[]) {
+      const { status, headers: sent } = await get(path)
       expect([status, sent['retry-after']]).toEqual([503, '1'])
     }
 
