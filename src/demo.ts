@@ -7,7 +7,7 @@ import { OCCUPATION_COLUMNS } from './catalogue/records/record-schema.ts'
 import { countOccupations } from './catalogue/records/rows.ts'
 import { buildWaitingIndex } from './catalogue/search/index-job.ts'
 import { LINK_LIFETIME, Sessions } from './console/sessions.ts'
-import { EXPORTED_SAMPLE, selectFiles } from './engines/checking/index.ts'
+import { Containers, EXPORTED_SAMPLE, selectFiles } from './engines/checking/index.ts'
 import { readRecords } from './engines/records/index.ts'
 import type { Database } from './foundation/database/database.ts'
 import { openDatabase } from './foundation/database/open.ts'
@@ -127,7 +127,7 @@ async function uploadSample(database: Database, lifecycle: Lifecycle): Promise<v
     log: { info: () => undefined, warn: () => undefined, error: () => undefined },
   })
   lifecycle.own(worker, ({ stop }) => stop())
-  const { files } = selectFiles([EXPORTED_SAMPLE], definitions.get('sdr'))
+  const { files } = selectFiles([EXPORTED_SAMPLE], definitions.get('sdr'), [], new Containers())
   for (const file of files) {
     const content = createReadStream(file.path) as AsyncIterable<Buffer>
     const { resource } = file

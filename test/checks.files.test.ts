@@ -33,7 +33,7 @@ async function look(paths: readonly string[], named: readonly string[] = [], def
 /** Why paths are refused. */
 function refusalOf(...paths: string[]): string {
   try {
-    selectFiles(paths, loadDefinition(writeDefinition()))
+    selectFiles(paths, loadDefinition(writeDefinition()), [], new Containers())
   } catch (error) {
     return (error as Error).message
   }
@@ -101,7 +101,7 @@ test.each<[string, string | Buffer, string]>([
   const definition = loadDefinition(writeDefinition(library))
   const folder = writeFiles({ 'book-loans.csv': LOANS, [name]: content, '~$members.xlsx': 'a lock' })
   for (const path of [folder, join(folder, name)]) {
-    const { files, unread, notes } = selectFiles([path], definition)
+    const { files, unread, notes } = selectFiles([path], definition, [], new Containers())
     expect(files.find(({ resource }) => resource === 'members')?.name).toBe(name)
     expect([unread, notes]).toEqual([[], [`The file ${name} was read as members.csv, because ${why}.`]])
   }
@@ -115,7 +115,7 @@ test('what has no columns and no name of a file is none, and a file that is ther
     'Loans.txt': 'a\n',
     'Old members.csv': 'a\n',
   }
-  const { unread, notes, ...selected } = selectFiles([writeFiles(files)], definition)
+  const { unread, notes, ...selected } = selectFiles([writeFiles(files)], definition, [], new Containers())
   expect(selected.files.map(({ name }) => name)).toEqual(['members.csv'])
   expect([unread, notes]).toEqual([['Loans.txt', 'Old members.csv', 'x.csv'], []])
 })

@@ -3,6 +3,7 @@ import { loadDefinition } from '../src/engines/checking/definition/load.ts'
 import { tabulateCauses } from '../src/engines/checking/report/cause-table.ts'
 import { listGaps } from '../src/engines/checking/report/report.ts'
 import { selectFiles } from '../src/engines/checking/select-files.ts'
+import { Containers } from '../src/engines/checking/unpack.ts'
 import { advise, check, checkInputs } from './support/checking.ts'
 import { define } from './support/definition.ts'
 import { writeFiles } from './support/temporary.ts'
@@ -205,7 +206,7 @@ test('a resource that is not checked is no unknown file', async () => {
     ),
   )
   const folder = writeFiles({ 'a.csv': 'id\n1\n', 'b.csv': 'x\n1\n', 'c.pdf': '%PDF-1.4', 'd.csv': 'y\n' })
-  const { files, unread, notes } = selectFiles([folder], definition)
+  const { files, unread, notes } = selectFiles([folder], definition, [], new Containers())
   expect(definition.notes).toEqual(['The resource b has no schema, so it is not checked.'])
   expect([unread, notes]).toEqual([
     ['d.csv'],

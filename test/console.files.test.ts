@@ -2,6 +2,7 @@ import { gzipSync } from 'node:zlib'
 import { expect, test } from 'vitest'
 import { loadDefinition } from '../src/engines/checking/definition/load.ts'
 import { selectFiles } from '../src/engines/checking/select-files.ts'
+import { Containers } from '../src/engines/checking/unpack.ts'
 import { define } from './support/definition.ts'
 import { pack } from './support/pack.ts'
 import { writeFiles } from './support/temporary.ts'
@@ -88,7 +89,8 @@ test('mahi check recognises a table as the page does: by its columns first, and 
   ] as const) {
     const [[, , kind] = []] = await look(name, content)
     const files = { 'z.csv': 'a\n', [name]: content }
-    const chosen = () => selectFiles([writeFiles(files)], definition).files.map(({ resource }) => resource)
+    const chosen = () =>
+      selectFiles([writeFiles(files)], definition, [], new Containers()).files.map(({ resource }) => resource)
     if (kind === '') expect(chosen).toThrow('has none of the files')
     else expect([name, chosen()]).toEqual([name, [kind]])
   }

@@ -15,20 +15,13 @@ import type { InputFile } from './request.ts'
 /** What is known of files that come from an archive or a workbook. */
 export interface Origin {
   /** The name in findings, if it is not that of the file. */
-  readonly nameOf: (path: string) => string | undefined
+  nameOf(path: string): string | undefined
   /** The absolute paths of files whose content is among the paths. */
   readonly opened: ReadonlySet<string>
   /** The file of a name in an archive or of a sheet, such as `return.xlsx/Course register`. */
-  readonly locate: (name: string) => string | undefined
+  locate(name: string): string | undefined
   /** What is known to be wrong with a file, after its name. */
-  readonly faultOf: (path: string) => string | undefined
-}
-
-const AS_IS: Origin = {
-  nameOf: () => undefined,
-  opened: new Set(),
-  locate: () => undefined,
-  faultOf: () => undefined,
+  faultOf(path: string): string | undefined
 }
 
 const ENDING = /\.(?:csv|tsv|txt|ndjson|jsonl)(?:\.gz)?$|\.(?:xlsx|xlsb|xls|ods|numbers|pdf|html?|zip)$/i
@@ -57,11 +50,11 @@ export interface SelectedFiles {
 export function selectFiles(
   paths: readonly string[],
   definition: Definition,
-  named: readonly string[] = [],
-  { nameOf, opened, locate, faultOf }: Origin = AS_IS,
+  named: readonly string[],
+  origin: Origin,
 ): SelectedFiles {
   const faults: Fault[] = []
-  const show = (path: string) => nameOf(path) ?? path
+  const show = (path: string) => origin.nameOf(path) ?? path
   const unread: Unread[] = []
   const notes: string[] = []
   const chosen = new Map<Resource, Candidate>()
@@ -69,7 +62,7 @@ export function selectFiles(
   let complete = false
   for (const each of named) {
     const [, name = '', given = ''] = /^([^=]+)=(.+)$/s.exec(each) ?? []
-    const path = findPath(given, paths, locate)
+    const path = findPath(given, paths, origin)
     const resource = definition.resources.find(
       (one) => plainName(one.name) === plainName(name) || plainName(stemOf(one.path)) === plainName(name),
     )
@@ -87,14 +80,14 @@ export function selectFiles(
       chosen.set(resource, {
         resource,
         path,
-        name: nameOf(path) ?? basename(path),
+        name: origin.nameOf(path) ?? basename(path),
         match: 'option',
         given: true,
       })
   }
   const isNamed = new Set([...chosen.values()].map(({ path }) => resolve(path)))
   const add = (path: string, given: boolean) => {
-    const name = nameOf(path) ?? basename(path)
+    const name = origin.nameOf(path) ?? basename(path)
     // What a sheet of a workbook is called is not the name of a file.
     const exact = definition.resources.find((each) => each.path === posix.basename(name))
     const found =
@@ -113,14 +106,14 @@ export function selectFiles(
         const file = join(path, name)
         if (isNamed.has(resolve(file))) continue
         const match = name === resource.path ? 'path' : 'name'
-        candidates.push({ resource, path: file, name: nameOf(file) ?? name, match, given: false })
+        candidates.push({ resource, path: file, name: origin.nameOf(file) ?? name, match, given: false })
       }
       for (const name of readdirSync(path))
         if (ENDING.test(name) && findResource(name, definition) !== undefined && !isFile(join(path, name)))
           notes.push(`${name} was not read: it is ${isFolder(join(path, name)) ? 'a folder' : 'no file'}.`)
       for (const name of listFiles(path)) {
         const file = join(path, name)
-        if (!isNamed.has(resolve(file)) && !opened.has(resolve(file))) add(file, false)
+        if (!isNamed.has(resolve(file)) && !origin.opened.has(resolve(file))) add(file, false)
       }
     } else if (basename(path) !== CHANGES) add(path, true)
   }
@@ -166,7 +159,7 @@ export function selectFiles(
     faults.push({ file: show(path), message })
   }
   if (faults.length === 0 && chosen.size === 0)
-    faults.push(...paths.map((path) => describeNone(path, definition, { nameOf, opened })))
+    faults.push(...paths.map((path) => describeNone(path, definition, origin)))
   if (faults.length > 0) throw new UserError(faults)
   const lost = [...others, ...left].map((each) => ({
     name: each.name,
@@ -177,7 +170,7 @@ export function selectFiles(
     path,
     name,
     faults: [
-      ...describeFault(faultOf(path)),
+      ...describeFault(origin.faultOf(path)),
       // A person who names a file with --file has decided about the others.
       ...lost
         .filter((each) => each.resource === resource && match !== 'option')
@@ -186,7 +179,7 @@ export function selectFiles(
   }))
   const notRead: string[] = []
   for (const { name, path } of left) {
-    const [fault = describeOther(path)] = describeFault(faultOf(path))
+    const [fault = describeOther(path)] = describeFault(origin.faultOf(path))
     if (fault === undefined) notRead.push(name)
     else notes.push(`${name} was not read. ${fault.message}`)
   }
@@ -210,12 +203,8 @@ function describeLost(name: string, read: string): FileFault {
 }
 
 /** Says what is in a folder, an archive or a workbook without a file of the definition, and what to do. */
-function describeNone(
-  path: string,
-  definition: Definition,
-  { nameOf, opened }: Pick<Origin, 'nameOf' | 'opened'>,
-): Fault {
-  const packed = nameOf(path)
+function describeNone(path: string, definition: Definition, origin: Origin): Fault {
+  const packed = origin.nameOf(path)
   const none = (rest: string) => ({
     file: packed ?? path,
     message: `has none of the files of the definition ${definition.name}${rest}`,
@@ -234,10 +223,10 @@ function describeNone(
   if (folder !== undefined && folders.length > 0)
     return none(`, but its folders ${[folder, ...folders].join(', ')} have. Check one of them`)
   if (folder !== undefined) return none(`, but its folder ${folder} has. ${advise(folder)}`)
-  const there = listFiles(path).filter((name) => !opened.has(resolve(join(path, name))))
+  const there = listFiles(path).filter((name) => !origin.opened.has(resolve(join(path, name))))
   const archive = there.find((name) => /\.zip$/i.test(name))
   if (archive !== undefined) return none(`, but it has the archive ${archive}. ${advise(archive)}`)
-  const names = there.map((name) => nameOf(join(path, name)) ?? name).slice(0, SHOWN_NAMES)
+  const names = there.map((name) => origin.nameOf(join(path, name)) ?? name).slice(0, SHOWN_NAMES)
   const more = there.length > names.length ? ` and ${there.length - names.length} others` : ''
   return none(names.length === 0 ? known : `${known}. Rename what is there: ${names.join(', ')}${more}`)
 }
@@ -279,10 +268,10 @@ export function describeTwo({ title }: Pick<Resource, 'title'>, one: string, oth
 }
 
 /** Where a file is that may be named as it is in a folder that is checked. */
-function findPath(path: string, folders: readonly string[], locate: Origin['locate']): string {
+function findPath(path: string, folders: readonly string[], origin: Origin): string {
   if (path === '' || existsSync(path)) return path
   const inFolders = folders.map((folder) => join(folder, path)).find((each) => existsSync(each))
-  return inFolders ?? locate(path) ?? path
+  return inFolders ?? origin.locate(path) ?? path
 }
 
 function isFolder(path: string): boolean {

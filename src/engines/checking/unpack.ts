@@ -20,7 +20,7 @@ import type { Definition } from './definition/definition.ts'
 import { MARK_PREFIX } from './engine/columns.ts'
 import { isFile, isJunk } from './is-file.ts'
 import { isDiskFull } from './process/limits.ts'
-import { isFileName, type SelectedFiles, selectFiles } from './select-files.ts'
+import { isFileName, type Origin, type SelectedFiles, selectFiles } from './select-files.ts'
 
 /** How large an archive may be. */
 export interface ArchiveLimits {
@@ -44,7 +44,7 @@ interface Container {
 }
 
 /** Archives and workbooks among the inputs of a check, as files in a folder for temporary files. */
-export class Containers {
+export class Containers implements Origin {
   #folder: string | undefined
   readonly #limits: ArchiveLimits
   #count = 0
@@ -242,12 +242,7 @@ export class Containers {
     named: readonly string[] = [],
   ): Promise<SelectedFiles> {
     const opened = await this.openWorkbooks(paths, (name) => isFileName(name, definition))
-    return selectFiles(opened, definition, named, {
-      nameOf: (path) => this.nameOf(path),
-      opened: this.opened,
-      locate: (name) => this.locate(name),
-      faultOf: (path) => this.faultOf(path),
-    })
+    return selectFiles(opened, definition, named, this)
   }
 
   /** Deletes what was unpacked. */
