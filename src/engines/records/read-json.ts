@@ -4,9 +4,6 @@ import { MAX_RECORD_BYTES } from './read-bytes.ts'
 import { parseJson } from './read-ndjson.ts'
 import type { SourceRecord } from './source-record.ts'
 
-const [NEWLINE, QUOTE, BACKSLASH, COMMA] = [0x0a, 0x22, 0x5c, 0x2c]
-const [OPEN_LIST, CLOSE_LIST, OPEN_OBJECT, CLOSE_OBJECT] = [0x5b, 0x5d, 0x7b, 0x7d]
-
 /**
  * Yields the records of a JSON text that is a list. The text is split at the commas of the list and each record is
  * parsed separately, so that memory holds one chunk and one record, and a fault has the line of its record.
@@ -19,18 +16,17 @@ export async function* readJson(file: string, chunks: AsyncIterable<Buffer>): As
   splitter.end()
 }
 
+/** A text, whose end may be yet to come, or what divides values. */
+const TOKEN = /"(?:[^"\\]|\\.?)*("?)|[[\]{},]/gs
+
+const NOT_SPACE = /[^ \n\r\t]/
+
 class ListSplitter {
   readonly #file: string
   #state: 'before' | 'within' | 'after' = 'before'
+  /** What is not split yet, as Latin-1, so that a character is a byte; and the line on which it starts. */
+  #text = ''
   #line = 1
-  /** The number of open lists and objects, including the list of records. */
-  #depth = 0
-  #inString = false
-  #escaped = false
-  /** The current record so far, and the line on which it starts. */
-  #parts: Buffer[] = []
-  #length = 0
-  #recordLine = 1
   #records = 0
 
   constructor(file: string) {
@@ -38,99 +34,79 @@ class ListSplitter {
   }
 
   *push(chunk: Buffer): Generator<SourceRecord> {
-    let start = 0
-    for (let index = 0; index < chunk.length; index++) {
-      const byte = chunk[index] as number
-      if (byte === NEWLINE) this.#line++
-      if (this.#inString) {
-        if (this.#escaped) this.#escaped = false
-        else if (byte === BACKSLASH) this.#escaped = true
-        else if (byte === QUOTE) this.#inString = false
-        continue
-      }
+    this.#text += chunk.toString('latin1')
+    while (this.#dropSpace()) {
       if (this.#state !== 'within') {
-        if (isSpace(byte)) continue
-        if (this.#state === 'after' || byte !== OPEN_LIST) this.#refuseOutside()
+        if (this.#state === 'after' || !this.#text.startsWith('[')) this.#refuseOutside()
         this.#state = 'within'
-        this.#depth = 1
-        this.#recordLine = this.#line
-        start = index + 1
+        this.#drop(1)
         continue
       }
-      if (this.#length === 0 && start === index && isSpace(byte)) {
-        start = index + 1
-        this.#recordLine = this.#line
-      } else if (byte === QUOTE) {
-        this.#inString = true
-      } else if (byte === OPEN_LIST || byte === OPEN_OBJECT) {
-        this.#depth++
-      } else if (byte === CLOSE_OBJECT || (byte === CLOSE_LIST && this.#depth > 1)) {
-        this.#depth--
-      } else if (this.#depth === 1 && (byte === COMMA || byte === CLOSE_LIST)) {
-        this.#keep(chunk.subarray(start, index))
-        const isEmptyList = byte === CLOSE_LIST && this.#records === 0 && this.#length === 0
-        if (!isEmptyList) yield this.#take()
-        start = index + 1
-        this.#recordLine = this.#line
-        if (byte === CLOSE_LIST) this.#state = 'after'
-      }
+      const end = this.#findEnd()
+      if ((end ?? this.#text.length) > MAX_RECORD_BYTES)
+        this.#refuse(`begins a record that is longer than ${MAX_RECORD_BYTES} bytes`)
+      if (end === undefined) return
+      const isLast = this.#text[end] === ']'
+      const isEmptyList = isLast && this.#records === 0 && end === 0
+      if (!isEmptyList) yield this.#read(end)
+      this.#drop(end + 1)
+      if (isLast) this.#state = 'after'
     }
-    if (this.#state === 'within') this.#keep(Buffer.from(chunk.subarray(start)))
   }
 
   /** @throws {InputRefused} if the list has not ended */
   end(): void {
-    if (this.#state === 'before') {
+    if (this.#state === 'before')
       refuse({
         file: this.#file,
         message: 'The file is empty. A JSON file without records must contain an empty list, []',
       })
-    }
-    if (this.#state === 'within') {
-      refuse({
-        file: this.#file,
-        line: this.#recordLine,
-        message: 'The file ends inside the list. It is truncated, or a bracket or quote is missing',
-      })
-    }
+    if (this.#state === 'within')
+      this.#refuse('The file ends inside the list. It is truncated, or a bracket or quote is missing')
   }
 
-  #keep(part: Buffer): void {
-    this.#length += part.length
-    if (this.#length > MAX_RECORD_BYTES) {
-      refuse({
-        file: this.#file,
-        line: this.#recordLine,
-        message: `begins a record that is longer than ${MAX_RECORD_BYTES} bytes`,
-      })
-    }
-    if (part.length > 0) this.#parts.push(part)
+  /** Returns whether anything else follows. */
+  #dropSpace(): boolean {
+    const at = this.#text.search(NOT_SPACE)
+    this.#drop(at < 0 ? this.#text.length : at)
+    return at >= 0
   }
 
-  #take(): SourceRecord {
-    const bytes = Buffer.concat(this.#parts)
-    const place = { file: this.#file, line: this.#recordLine }
-    this.#parts = []
-    this.#length = 0
+  #drop(length: number): void {
+    this.#line += this.#text.slice(0, length).split('\n').length - 1
+    this.#text = this.#text.slice(length)
+  }
+
+  /** Where the comma or the bracket behind the first record is; `undefined` if that is yet to come. */
+  #findEnd(): number | undefined {
+    let depth = 0
+    for (const { 0: token, 1: closing, index } of this.#text.matchAll(TOKEN)) {
+      if (closing === '') return undefined
+      if (depth === 0 && (token === ',' || token === ']')) return index
+      if (token === '[' || token === '{') depth++
+      else if (token === ']' || token === '}') depth--
+    }
+    return undefined
+  }
+
+  #read(end: number): SourceRecord {
+    const bytes = Buffer.from(this.#text.slice(0, end), 'latin1')
     this.#records++
-    if (!isUtf8(bytes)) refuse({ ...place, message: 'is not UTF-8. Save the file as UTF-8' })
-    const record = parseJson(bytes.toString('utf8'), { ...place, ended: true })
+    if (!isUtf8(bytes)) this.#refuse('is not UTF-8. Save the file as UTF-8')
+    const record = parseJson(bytes.toString('utf8'), { file: this.#file, line: this.#line, ended: true })
     // After an unbalanced bracket or quote, the rest would be split at the wrong commas.
     return isFault(record) ? refuse(record) : record
   }
 
   #refuseOutside(): never {
-    return refuse({
-      file: this.#file,
-      line: this.#line,
-      message:
-        this.#state === 'after'
-          ? 'Data follows the end of the list'
-          : 'A JSON file must contain one list of records, from [ to ]. For one record per line, use NDJSON (.ndjson)',
-    })
+    return this.#refuse(
+      this.#state === 'after'
+        ? 'Data follows the end of the list'
+        : 'A JSON file must contain one list of records, from [ to ]. For one record per line, use NDJSON (.ndjson)',
+    )
   }
-}
 
-function isSpace(byte: number): boolean {
-  return byte === 0x20 || byte === NEWLINE || byte === 0x0d || byte === 0x09
+  #refuse(message: string): never {
+    return refuse({ file: this.#file, line: this.#line, message })
+  }
 }
