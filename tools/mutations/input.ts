@@ -102,22 +102,23 @@ export default [
   {
     fault: 'JSON: data after the list is skipped',
     file: `${records}/read-json.ts`,
-    text: "if (this.#state === 'after' || byte !== OPEN_LIST) this.#refuseOutside()",
-    replacement: "if (this.#state === 'after') return\n        if (byte !== OPEN_LIST) this.#refuseOutside()",
+    text: "if (this.#state === 'after' || !this.#text.startsWith('[')) this.#refuseOutside()",
+    replacement:
+      "if (this.#state === 'after') return\n        if (!this.#text.startsWith('[')) this.#refuseOutside()",
     test: 'test/input.json.test.ts',
   },
   {
     fault: 'JSON: a list that does not end is accepted',
     file: `${records}/read-json.ts`,
-    text: "    if (this.#state === 'within') {\n      refuse({",
-    replacement: "    if (this.#state === 'within' && this.#inString) {\n      refuse({",
+    text: "    if (this.#state === 'within')\n      this.#refuse(",
+    replacement: "    if (this.#state === 'within' && this.#text.includes('\"'))\n      this.#refuse(",
     test: 'test/input.json.test.ts',
   },
   {
     fault: 'JSON: an escaped quote ends a text',
     file: `${records}/read-json.ts`,
-    text: 'else if (byte === BACKSLASH) this.#escaped = true',
-    replacement: 'else if (byte === BACKSLASH) this.#escaped = false',
+    text: '|\\\\.?)*',
+    replacement: '|\\\\)*',
     test: 'test/input.json.test.ts',
   },
   {
