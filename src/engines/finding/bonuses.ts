@@ -87,16 +87,10 @@ export function preferExact(
   const bonus = new Map(Array.from(core.keys(), (holder) => [holder, NAME_BONUS]))
   for (const [holder, rank] of exact)
     bonus.set(holder, rank === EXACT.confirmed ? CONFIRMED_BONUS : NAME_BONUS)
-  addBonus(probability, bonus)
-  return probability
-}
-
-/** Adds bonuses to the logits of probabilities, which become at least `LEAST` before. */
-function addBonus(probability: Float64Array, bonus: ReadonlyMap<number, number>): void {
-  if (bonus.size === 0) return
   for (const [occupation, logit] of bonus)
     probability[occupation] = Math.max(probability[occupation] as number, LEAST) * Math.exp(logit)
-  normalise(probability)
+  if (bonus.size > 0) normalise(probability)
+  return probability
 }
 
 /** Makes the sum of probabilities 1; of unlikely readings, which are not scored, a part is missing. */

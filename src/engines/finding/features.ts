@@ -29,31 +29,19 @@ export function hashText(text: string, kind: number, from = 0, to = text.length)
 }
 
 /**
- * The part of a name that contains the head noun: before a comma, a dash, a bracket or ` of `. `Teachers, Special
- * Education` and `Director of Nursing` are about teachers and a director.
- */
-function headPart(name: string): string {
-  return name.split(/\(|,| - |--/, 1)[0]?.split(/ of /i, 1)[0] ?? name
-}
-
-/**
  * The features of a name: its words, their stems, neighbouring words, pairs of stems in any order, the head and the
  * first word, and character 3- and 4-grams, which tolerate typing errors.
  *
  * @param terms the words of the name, folded and singular
- * @param head the last word of the part with the head noun, or `undefined` if unknown
  */
-function nameFeatures(
-  terms: readonly string[],
-  head: string | undefined,
-  first: string | undefined,
-): Features {
+export function featuresOf(text: string, terms: readonly string[]): Features {
+  const content = terms.filter((term) => !STOP_WORDS.has(term))
+  const place = content.slice(0, countHeadPart(text) || content.length)
   const features: Features = new Map()
   const add = (kind: number, text: string, weight: number) => {
     const hash = hashText(text, kind)
     features.set(hash, (features.get(hash) ?? 0) + weight)
   }
-  const content = terms.filter((term) => !STOP_WORDS.has(term))
   for (const term of content) {
     add(KIND.word, term, WEIGHT.word)
     add(KIND.stem, stem(term), WEIGHT.stem)
@@ -67,6 +55,7 @@ function nameFeatures(
       add(KIND.stems, `${stems[one]} ${stems[two]}`, WEIGHT.stems)
     }
   }
+  const [first, head] = [place[0], place.at(-1)]
   if (head !== undefined) add(KIND.head, head, WEIGHT.place)
   if (first !== undefined) add(KIND.first, first, WEIGHT.place)
   const line = ` ${content.join(' ')} `
@@ -79,15 +68,12 @@ function nameFeatures(
   return features
 }
 
-/** The features of a name, including its head if the punctuation reveals it. */
-export function featuresOf(text: string, terms: readonly string[]): Features {
-  const content = terms.filter((term) => !STOP_WORDS.has(term))
-  const part = headPart(text)
-  const inPart = part.length === text.length ? content.length : countContent(part)
-  const place = inPart > 0 ? content.slice(0, inPart) : content
-  return nameFeatures(terms, place.at(-1), place[0])
-}
-
-function countContent(part: string): number {
+/**
+ * The words that say something in the part of a name with the head noun: before a comma, a dash, a bracket or ` of `.
+ * `Teachers, Special Education` and `Director of Nursing` are about teachers and a director. 0 if it is the whole name.
+ */
+function countHeadPart(name: string): number {
+  const part = name.split(/\(|,| - |--/, 1)[0]?.split(/ of /i, 1)[0] ?? name
+  if (part.length === name.length) return 0
   return splitWords(part).filter(({ word }) => !STOP_WORDS.has(singular(word))).length
 }

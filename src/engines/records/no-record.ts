@@ -13,23 +13,17 @@ export function describeNoRecord(
   // A second file that was joined to the first one may begin with a byte order mark.
   const name = first.startsWith('\ufeff') ? first.slice(1) : first
   if (name === header[0])
-    return count === header.length && isSame(cells, header) ? REPEATED_HEADER : undefined
+    return count === header.length && header.every((each, at) => at === 0 || cells[at] === each)
+      ? REPEATED_HEADER
+      : undefined
   // Spreadsheets have them below their records.
   if (first.length <= LONGEST_TOTAL && TOTAL.test(first.trim()))
-    return isHalfEmpty(cells, count) ? TOTALS : undefined
+    return cells.slice(0, count).filter(isBlank).length * 2 >= count ? TOTALS : undefined
   return undefined
 }
 
 const TOTAL = /^(?:grand |sub-?)?totals?\s*:?$/i
 const LONGEST_TOTAL = 16
-
-function isSame(cells: readonly string[], header: readonly string[]): boolean {
-  return header.every((name, at) => at === 0 || cells[at] === name)
-}
-
-function isHalfEmpty(cells: readonly string[], count: number): boolean {
-  return cells.slice(0, count).filter(isBlank).length * 2 >= count
-}
 
 function isEmpty(cells: readonly string[], count: number): boolean {
   for (let at = 1; at < count; at++) if (!isBlank(cells[at])) return false

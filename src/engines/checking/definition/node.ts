@@ -82,11 +82,9 @@ export class Node {
       this.fault(`must be a list, not ${describe(this.value)}`)
       return []
     }
-    return this.value.map((item, index) => this.#item(item, index))
-  }
-
-  #item(item: unknown, index: number): Node {
-    return new Node(item, this.#file, this.#faults, this.#notes, `${this.#path}[${index}]`)
+    return this.value.map(
+      (item, index) => new Node(item, this.#file, this.#faults, this.#notes, `${this.#path}[${index}]`),
+    )
   }
 
   /** A list, or a single value as a list with one item. */

@@ -4,7 +4,6 @@ import { CHECK_PROPERTIES, listPlaceholders, PARAMETERS, readCheck } from './che
 import {
   type Check,
   FILE_TYPES,
-  type Field,
   type ForeignKey,
   type Key,
   type PermittedValue,
@@ -124,6 +123,8 @@ export function readResource(node: Node, context: ResourceContext): Resource {
   const path = node.get('path').listOrOne()
   if (path.length > 1) node.get('path').fault('has several files; Mahi checks resources of one file each')
   const rules = context.rulesOf(name)
+  // Its column may be absent, in which case the line number replaces it.
+  const localId = node.get('mahi:record').get('localId').value
   assertPlaceholders(node, names, recordChecks, [
     ...fields.flatMap((field) => Object.values(field.checks)),
     ...keys.map(({ check }) => check),
@@ -155,7 +156,7 @@ export function readResource(node: Node, context: ResourceContext): Resource {
     dialect,
     encoding: readEncoding(node.get('encoding')),
     ...readStatistics(node),
-    fields: markLocalId(fields, node.get('mahi:record').get('localId').value),
+    fields: fields.map((field) => (field.name === localId ? { ...field, mayBeAbsent: true } : field)),
     fileCheck,
     headerCheck,
     recordCheck,
@@ -239,11 +240,6 @@ function assertPlaceholders(
   }
   for (const check of checks) report(check, [])
   for (const { kind, check } of recordChecks) report(check, kind === 'spread' ? SPREAD_PLACEHOLDERS : [])
-}
-
-/** The column of the local ID may be absent, in which case the line number replaces it. */
-function markLocalId(fields: readonly Field[], localId: unknown): Field[] {
-  return fields.map((field) => (field.name === localId ? { ...field, mayBeAbsent: true } : field))
 }
 
 function readRecordFields(node: Node, names: readonly string[]): Resource['record'] {

@@ -204,11 +204,8 @@ function testSize(field: Field): Test | undefined {
 }
 
 function testPattern(source: string): Test {
-  return compileRepeatedClass(source) ?? testRegularExpression(compilePattern(source))
-}
-
-function testRegularExpression(pattern: RegExp): Test {
-  return (value) => pattern.test(value)
+  const pattern = compilePattern(source)
+  return compileRepeatedClass(source) ?? ((value) => pattern.test(value))
 }
 
 /**

@@ -41,11 +41,8 @@ function prepare(database: Database.Database, sql: string): Database.Statement {
 
 /** Whether a text starts like a query. SQLite executes some pragmas as soon as they are prepared. */
 export function startsLikeQuery(sql: string): boolean {
-  return /^(?:select|with)\b/i.test(withoutLeadingComments(sql))
-}
-
-function withoutLeadingComments(sql: string): string {
-  return sql.replace(/^(?:\s+|--[^\n]*\n|\/\*[\s\S]*?\*\/)*/, '')
+  const bare = sql.replace(/^(?:\s+|--[^\n]*\n|\/\*[\s\S]*?\*\/)*/, '')
+  return /^(?:select|with)\b/i.test(bare)
 }
 
 /**

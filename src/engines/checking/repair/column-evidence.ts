@@ -1,6 +1,6 @@
 import { CommaEvidence, DECIMAL_COMMA, isColumn, LEAST_VALUES } from '../engine/natures.ts'
 import type { FieldTester } from './field-tester.ts'
-import { type ColumnCount, HABITS, type Habit } from './habits.ts'
+import { HABITS, type Habit } from './habits.ts'
 
 const ISO_DATE = /^\d{4}-\d{2}-(\d{2})$/
 const LOCAL_DATE = /^(\d{1,2})([/.-])(\d{1,2})\2(\d{4})$/
@@ -71,10 +71,6 @@ export class ColumnEvidence {
     else if (digits.length === 1) this.#unpadded[part] = true
   }
 
-  #count(done: number): ColumnCount {
-    return { done, right: this.#right, other: this.#values - this.#right - done }
-  }
-
   #isColumn(count: number): boolean {
     return isColumn(count, this.#values)
   }
@@ -84,11 +80,12 @@ export class ColumnEvidence {
     // Where values contain spaces, one at an end may have moved there.
     const spaces = this.#spaced === 0 || this.#isColumn(this.#surrounded)
     const commas = this.#commas.decide()
+    const right = this.#right
     const habits: Habit[] = []
     const doubted = new Map<Habit, string>()
     for (const [habit, done] of this.#habits) {
-      const isDoubtful =
-        this.#denied.has(habit) || habit.isCertain?.(this.#count(done), this.#tester) === false
+      const count = { done, right, other: this.#values - right - done }
+      const isDoubtful = this.#denied.has(habit) || habit.isCertain?.(count, this.#tester) === false
       if (isDoubtful) doubted.set(habit, habit.doubt ?? TOO_FEW)
       else if (!this.#isColumn(done)) doubted.set(habit, TOO_FEW)
       else habits.push(habit)

@@ -29,7 +29,12 @@ export function describeVerdict(summary: CheckSummary): string {
   const { errors, warnings, files } = summary
   const checked = files.filter(({ state }) => state === 'checked')
   const empty = checked.filter(({ records }) => records === 0).map(({ file }) => file)
-  const absent = [describeAbsent(summary), describeEmpty(empty)].filter((part) => part !== '').join('; ')
+  const absent = [
+    describeAbsent(summary),
+    empty.length === 0 ? '' : `${joinAnd(empty)} ${empty.length === 1 ? 'has' : 'have'} no records`,
+  ]
+    .filter((part) => part !== '')
+    .join('; ')
   const isClean = errors + warnings === 0
   if (checked.length === 0 || (isClean && empty.length === checked.length))
     return `Nothing was checked: ${absent}.`
@@ -42,11 +47,6 @@ export function describeVerdict(summary: CheckSummary): string {
   const where =
     checked.length === 1 ? 'the file that was checked' : `the ${checked.length} files that were checked`
   return `${what} in ${where}${absent === '' ? '' : `; ${absent}`}.`
-}
-
-/** The files that have only a header, such as `courses.csv has no records`. */
-function describeEmpty(names: readonly string[]): string {
-  return names.length === 0 ? '' : `${joinAnd(names)} ${names.length === 1 ? 'has' : 'have'} no records`
 }
 
 /** What was not checked, such as `courses.csv is missing, so 12 checks did not run`. */
