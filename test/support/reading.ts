@@ -2,7 +2,7 @@ import type { SourceRecord } from '../../src/engines/records/source-record.ts'
 import { InputRefused, isFault } from '../../src/foundation/faults/faults.ts'
 import type { Fault } from '../../src/foundation/faults/user-error.ts'
 
-/** What a reader comes upon, in its order; a refusal of the whole file comes last. */
+/** What a reader comes upon, in its order; a refusal of the whole file comes last. Records are what they hold. */
 export interface Read {
   readonly records: SourceRecord[]
   readonly faults: Fault[]
@@ -15,7 +15,10 @@ export async function readAll(items: AsyncIterable<SourceRecord | Fault>): Promi
     for await (const item of items) {
       if (isFault(item)) faults.push(item)
       else if (item.faults !== undefined) faults.push(...item.faults)
-      else records.push(item)
+      else {
+        const { locate, locateLater, ...record } = item
+        records.push(record)
+      }
     }
   } catch (error) {
     if (!(error instanceof InputRefused)) throw error

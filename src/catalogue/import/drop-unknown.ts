@@ -13,12 +13,7 @@ export async function* dropUnknown(
     if (isFault(record)) yield record
     else {
       const value = drop(record.value, schema, '', onIgnored)
-      yield {
-        ...record,
-        value,
-        locate: (field) => record.locate?.(field) ?? {},
-        locateLater: (field, line) => record.locateLater?.(field, line) ?? {},
-      }
+      yield { ...record, value }
     }
   }
 }

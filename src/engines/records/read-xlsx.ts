@@ -74,37 +74,30 @@ export interface TextSheet {
  */
 export async function readWorkbook(file: string): Promise<TextSheet[]> {
   const sheets = await openWorkbook(file, await readWhole(file))
-  return sheets.map((sheet) => new RowsOfText(sheet))
+  return sheets.map(toTextSheet)
 }
 
-class RowsOfText implements TextSheet {
-  readonly name: string
-  readonly #sheet: Sheet
-  #uncalculated: string[] = []
-
-  constructor(sheet: Sheet) {
-    this.name = sheet.name
-    this.#sheet = sheet
-  }
-
-  *rows(): Generator<readonly string[]> {
-    this.#uncalculated = []
-    let next = 1
-    for (const { number, cells } of this.#sheet.rows()) {
-      for (; next < number; next++) yield []
-      next = number + 1
-      for (const [column, cell] of cells.entries())
-        if (typeof cell === 'object' && cell.kind === 'formula')
-          this.#uncalculated.push(nameCell(column, number))
-      yield cells.map(toText)
-    }
-  }
-
-  get fault(): string | undefined {
-    const [first, ...others] = this.#uncalculated
-    if (first === undefined) return undefined
-    const more = others.length === 0 ? '' : ` and ${count(others.length, 'other cell')}`
-    return `has a formula without a stored result in ${first}${more}: open the workbook in a spreadsheet program, which recalculates it, and save it`
+function toTextSheet({ name, rows }: Sheet): TextSheet {
+  let uncalculated: string[] = []
+  return {
+    name,
+    *rows() {
+      uncalculated = []
+      let next = 1
+      for (const { number, cells } of rows()) {
+        for (; next < number; next++) yield []
+        next = number + 1
+        for (const [column, cell] of cells.entries())
+          if (typeof cell === 'object' && cell.kind === 'formula') uncalculated.push(nameCell(column, number))
+        yield cells.map(toText)
+      }
+    },
+    get fault() {
+      const [first, ...others] = uncalculated
+      if (first === undefined) return undefined
+      const more = others.length === 0 ? '' : ` and ${count(others.length, 'other cell')}`
+      return `has a formula without a stored result in ${first}${more}: open the workbook in a spreadsheet program, which recalculates it, and save it`
+    },
   }
 }
 

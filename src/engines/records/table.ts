@@ -172,48 +172,21 @@ export function* readRow(
   const names = header.map(({ name }) => name)
   const read = texts.map((text, index) => (header[index]?.target === undefined ? '' : text))
   const doubt = describeDoubt(texts, names) ?? describeNoValue(read, names)
-  const found = {
+  const table = { header, isSheet }
+  yield {
+    ...place,
+    value: closeGaps(value),
     ...(inexact && { inexact }),
     ...(faults.length > 0 && { faults }),
     ...(doubt !== undefined && { doubt }),
+    locate: (field) => locate(field, place.line, listFilled(cells, header), table),
+    locateLater: (field, line) => locate(field, line, listHeader(header), table),
   }
-  yield new TableRecord(place, closeGaps(value), found, { cells, header, isSheet })
 }
 
-interface Row {
-  readonly cells: readonly Cell[]
+interface Table {
   readonly header: readonly HeaderColumn[]
   readonly isSheet: boolean
-}
-
-/** A record that knows the columns and the cells that it was read from. */
-class TableRecord implements SourceRecord {
-  readonly file: string
-  readonly line: number
-  readonly value: unknown
-  readonly #row: Row
-
-  constructor(
-    { file, line }: Place,
-    value: unknown,
-    found: Pick<SourceRecord, 'inexact' | 'faults' | 'doubt'>,
-    row: Row,
-  ) {
-    this.file = file
-    this.line = line
-    this.value = value
-    this.#row = row
-    Object.assign(this, found)
-  }
-
-  locate(field: string): ReturnType<Locate> {
-    const { cells, header } = this.#row
-    return locate(field, this.line, () => listFilled(cells, header), this.#row)
-  }
-
-  locateLater(field: string, line: number): ReturnType<Locate> {
-    return locate(field, line, () => listHeader(this.#row.header), this.#row)
-  }
 }
 
 function splitItems(text: string, separator: ListSeparator | undefined): string[] {
@@ -225,14 +198,14 @@ function splitItems(text: string, separator: ListSeparator | undefined): string[
   return items.map((item) => item.trim()).filter((item) => item !== '')
 }
 
-/** Finds the column and the cell of a field; `list` gives the index of the column at the place of each field. */
+/** Finds the column and the cell of a field; `places` has the index of the column at the place of each field. */
 function locate(
   field: string,
   line: number,
-  list: () => unknown,
-  { header, isSheet }: Row,
+  places: unknown,
+  { header, isSheet }: Table,
 ): ReturnType<Locate> {
-  let at = list()
+  let at = places
   for (const step of field.split(/[.[\]]+/)) {
     if (typeof at !== 'object' || at === null || step === '') break
     at = (at as Record<string, unknown>)[step]
