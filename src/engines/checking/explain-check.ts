@@ -27,30 +27,17 @@ export function explainCheck(definition: Definition, code: string, json: boolean
   const { resource, check } = findCode(definition, code)
   const description = describeCheck(resource, check)
   if (json) return `${JSON.stringify({ ...description, notice: definition.notice })}\n`
-  const {
-    severity,
-    message,
-    fields,
-    why,
-    fix,
-    replaces,
-    source,
-    basis,
-    since,
-    until,
-    status,
-    needsExplanation,
-  } = description
+  const { severity, message, fields, basis, since, until, status } = description
   const rows: [string, string | undefined][] = [
     ['File', `${resource.title} (${resource.path})`],
     ['Fields', fields.length === 0 ? undefined : fields.join(', ')],
-    ['Why', why],
-    ['Fix', fix],
-    ['Official number', replaces],
-    ['Source', source],
+    ['Why', description.why],
+    ['Fix', description.fix],
+    ['Official number', description.replaces],
+    ['Source', description.source],
     ['Basis', basis === undefined ? undefined : BASIS[basis]],
     ['In force', describePeriod(since, until)],
-    ['Explanation', needsExplanation === true ? 'needed before the return is submitted' : undefined],
+    ['Explanation', description.needsExplanation ? 'needed before the return is submitted' : undefined],
     ['Status', status === 'active' ? undefined : status],
     ['Permitted', listPermitted(resource, check)],
   ]

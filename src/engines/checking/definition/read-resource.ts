@@ -125,18 +125,17 @@ export function readResource(node: Node, context: ResourceContext): Resource {
   const rules = context.rulesOf(name)
   // Its column may be absent, in which case the line number replaces it.
   const localId = node.get('mahi:record').get('localId').value
-  assertPlaceholders(node, names, recordChecks, [
+  const derived = [
     ...fields.flatMap((field) => Object.values(field.checks)),
     ...keys.map(({ check }) => check),
     ...foreignKeys.flatMap(({ check, matches }) => [check, ...matches.map((each) => each.check)]),
-  ])
+  ]
+  assertPlaceholders(node, names, recordChecks, derived)
   const checks = [
     fileCheck,
     headerCheck,
     recordCheck,
-    ...fields.flatMap((field) => Object.values(field.checks)),
-    ...keys.map(({ check }) => check),
-    ...foreignKeys.flatMap(({ check, matches }) => [check, ...matches.map((each) => each.check)]),
+    ...derived,
     ...recordChecks.map(({ check }) => check),
     ...rules.map(({ check }) => check),
   ]

@@ -35,7 +35,7 @@ function compileDescription(check: Check, resource: Resource, parameters: Parame
   const positions = check.fields.map((name) => resource.fields.findIndex((each) => each.name === name))
   const showValues = (cells: (field: number) => string) =>
     check.fields.map((name, index) => `${name} ${quote(cells(positions[index] ?? -1))}`).join(', ')
-  if (check.kind.startsWith('key') || check.kind === 'unique')
+  if (check.kind.startsWith('key'))
     return (cells) => `An earlier record has the same key: ${showValues(cells)}.`
   if (check.kind.startsWith('reference')) {
     const key = resource.foreignKeys.find((each) => each.check === check)
