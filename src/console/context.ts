@@ -5,7 +5,7 @@ import type { Principal, Scope } from '../api/access/principal.ts'
 import type { Api } from './api.ts'
 import type { Drafts } from './drafts.ts'
 import type { Refused } from './fields.ts'
-import type { VNode } from './html.ts'
+import { html, type VNode } from './html.ts'
 import type { Frame } from './layout.ts'
 import type { Oidc } from './oidc.ts'
 import type { Session, Sessions } from './sessions.ts'
@@ -93,3 +93,10 @@ export const post = (
   again: Route['again'],
   more: Pick<Route, 'scope'> = {},
 ): Route => ({ method: 'POST', path, handle, again, ...more })
+
+/** A page about something that does not exist, or no longer. */
+export const absent = (title: string, next: VNode, status = 404): Shown => ({
+  title,
+  status,
+  content: html`<h1>${title}</h1><p>${next}</p>`,
+})

@@ -8,7 +8,11 @@ import type {
 export type { Occupation, OccupationPage, Pay }
 
 /** The name to display. */
-export function nameOf({ titleEnglish, titleMaori, occupationCode }: Occupation): string {
+export function nameOf({
+  titleEnglish,
+  titleMaori,
+  occupationCode,
+}: Pick<Occupation, 'titleEnglish' | 'titleMaori' | 'occupationCode'>): string {
   return titleEnglish ?? titleMaori ?? occupationCode ?? ''
 }
 

@@ -1,6 +1,6 @@
 import { count } from '../../foundation/text/format-number.ts'
 import { ApiProblem } from '../api.ts'
-import { type Context, get, type Route, type Shown } from '../context.ts'
+import { absent, type Context, get, type Route, type Shown } from '../context.ts'
 import { html, type VNode } from '../html.ts'
 import { link, occupationLink } from '../links.ts'
 import { nameOf } from '../records.ts'
@@ -125,12 +125,5 @@ export function showValue(value: unknown): VNode | string {
   return typeof value === 'string' ? value : JSON.stringify(value)
 }
 
-function unknown(number: number, detail = 'Revisions are whole numbers.'): Shown {
-  return {
-    title: 'No such revision',
-    status: 404,
-    content: html`<h1>Revision ${number} is not available</h1>
-      <p>${detail}</p>
-      <p><a href=${link('/console/changes')}>All revisions</a></p>`,
-  }
-}
+const unknown = (number: number, detail = 'Revisions are whole numbers.'): Shown =>
+  absent(`Revision ${number} is not available`, html`${detail} <a href="/console/changes">All revisions</a>`)

@@ -7,7 +7,7 @@ import { count, formatNumber } from '../../foundation/text/format-number.ts'
 import { findTextFault } from '../../foundation/text/normalise.ts'
 import type { Api } from '../api.ts'
 import { ASSETS } from '../assets.ts'
-import { type Context, get, type Outcome, post, type Route, type Shown } from '../context.ts'
+import { absent, type Context, get, type Outcome, post, type Route, type Shown } from '../context.ts'
 import type { Draft } from '../drafts.ts'
 import { FormFault } from '../faults.ts'
 import { Field, Select } from '../fields.ts'
@@ -296,14 +296,11 @@ function describeStored(query: URLSearchParams): string | undefined {
   return `${count(stored, 'decision')} stored${others}. Confirmed titles become names of the search when the catalogue next changes.`
 }
 
-function noSuchList(): Shown {
-  return {
-    title: 'No such list',
-    status: 404,
-    content: html`<h1>No such list</h1>
-      <p>This list was deleted, or belongs to somebody else. <a href="/console/code">Your lists</a></p>`,
-  }
-}
+const noSuchList = (): Shown =>
+  absent(
+    'No such list',
+    html`This list was deleted, or belongs to somebody else. <a href="/console/code">Your lists</a>`,
+  )
 
 /** Stores the choices of a page, and then does what its button says. */
 async function saveList(context: Context): Promise<Outcome> {

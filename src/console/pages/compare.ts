@@ -16,27 +16,28 @@ const MOST = 4
 const comparisonLink = (codes: readonly string[]): string =>
   link('/console/compare', { code: codes.join(',') || undefined })
 
+const showRemoval = (codes: readonly string[], code: string, name: string): VNode =>
+  html`<a class="soft" href=${comparisonLink(codes.filter((each) => each !== code))}>remove<span class="visually-hidden"> ${name}</span></a>`
+
 /** The occupations that a search offers to add. */
 const OFFERED = 8
 
 async function compare({ api, query }: Context): Promise<Shown> {
   const listed = query.getAll('code').flatMap((each) => each.split(','))
   const codes = [...new Set(listed.map((each) => each.trim()))].filter((code) => code !== '')
+  const heading = html`<h1>Compare occupations</h1>`
   if (codes.length > MOST)
     return {
       title: 'Compare occupations',
-      content: html`<h1>Compare occupations</h1>
+      content: html`${heading}
         <p class="problem">At most ${MOST} occupations can be compared, and ${codes.length} are chosen. Remove ${codes.length - MOST}:</p>
-        <ul>${codes.map(
-          (code) =>
-            html`<li>${code} <a href=${comparisonLink(codes.filter((each) => each !== code))}>remove<span class="visually-hidden"> ${code}</span></a></li>`,
-        )}</ul>`,
+        <ul>${codes.map((code) => html`<li>${code} ${showRemoval(codes, code, code)}</li>`)}</ul>`,
     }
+  const adding = codes.length < MOST && (await showAdding(api, query, codes))
   if (codes.length === 0)
     return {
       title: 'Compare occupations',
-      content: html`<h1>Compare occupations</h1>
-        <p>No occupation is chosen. Find the first of up to ${MOST}:</p>${await showAdding(api, query, codes)}`,
+      content: html`${heading}<p>No occupation is chosen. Find the first of up to ${MOST}:</p>${adding}`,
     }
   const page = await api.call<OccupationPage>('/occupations', {
     query: { 'Filter.Codes': codes.join(','), Limit: codes.length },
@@ -44,7 +45,6 @@ async function compare({ api, query }: Context): Promise<Shown> {
   const byCode = new Map((page.data ?? []).map((record) => [record.occupationCode, record]))
   const records = codes.flatMap((code) => byCode.get(code) ?? [])
   const missing = codes.filter((code) => !byCode.has(code))
-  const names = records.map(nameOf)
   const pays = records.map(({ renumeration }) => renumeration)
   const scale = payScale(pays)
   const charts = pays.map((pay) => (pay === undefined ? 'not known' : payChart(pay, scale)))
@@ -56,18 +56,18 @@ async function compare({ api, query }: Context): Promise<Shown> {
   const known = rows.filter(({ values }) => values.some((value) => value !== undefined))
   const ordered = [...known.filter(differs), ...known.filter((row) => !differs(row))]
   const columns = records.map((record, at): Column<Row> => {
-    const [name, others] = [names[at], codes.filter((code) => code !== record.occupationCode)]
+    const { occupationCode: code = '' } = record
+    const name = nameOf(record)
     return [
-      html`<a href=${occupationLink(record.occupationCode ?? '')}>${name}</a> <a class="soft" href=${comparisonLink(others)}>remove<span class="visually-hidden"> ${name}</span></a>`,
+      html`<a href=${occupationLink(code)}>${name}</a> ${showRemoval(codes, code, name)}`,
       ({ language, cells }) =>
         language === undefined ? cells[at] : html`<div lang=${language}>${cells[at]}</div>`,
-      { label: name ?? '' },
+      { label: name },
     ]
   })
   return {
-    title: `Compare ${names.join(', ')}`,
-    content: html`<h1>Compare occupations</h1>
-      ${codes.length < MOST && (await showAdding(api, query, codes))}
+    title: `Compare ${records.map(nameOf).join(', ')}`,
+    content: html`${heading}${adding}
       ${missing.length > 0 && html`<p class="problem">No such occupation: ${missing.join(', ')}.</p>`}
       ${
         records.length > 0 &&
@@ -108,10 +108,11 @@ async function showAdding(api: Api, query: URLSearchParams, codes: readonly stri
     ${offered.length > 0 && isGuessed(results) && html`<p role="status">No occupation is named “${words}”. Nearest:</p>`}
     ${
       offered.length > 0 &&
-      html`<ul>${offered.map(
-        ({ occupationCode = '', titleEnglish, titleMaori }) =>
-          html`<li>${titleEnglish ?? titleMaori ?? occupationCode} <a href=${comparisonLink([...codes, occupationCode])}>add<span class="visually-hidden"> ${titleEnglish ?? titleMaori ?? occupationCode}</span></a></li>`,
-      )}</ul>`
+      html`<ul>${offered.map((each) => {
+        const name = nameOf(each)
+        const { occupationCode: code = '' } = each
+        return html`<li>${name} <a href=${comparisonLink([...codes, code])}>add<span class="visually-hidden"> ${name}</span></a></li>`
+      })}</ul>`
     }`
 }
 

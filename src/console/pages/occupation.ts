@@ -4,7 +4,7 @@ import type {
   RemovedOccupationProblem,
 } from '../../../client/src/types.ts'
 import { type Api, ApiProblem } from '../api.ts'
-import { type Context, get, type Route, type Shown } from '../context.ts'
+import { absent, type Context, get, type Route, type Shown } from '../context.ts'
 import { html, maori, pairs, type VNode } from '../html.ts'
 import { link, occupationLink } from '../links.ts'
 import { money, payChart, payScale, payTable, payText } from '../pay.ts'
@@ -77,15 +77,13 @@ function showSimilar(record: Occupation, { occupationCode: code = '', ...other }
   </li>`
 }
 
-function showRemoved(code: string, { removedDate, replacedBy }: RemovedOccupationProblem): Shown {
-  return {
-    title: `${code} was removed`,
-    status: 410,
-    content: html`<h1>This occupation was removed</h1>
-      <p>The occupation ${code} was removed on ${showTime(removedDate)}${showSuccessors(replacedBy)}.</p>
-      <p><a href="/console/occupations">Find another occupation</a></p>`,
-  }
-}
+const showRemoved = (code: string, { removedDate, replacedBy }: RemovedOccupationProblem): Shown =>
+  absent(
+    'This occupation was removed',
+    html`The occupation ${code} was removed on ${showTime(removedDate)}${showSuccessors(replacedBy)}.
+      <a href="/console/occupations">Find another occupation</a>`,
+    410,
+  )
 
 /** Occupations of the same major group whose records are about similar work. */
 async function findSimilar(api: Api, record: Occupation): Promise<readonly OccupationMatch[]> {

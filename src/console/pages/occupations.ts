@@ -156,7 +156,7 @@ function showMatch(
   record: Occupation | undefined,
   { scale, isFirstUnlikely }: { scale: readonly [number, number]; isFirstUnlikely: boolean },
 ): VNode {
-  const name = match.titleEnglish ?? match.titleMaori ?? match.occupationCode
+  const name = nameOf(match)
   const marked = markRanges(match.matchedName, match.highlights)
   const show = (text: string) => (text === match.matchedName ? marked : text)
   const isTitle = match.matchedName === name || match.matchedName === match.titleMaori

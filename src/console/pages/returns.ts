@@ -2,7 +2,7 @@ import type * as types from '../../../client/src/types.ts'
 import { count, formatNumber, formatOptional } from '../../foundation/text/format-number.ts'
 import { formatTimestamp } from '../../foundation/text/timestamp.ts'
 import { readZoned } from '../../foundation/text/zoned-time.ts'
-import { type Context, get, type Outcome, post, type Route, type Shown } from '../context.ts'
+import { absent, type Context, get, type Outcome, post, type Route, type Shown } from '../context.ts'
 import { FormFault } from '../faults.ts'
 import { Field } from '../fields.ts'
 import { readForm } from '../forms.ts'
@@ -253,14 +253,11 @@ async function findStanding(
   }
 }
 
-function noOrganisation(returnId: string, organisation: string): Shown {
-  return {
-    title: 'Not expected',
-    status: 404,
-    content: html`<h1>Organisation ${organisation} is not expected</h1>
-      <p>It has no submission for this return either. <a href=${returnLink(returnId)}>Those that are expected</a></p>`,
-  }
-}
+const noOrganisation = (returnId: string, organisation: string): Shown =>
+  absent(
+    `Organisation ${organisation} is not expected`,
+    html`It has no submission for this return either. <a href=${returnLink(returnId)}>Those that are expected</a>`,
+  )
 
 /** The form with which the agency opens a submitted submission again. */
 export function showReopenForm(action: string, token: string): VNode {

@@ -1,5 +1,5 @@
 import { count } from '../../foundation/text/format-number.ts'
-import { type Context, get, type Route, type Shown } from '../context.ts'
+import { absent, type Context, get, type Route, type Shown } from '../context.ts'
 import { Select } from '../fields.ts'
 import { html, pairs, tag, type VNode } from '../html.ts'
 import { link } from '../links.ts'
@@ -121,10 +121,4 @@ function showExample({ name, files, finds }: RuleExample): VNode {
   </section>`
 }
 
-function noSuchRule(): Shown {
-  return {
-    title: 'No such rule',
-    status: 404,
-    content: html`<h1>No such rule</h1><p><a href="/console/rules">All rules</a></p>`,
-  }
-}
+const noSuchRule = (): Shown => absent('No such rule', html`<a href="/console/rules">All rules</a>`)
