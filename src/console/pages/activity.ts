@@ -25,7 +25,7 @@ async function showActivity(context: Context): Promise<Shown> {
     readWorkbench(context),
     readList<Page>(context, pathOf(context, '/activity'), PAGE_SIZE),
   ])
-  return showStep(context, workbench, undefined, {
+  return showStep(workbench, undefined, {
     title: 'Activity',
     content: html`<h2>Activity</h2>
       ${table('Activity', results, [
@@ -50,13 +50,14 @@ export interface Origins {
   readonly canUndo: boolean
 }
 
-export async function readOrigins(context: Context, { submission }: Workbench): Promise<Origins> {
+export async function readOrigins(workbench: Workbench): Promise<Origins> {
+  const { submission } = workbench
   const sent = new Map<string, Activity>()
   const repaired = new Map<string, Activity>()
   const undone = new Set<string>()
   let newest: string | undefined
   for (let page = 1; ; page++) {
-    const { results = [], totalCount = 0 } = await context.api.call<Page>(pathOf(context, '/activity'), {
+    const { results = [], totalCount = 0 } = await workbench.api.call<Page>(pathOf(workbench, '/activity'), {
       query: { page, pageSize: MOST },
     })
     for (const each of results) {

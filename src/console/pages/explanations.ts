@@ -48,15 +48,15 @@ export interface Target {
 
 /** The explanation of warnings, or the form for one. */
 export function showExplanation(
-  context: Context,
-  { mayWrite }: Workbench,
+  workbench: Workbench,
   { explanations = [] }: Explanations,
   { kind, key }: Target,
 ): VNode | false {
+  const { mayWrite } = workbench
   const known = explanations.find(({ target }) => target === key)
   if (known === undefined && !mayWrite) return false
   const fields = html`<input type="hidden" name="kind" value=${kind} /><input type="hidden" name="target" value=${key} />`
-  return html`<details class="explain" open=${known !== undefined || context.refused !== undefined}>
+  return html`<details class="explain" open=${known !== undefined || workbench.refused !== undefined}>
     <summary>${known === undefined ? 'Explain' : known.state === 'Reopened' ? 'Explain again' : 'Explained'}</summary>
     ${kind === 'code' && html`<p class="soft">For all warnings of ${key}.</p>`}
     ${
@@ -67,7 +67,7 @@ export function showExplanation(
     }
     ${
       mayWrite &&
-      html`<${PostForm} action=${linkTo(context, `${RECORDS}/explain`)}>
+      html`<${PostForm} action=${linkTo(workbench, `${RECORDS}/explain`)}>
         ${fields}
         <p>A warning that is right needs no correction. Say why it is right; the explanation becomes part of the receipt.</p>
         <${Select} name="reason" label="Reason" value=${known?.reason} options=${REASONS} />
@@ -78,7 +78,7 @@ export function showExplanation(
     ${
       mayWrite &&
       known !== undefined &&
-      html`<${PostForm} action=${linkTo(context, `${RECORDS}/withdraw`)}>${fields}<button type="submit" class="quiet">Withdraw it</button><//>`
+      html`<${PostForm} action=${linkTo(workbench, `${RECORDS}/withdraw`)}>${fields}<button type="submit" class="quiet">Withdraw it</button><//>`
     }
   </details>`
 }

@@ -54,15 +54,15 @@ async function showFiles(context: Context): Promise<Shown> {
   const workbench = await readWorkbench(context)
   const { missing, submission, mayWrite } = workbench
   const received = submission.files?.length ?? 0
-  return showStep(context, workbench, 'files', {
+  return showStep(workbench, 'files', {
     title: 'Files',
     notice: describeNotice(context.query, workbench),
     content: html`
       ${submission.notes !== undefined && html`<p>${submission.notes}</p>`}
       ${received === 0 ? html`<p>No files yet.</p>` : missing.length > 0 && html`<p>Missing: ${missing.map(({ title }) => title).join(', ')}.</p>`}
       ${received > 0 && missing.length === 0 && html`<p>${received === 1 ? 'The file is here.' : `All ${count(received, 'file')} are here.`}</p>`}
-      ${received > 0 && showTable(workbench, await readOrigins(context, workbench))}
-      ${mayWrite && showForms(context, workbench)}`,
+      ${received > 0 && showTable(workbench, await readOrigins(workbench))}
+      ${mayWrite && showForms(workbench)}`,
   })
 }
 
@@ -79,14 +79,14 @@ function describeKinds(rules: Catalogue | undefined) {
   })
 }
 
-function showForms(context: Context, workbench: Workbench): VNode {
+function showForms(workbench: Workbench): VNode {
   const { missing, submission, isCurrent, rules } = workbench
   const { files = [] } = submission
   const kinds = rules?.definition.files.map(({ file, title }) => [file, title] as const) ?? []
   const isReady = files.length > 0 && missing.length === 0 && !isCurrent
   return html`<script type="module" src=${`${ASSETS}/upload.js`}></script>
-    <${PostForm} class="drop" enctype="multipart/form-data" action=${linkTo(context, '/files')}
-      data-upload data-put=${linkTo(context, '/filesFILE')} data-then=${stepLink(context, 'files')}
+    <${PostForm} class="drop" enctype="multipart/form-data" action=${linkTo(workbench, '/files')}
+      data-upload data-put=${linkTo(workbench, '/filesFILE')} data-then=${stepLink(workbench, 'files')}
       data-kinds=${JSON.stringify(describeKinds(rules))} data-stored=${files.map(({ file }) => file).join(' ')}>
       <p>Drop files anywhere on this page, or choose them: CSV, NDJSON, workbooks (XLSX), or a ZIP archive of these.${files.length > 0 && ' A file takes the place of the one of its kind.'}</p>
       <div class="row">
@@ -104,10 +104,10 @@ function showForms(context: Context, workbench: Workbench): VNode {
         <span hidden><label class="choice"><input type="checkbox" checked data-switch />Check them when all have arrived</label></span>
       </p>
     <//>
-    <${PostForm} id="check" action=${linkTo(context, '/runs')}>
+    <${PostForm} id="check" action=${linkTo(workbench, '/runs')}>
       ${files.length > 0 && html`<p><button type="submit" class=${isReady ? undefined : 'quiet'}>Check the files</button></p>`}
     <//>
-    <p class="no-print"><a class="error" href=${linkTo(context, '/delete')}>Delete this submission</a></p>`
+    <p class="no-print"><a class="error" href=${linkTo(workbench, '/delete')}>Delete this submission</a></p>`
 }
 
 /** What is stored. */

@@ -11,10 +11,10 @@ import { findExplanation, readExplanations } from './explanations.ts'
 import { FILTERS, findingsOf, RECORDS, readRuns, recordsLink } from './findings.ts'
 import { findRepairs, markRepair, type Repairs, showRepairNotice, showUndo } from './repairs.ts'
 import {
+  type Checked,
   linkTo,
+  ofCheck,
   pathOf,
-  type Run,
-  readWorkbench,
   showStep,
   showVerdict,
   stepLink,
@@ -37,9 +37,9 @@ type Summary = Omit<types.ResultsSummary, 'codes' | 'notRun' | 'undecided'> & {
 const PERSONAL = { personal: true }
 
 export const fixPages: readonly Route[] = [
-  get('/submissions/:token/findings', showCauses, PERSONAL),
-  get('/submissions/:token/findings/codes', showCodes, PERSONAL),
-  get('/submissions/:token/findings/learners', showLearners, PERSONAL),
+  get('/submissions/:token/findings', ofCheck(showCauses), PERSONAL),
+  get('/submissions/:token/findings/codes', ofCheck(showCodes), PERSONAL),
+  get('/submissions/:token/findings/learners', ofCheck(showLearners), PERSONAL),
   get('/submissions/:token/findings.csv', downloadFindings, PERSONAL),
   get('/submissions/:token/marked.xlsx', downloadMarked, PERSONAL),
   get('/submissions/:token/corrected.zip', downloadCorrected, PERSONAL),
@@ -77,81 +77,71 @@ function showDownloads(context: Context, mayWrite: boolean): VNode {
 /** The causes shown at first. */
 const CAUSES_SHOWN = 50
 
-async function showCauses(context: Context): Promise<Outcome> {
-  const { api } = context
-  const workbench = await readWorkbench(context)
-  const run = workbench.submission.validationRun
-  if (run?.status !== 'Processed') return showUnchecked(context, workbench)
-  const { mayWrite, isCurrent } = workbench
+async function showCauses(workbench: Checked): Promise<Shown> {
+  const { api, run, isOpen, isCurrent, mayWrite } = workbench
   const found = (run.errorCount ?? 0) + (run.warningCount ?? 0)
   const [{ causes, note }, summary, runs, { explanations = [] }, origins, repairs] = await Promise.all([
-    api.call<{ causes: readonly Cause[]; note?: string }>(findingsOf(context, '/causes')),
-    api.call<Summary>(findingsOf(context, '/summary')),
-    readRuns(context),
-    readExplanations(context),
-    mayWrite ? readOrigins(context, workbench) : undefined,
-    mayWrite && isCurrent && found > 0 ? findRepairs(context) : undefined,
+    api.call<{ causes: readonly Cause[]; note?: string }>(findingsOf(workbench, '/causes')),
+    api.call<Summary>(findingsOf(workbench, '/summary')),
+    readRuns(workbench),
+    readExplanations(workbench),
+    mayWrite ? readOrigins(workbench) : undefined,
+    mayWrite && isCurrent && found > 0 ? findRepairs(workbench) : undefined,
   ])
   const stateOf = (cause: Cause) => findExplanation(explanations, cause)?.state
-  const { shown, more } = cut(context, causes, CAUSES_SHOWN, 'cause')
+  const { shown, more } = cut(workbench, causes, CAUSES_SHOWN, 'cause')
   const errors = causes.filter(({ severity }) => severity === 'Error').length
   const isExplained = note === undefined && causes.every((cause) => stateOf(cause) === 'Explained')
   const earlier = runs.filter(({ status }) => status === 'Processed')[1]
-  return showStep(context, workbench, 'fix', {
+  return showStep(workbench, 'fix', {
     title: 'Fix',
     content: html`
-      ${showChecked(context, workbench, run, errors)}
-      ${(run.errorCount ?? 0) === 0 && run.stoppedCount === undefined && workbench.isOpen && workbench.isCurrent && html`<p>${found === 0 ? 'Nothing is left to fix.' : isExplained ? 'No errors are left, and all warnings are explained.' : 'No errors are left. Correct or explain the warnings first.'} <a class="button" href=${stepLink(context, 'submit')}>Go on to submit</a></p>`}
+      ${showChecked(workbench, errors)}
+      ${(run.errorCount ?? 0) === 0 && run.stoppedCount === undefined && isOpen && isCurrent && html`<p>${found === 0 ? 'Nothing is left to fix.' : isExplained ? 'No errors are left, and all warnings are explained.' : 'No errors are left. Correct or explain the warnings first.'} <a class="button" href=${stepLink(workbench, 'submit')}>Go on to submit</a></p>`}
       ${errors > 0 && html`<p>All are errors, unless they are called a warning. Begin at the top of a file: what follows from a cause disappears with it.</p>`}
-      ${repairs !== undefined && showRepairNotice(context, repairs)}
-      ${origins?.canUndo === true && showUndo(context)}
+      ${repairs !== undefined && showRepairNotice(workbench, repairs)}
+      ${origins?.canUndo === true && showUndo(workbench)}
       ${showPartial(summary)}
-      ${found > 0 && showDownloads(context, mayWrite)}
-      ${found > 0 && showViews(context, '/findings')}
+      ${found > 0 && showDownloads(workbench, mayWrite)}
+      ${found > 0 && showViews(workbench, '/findings')}
       ${
         earlier !== undefined &&
-        html`<p class="soft">${found > 0 && html`<a href=${recordsLink(context, { new: 'true' })}>Only findings that check ${earlier.runId} did not have</a> · `}<a href=${linkTo(context, '/compare')}>What was fixed since</a></p>`
+        html`<p class="soft">${found > 0 && html`<a href=${recordsLink(workbench, { new: 'true' })}>Only findings that check ${earlier.runId} did not have</a> · `}<a href=${linkTo(workbench, '/compare')}>What was fixed since</a></p>`
       }
-      ${note !== undefined && html`<p>These findings were published without causes. See them <a href=${linkTo(context, '/findings/codes')}>by code</a>.</p>`}
-      ${shown.length > 0 && listCauses(context, shown, workbench.rules, stateOf, repairs)}
+      ${note !== undefined && html`<p>These findings were published without causes. See them <a href=${linkTo(workbench, '/findings/codes')}>by code</a>.</p>`}
+      ${shown.length > 0 && listCauses(workbench, shown, stateOf, repairs)}
       ${more}
-      ${showNotRun(summary, workbench.rules)}`,
+      ${showNotRun(summary, workbench)}`,
   })
 }
 
 /** What the check found, and whether the files are still those that it read. */
-function showChecked(context: Context, workbench: Workbench, run: Run, kinds?: number): (VNode | false)[] {
-  return [showVerdict(run, kinds), showStale(context, workbench)]
-}
+const showChecked = (workbench: Checked, kinds?: number): (VNode | false)[] => [
+  showVerdict(workbench.run, kinds),
+  showStale(workbench),
+]
 
-export function showStale(context: Context, { isCurrent, isOpen }: Workbench): VNode | false {
+export function showStale(workbench: Workbench): VNode | false {
+  const { isCurrent, isOpen } = workbench
   if (isCurrent || !isOpen) return false
-  return html`<p class="problem">The files have changed since this check. <a href=${stepLink(context, 'check')}>Check them again</a> to see what is left.</p>`
-}
-
-/** Before the first check, or after one that did not finish. */
-export function showUnchecked(context: Context, workbench: Workbench): Shown {
-  return showStep(context, workbench, 'fix', {
-    title: 'Fix',
-    content: html`<p>There is no finished check yet. <a href=${stepLink(context, 'check')}>Check the files</a> first.</p>`,
-  })
+  return html`<p class="problem">The files have changed since this check. <a href=${stepLink(workbench, 'check')}>Check them again</a> to see what is left.</p>`
 }
 
 /** The causes by file, in the order of the definition; in a file, those to fix first at the top. */
 function listCauses(
-  context: Context,
+  workbench: Workbench,
   causes: readonly Cause[],
-  rules: Catalogue | undefined,
   stateOf: (cause: Cause) => string | undefined,
   repairs: Repairs | 'pending' | undefined,
 ): VNode {
-  const order = [...titlesOf(rules).keys()]
+  const titles = titlesOf(workbench.rules)
+  const order = [...titles.keys()]
   const placeOf = (file: string) => order.indexOf(resourceOf(file))
   const byFile = [...Map.groupBy(causes, ({ file = '' }) => file)].toSorted(
     ([one], [other]) => placeOf(one) - placeOf(other),
   )
   const rows = byFile.flatMap(([file, group]): (Cause | VNode)[] => [
-    html`<tr class="group"><th scope="rowgroup" colspan="4">${titlesOf(rules).get(resourceOf(file)) ?? file} <span class="soft">${file}</span></th></tr>`,
+    html`<tr class="group"><th scope="rowgroup" colspan="4">${titles.get(resourceOf(file)) ?? file} <span class="soft">${file}</span></th></tr>`,
     ...group,
   ])
   return table<Cause>(
@@ -160,10 +150,10 @@ function listCauses(
     [
       [
         'What is wrong, and what to do',
-        (cause) => showCause(context, cause, stateOf(cause), repairs),
+        (cause) => showCause(workbench, cause, stateOf(cause), repairs),
         'what',
       ],
-      ['Rules', ({ codes }) => listCodes(codes, rules), 'code'],
+      ['Rules', ({ codes }) => listCodes(codes, workbench), 'code'],
       ['Records', (cause) => cause.records > 0 && !isWider(cause) && cause.records, 'number'],
       ['Learners', ({ learners }) => learners > 0 && learners, 'number'],
     ],
@@ -181,7 +171,7 @@ const resourceOf = (file: string): string => (file.split('/').at(-1) ?? '').repl
 /** The most rules that are listed for a cause. */
 const MOST_RULES = 4
 
-function listCodes(codes: readonly string[], rules: Catalogue | undefined): VNode {
+function listCodes(codes: readonly string[], { rules }: Workbench): VNode {
   const more = codes.length - MOST_RULES
   return html`${codes.slice(0, MOST_RULES).map((code, at) => html`${at > 0 && html`<br />`}${showCode(rules, code)}`)}${more > 0 && html`<br />and ${count(more, 'other')}`}`
 }
@@ -230,7 +220,7 @@ function showPartial({ codes = [] }: Summary): VNode | false {
   </details>`
 }
 
-function showNotRun({ notRun = [], undecided = [] }: Summary, rules: Catalogue | undefined): VNode[] {
+function showNotRun({ notRun = [], undecided = [] }: Summary, { rules }: Workbench): VNode[] {
   const partly = new Set(undecided.map(({ errorCode }) => errorCode)).size
   const list = (summary: string, items: readonly VNode[]) =>
     html`<details><summary>${summary}</summary><ul>${items}</ul></details>`
@@ -259,35 +249,29 @@ function showUnknown(group: Undecided, rules: Catalogue | undefined): VNode {
     ({ errorCode, records }, index) =>
       html`${index > 0 && ', '}${showCode(rules, errorCode)} (${count(records, 'record')})`,
   )
-  return html`<li>${first?.field} of ${titleOf(rules, first?.file ?? '')} is unknown in some records. Not run for them: ${codes}.</li>`
+  return html`<li>${first?.field} of ${titlesOf(rules).get(first?.file ?? '') ?? first?.file} is unknown in some records. Not run for them: ${codes}.</li>`
 }
-
-const titleOf = (rules: Catalogue | undefined, file: string): string =>
-  rules?.definition.files.find((each) => each.file === file)?.title ?? file
 
 /** The codes shown at first: a definition may have thousands. */
 const CODES_SHOWN = 25
 
-async function showCodes(context: Context): Promise<Shown> {
-  const workbench = await readWorkbench(context)
-  const run = workbench.submission.validationRun
-  if (run?.status !== 'Processed') return showUnchecked(context, workbench)
-  const summary = await context.api.call<Summary>(findingsOf(context, '/summary'))
+async function showCodes(workbench: Checked): Promise<Shown> {
+  const summary = await workbench.api.call<Summary>(findingsOf(workbench, '/summary'))
   const { codes = [] } = summary
   const ordered = codes.toSorted((a, b) => b.count - a.count || (a.errorCode < b.errorCode ? -1 : 1))
-  const { shown, more } = cut(context, ordered, CODES_SHOWN, 'code')
+  const { shown, more } = cut(workbench, ordered, CODES_SHOWN, 'code')
   const ruleOf = ({ errorCode }: CodeSummary) => workbench.rules?.byCode.get(errorCode)
-  return showStep(context, workbench, 'fix', {
+  return showStep(workbench, 'fix', {
     title: 'Findings by code',
     content: html`
-      ${showChecked(context, workbench, run)}
+      ${showChecked(workbench)}
       ${showPartial(summary)}
-      ${showViews(context, '/findings/codes')}
+      ${showViews(workbench, '/findings/codes')}
       ${table<CodeSummary>(
         'Findings by code',
         shown,
         [
-          ['Code', (kind) => showKind(context, kind, ruleOf(kind)), 'code'],
+          ['Code', (kind) => showKind(workbench, kind, ruleOf(kind)), 'code'],
           ['Severity', ({ errorType = '' }) => tag(errorType)],
           ['Findings', (kind) => kind.count, 'number'],
           ['Learners', ({ students }) => students, 'number'],
@@ -297,7 +281,7 @@ async function showCodes(context: Context): Promise<Shown> {
         { caption: 'Most frequent first' },
       )}
       ${more}
-      ${showNotRun(summary, workbench.rules)}`,
+      ${showNotRun(summary, workbench)}`,
   })
 }
 
@@ -311,17 +295,14 @@ const explainKind = (rule: Rule | undefined, rules: Catalogue | undefined): VNod
 
 const LEARNERS = 50
 
-async function showLearners(context: Context): Promise<Shown> {
-  const workbench = await readWorkbench(context)
-  const run = workbench.submission.validationRun
-  if (run?.status !== 'Processed') return showUnchecked(context, workbench)
-  const path = findingsOf(context, '/learners')
-  const { results, totalCount, pager } = await readList<types.LearnersPage>(context, path, LEARNERS)
-  return showStep(context, workbench, 'fix', {
+async function showLearners(workbench: Checked): Promise<Shown> {
+  const path = findingsOf(workbench, '/learners')
+  const { results, totalCount, pager } = await readList<types.LearnersPage>(workbench, path, LEARNERS)
+  return showStep(workbench, 'fix', {
     title: 'Findings by learner',
     content: html`
-      ${showChecked(context, workbench, run)}
-      ${showViews(context, '/findings/learners')}
+      ${showChecked(workbench)}
+      ${showViews(workbench, '/findings/learners')}
       ${
         totalCount === 0
           ? html`<p>No finding is about a learner.</p>`
@@ -332,7 +313,7 @@ async function showLearners(context: Context): Promise<Shown> {
                 [
                   'Learner',
                   ({ studentId }) =>
-                    html`<a href=${recordsLink(context, { student: studentId })}>${studentId}</a>`,
+                    html`<a href=${recordsLink(workbench, { student: studentId })}>${studentId}</a>`,
                 ],
                 ['Findings', ({ findings }) => findings, 'number'],
               ],

@@ -19,11 +19,21 @@ import {
   type Target,
 } from './explanations.ts'
 import { FILTERS, findingsOf, RECORDS, readRuns, recordsLink } from './findings.ts'
-import { type Cause, shorten, showStale, showUnchecked, showViews } from './fix.ts'
-import { linkTo, type Run, readWorkbench, showStep, stepLink, tokenOf, WRITING } from './workbench.ts'
+import { type Cause, shorten, showStale, showViews } from './fix.ts'
+import {
+  type Checked,
+  linkTo,
+  ofCheck,
+  type Run,
+  showStep,
+  stepLink,
+  tokenOf,
+  type Workbench,
+  WRITING,
+} from './workbench.ts'
 
 export const recordPages: readonly Route[] = [
-  get('/submissions/:token/findings/records', showRecords, { personal: true }),
+  get('/submissions/:token/findings/records', ofCheck(showRecords), { personal: true }),
   post(
     '/submissions/:token/findings/records/explain',
     (context) => changeExplanation(context, 'PUT'),
@@ -43,39 +53,37 @@ const PAGE_SIZE = 25
 /** The records that a form about an explanation is about. */
 async function showTarget(context: Context): Promise<Shown> {
   const query = new URLSearchParams(readTarget(await readForm(context.request)))
-  return await showRecords({ ...context, query })
+  return await ofCheck(showRecords)({ ...context, query })
 }
 
 const ALL_FILTERS = { ...FILTERS, cause: 'Filter.Cause', new: 'onlyNew' } as const
 const NAMES = Object.keys(ALL_FILTERS) as (keyof typeof ALL_FILTERS)[]
 
-async function showRecords(context: Context): Promise<Shown> {
-  const { query } = context
-  const workbench = await readWorkbench(context)
-  const { submission, rules } = workbench
-  const run = submission.validationRun
-  if (run?.status !== 'Processed') return showUnchecked(context, workbench)
+async function showRecords(workbench: Checked): Promise<Shown> {
+  const { query, rules } = workbench
   const chosen = Object.fromEntries(NAMES.map((name) => [name, query.get(name)?.trim() || undefined]))
   const filters = Object.fromEntries(NAMES.map((name) => [ALL_FILTERS[name], chosen[name]]))
   const [found, runs, cause, explanations] = await Promise.all([
-    readList<types.FindingsPage>(context, findingsOf(context, '/findings'), PAGE_SIZE, { query: filters }),
-    readRuns(context),
-    findCause(context, chosen.cause),
-    chosen.cause === undefined && chosen.code === undefined ? {} : readExplanations(context),
+    readList<types.FindingsPage>(workbench, findingsOf(workbench, '/findings'), PAGE_SIZE, {
+      query: filters,
+    }),
+    readRuns(workbench),
+    findCause(workbench, chosen.cause),
+    chosen.cause === undefined && chosen.code === undefined ? {} : readExplanations(workbench),
   ])
   const { results, totalCount, pager } = found
   const columns = new Map(found.columns?.map(({ fileType, columns }) => [fileType as string, columns]))
   const target = findTarget(cause, chosen.code, rules, explanations)
-  const download = linkTo(context, '/findings.csv', chosen)
+  const download = linkTo(workbench, '/findings.csv', chosen)
   const isExported = chosen.cause === undefined && chosen.new === undefined
-  return showStep(context, workbench, 'fix', {
+  return showStep(workbench, 'fix', {
     title: cause?.sentence ?? 'Records with findings',
     content: html`
-      ${cause === undefined && showViews(context, RECORDS)}
-      ${cause !== undefined && showCauseHead(context, cause)}
-      ${showStale(context, workbench)}
-      ${target !== undefined && showExplanation(context, workbench, explanations, target)}
-      ${showFilters(context, chosen, rules, runs)}
+      ${cause === undefined && showViews(workbench, RECORDS)}
+      ${cause !== undefined && showCauseHead(workbench, cause)}
+      ${showStale(workbench)}
+      ${target !== undefined && showExplanation(workbench, explanations, target)}
+      ${showFilters(workbench, chosen, runs)}
       <p role="status" data-results>
         ${count(totalCount, 'finding')}${NAMES.some((name) => name !== 'cause' && chosen[name] !== undefined) && ' with these filters'}.
         ${isExported && totalCount > 0 && html` <a href=${download} download>Download as CSV</a>`}
@@ -124,18 +132,14 @@ function showCauseHead(context: Context, { sentence, fix, severity, records, lea
 
 type Chosen = Readonly<Record<string, string | undefined>>
 
-function showFilters(
-  context: Context,
-  chosen: Chosen,
-  rules: Catalogue | undefined,
-  runs: readonly Run[],
-): VNode {
+function showFilters(workbench: Workbench, chosen: Chosen, runs: readonly Run[]): VNode {
+  const { rules, eid } = workbench
   const earlier = runs.filter(({ status }) => status === 'Processed')[1]
   const files = rules?.definition.files.map(({ fileType, title }) => [fileType, title] as const) ?? []
-  const clear = recordsLink(context, { cause: chosen.cause })
+  const clear = recordsLink(workbench, { cause: chosen.cause })
   const hidden = chosen.cause !== undefined
-  return html`<form class="row" method="get" action=${submissionLink(tokenOf(context), RECORDS)} data-live>
-    <input type="hidden" name="eid" value=${context.eid} />
+  return html`<form class="row" method="get" action=${submissionLink(tokenOf(workbench), RECORDS)} data-live>
+    <input type="hidden" name="eid" value=${eid} />
     ${hidden && html`<input type="hidden" name="cause" value=${chosen.cause} />`}
     ${
       !hidden &&

@@ -88,16 +88,16 @@ export function showUndo(context: Context): VNode {
 async function showRepairs(context: Context): Promise<Shown> {
   const [workbench, repairs] = await Promise.all([readWorkbench(context), readRepairs(context, PATIENCE)])
   const { mayWrite } = workbench
-  const undoForm = mayWrite && (await readOrigins(context, workbench)).canUndo && showUndo(context)
+  const undoForm = mayWrite && (await readOrigins(workbench)).canUndo && showUndo(context)
   if (repairs === 'pending')
-    return showStep(context, workbench, 'fix', {
+    return showStep(workbench, 'fix', {
       title: 'Repairs',
       content: html`<p data-follow=${repairsLink(context, '/progress')} data-done=${repairsLink(context)}><span role="status" data-text>${SEARCHING}</span></p>
         <noscript><p><a href=${repairsLink(context)}>Refresh</a></p></noscript>
         ${undoForm}`,
     })
   const { changes, etag, left } = repairs
-  return showStep(context, workbench, 'fix', {
+  return showStep(workbench, 'fix', {
     title: 'Repairs',
     content: html`
       ${

@@ -35,40 +35,40 @@ export const runPages: readonly Route[] = [
 
 async function showCheck(context: Context): Promise<Shown> {
   const [workbench, runs] = await Promise.all([readWorkbench(context), readRuns(context)])
-  const { submission } = workbench
-  const run = submission.validationRun
+  const { run } = workbench
   const done = runs.filter(({ status }) => status === 'Processed').toReversed()
-  return showStep(context, workbench, 'check', {
+  return showStep(workbench, 'check', {
     title: 'Check',
     content: html`
-      ${run === undefined ? html`<p>The files have not been checked.</p>` : showRun(context, workbench, run)}
-      ${(run === undefined || !isGoing(run)) && showStart(context, workbench)}
+      ${run === undefined ? html`<p>The files have not been checked.</p>` : showRun(workbench, run)}
+      ${(run === undefined || !isGoing(run)) && showStart(workbench)}
       ${runs.length > 0 && html`<h2>Checks so far</h2>`}
       ${done.length > 1 && html`<${RunChart} runs=${done} />`}
       ${runs.length > 0 && runTable(context, runs)}`,
   })
 }
 
-function showStart(context: Context, { mayWrite, missing, submission, isCurrent }: Workbench): VNode | false {
+function showStart(workbench: Workbench): VNode | false {
+  const { mayWrite, missing, submission, isCurrent } = workbench
   if (!mayWrite || (submission.files ?? []).length === 0) return false
-  return html`<${PostForm} id="check" action=${linkTo(context, '/runs')}>
+  return html`<${PostForm} id="check" action=${linkTo(workbench, '/runs')}>
     ${missing.length > 0 && html`<p>${missing.map(({ title }) => title).join(', ')} ${missing.length === 1 ? 'is' : 'are'} missing. Checks that need ${missing.length === 1 ? 'it' : 'them'} do not run.</p>`}
     <p><button type="submit" class=${isCurrent ? 'quiet' : undefined}>${isCurrent ? 'Check the files again' : 'Check the files'}</button></p>
   <//>`
 }
 
-function showRun(context: Context, workbench: Workbench, run: Run): VNode {
+function showRun(workbench: Workbench, run: Run): VNode {
   const { mayWrite, isCurrent } = workbench
   if (isGoing(run)) {
-    return html`<div data-follow=${linkTo(context, '/progress')}
-      data-done=${stepLink(context, 'fix')}>
+    return html`<div data-follow=${linkTo(workbench, '/progress')}
+      data-done=${stepLink(workbench, 'fix')}>
       <p class="verdict" data-text role="status">${describeProgress(run)}</p>
       <progress aria-label="Progress of the check"></progress>
       ${showFileProgress(workbench, run)}
-      <noscript><p><a href=${stepLink(context, 'check')}>Refresh</a></p></noscript>
+      <noscript><p><a href=${stepLink(workbench, 'check')}>Refresh</a></p></noscript>
       ${
         mayWrite &&
-        html`<${PostForm} action=${linkTo(context, '/cancel-run')}>
+        html`<${PostForm} action=${linkTo(workbench, '/cancel-run')}>
           <input type="hidden" name="run" value=${run.runId} />
           <p><button type="submit" class="quiet">Cancel the check</button></p>
         <//>`
@@ -81,8 +81,8 @@ function showRun(context: Context, workbench: Workbench, run: Run): VNode {
     ${!isCurrent && html`<p>The files have changed since this check.</p>`}
     <p>${
       hasFindings(run)
-        ? html`<a class="button" href=${stepLink(context, 'fix')}>See the findings</a>`
-        : html`<a class="button" href=${stepLink(context, 'submit')}>Go on to submit</a>`
+        ? html`<a class="button" href=${stepLink(workbench, 'fix')}>See the findings</a>`
+        : html`<a class="button" href=${stepLink(workbench, 'submit')}>Go on to submit</a>`
     }</p>`
 }
 
@@ -198,7 +198,7 @@ async function compareRuns(context: Context): Promise<Shown> {
       }
     }),
   )
-  return showStep(context, workbench, 'check', {
+  return showStep(workbench, 'check', {
     title: 'Two checks compared',
     content: html`
       <h2>Check ${shown[0]?.from} and the newest check</h2>

@@ -35,61 +35,62 @@ export const submitPages: readonly Route[] = [
 async function showSubmit(context: Context): Promise<Shown> {
   const workbench = await readWorkbench(context)
   const { submissionStatus: status } = workbench.submission
-  return showStep(context, workbench, 'submit', {
+  return showStep(workbench, 'submit', {
     title: 'Submit',
     content:
       status === 'Submitted'
-        ? await showSubmitted(context, workbench)
+        ? await showSubmitted(workbench)
         : workbench.isOpen
-          ? await showOpen(context, workbench)
+          ? await showOpen(workbench)
           : html`<p>This submission has expired and can no longer be submitted. Start a new one for the return.</p>`,
   })
 }
 
 /** What must be done before the submission can be submitted. */
-function listOpen(context: Context, { submission, missing, isCurrent }: Workbench): readonly VNode[] {
-  const { files = [], validationRun: run } = submission
+function listOpen(workbench: Workbench): readonly VNode[] {
+  const { submission, run, missing, isCurrent } = workbench
+  const { files = [] } = submission
   const open: VNode[] = []
-  if (files.length === 0) open.push(html`<a href=${stepLink(context, 'files')}>Send the files</a>.`)
+  if (files.length === 0) open.push(html`<a href=${stepLink(workbench, 'files')}>Send the files</a>.`)
   if (run !== undefined && isGoing(run))
-    open.push(html`The check is in progress. <a href=${stepLink(context, 'check')}>See how far it is</a>.`)
+    open.push(html`The check is in progress. <a href=${stepLink(workbench, 'check')}>See how far it is</a>.`)
   else if (!isCurrent)
     open.push(
-      html`The newest check does not cover the current files. <a href=${stepLink(context, 'check')}>Check them</a>.`,
+      html`The newest check does not cover the current files. <a href=${stepLink(workbench, 'check')}>Check them</a>.`,
     )
   else if ((run?.errorCount ?? 0) > 0) {
     for (const { title } of missing)
-      open.push(html`${title} is missing. <a href=${stepLink(context, 'files')}>Send it</a>.`)
+      open.push(html`${title} is missing. <a href=${stepLink(workbench, 'files')}>Send it</a>.`)
     open.push(
-      html`<a href=${stepLink(context, 'fix')}>${count(run?.errorCount ?? 0, 'error')}</a> must be fixed.`,
+      html`<a href=${stepLink(workbench, 'fix')}>${count(run?.errorCount ?? 0, 'error')}</a> must be fixed.`,
     )
   }
   const stopped = run?.stoppedCount ?? 0
   if (isCurrent && stopped > 0)
     open.push(
-      html`<a href=${stepLink(context, 'fix')}>${count(stopped, 'rule was', 'rules were')} stopped</a>, so nobody knows what ${stopped === 1 ? 'it finds' : 'they find'}. <a href=${stepLink(context, 'check')}>Check again</a>; if that does not help, ask the operator of this service.`,
+      html`<a href=${stepLink(workbench, 'fix')}>${count(stopped, 'rule was', 'rules were')} stopped</a>, so nobody knows what ${stopped === 1 ? 'it finds' : 'they find'}. <a href=${stepLink(workbench, 'check')}>Check again</a>; if that does not help, ask the operator of this service.`,
     )
   return open
 }
 
-async function showOpen(context: Context, workbench: Workbench): Promise<VNode> {
-  const { submission, mayWrite, isCurrent } = workbench
-  const known = isCurrent ? await readExplanations(context) : {}
-  const open = [...listOpen(context, workbench), ...listUnexplained(context, known)]
-  const warnings = submission.validationRun?.warningCount ?? 0
+async function showOpen(workbench: Workbench): Promise<VNode> {
+  const { submission, run, mayWrite, isCurrent } = workbench
+  const known = isCurrent ? await readExplanations(workbench) : {}
+  const open = [...listOpen(workbench), ...listUnexplained(workbench, known)]
+  const warnings = run?.warningCount ?? 0
   const explained = known.explanations?.filter(({ state }) => state === 'Explained').length ?? 0
   if (open.length > 0)
     return html`<h2>Before you submit</h2><ul>${open.map((each) => html`<li>${each}</li>`)}</ul>`
   return html`<h2>${workbench.reopened === undefined ? 'Ready to submit' : 'Submit again'}</h2>
     ${showUnchanged(workbench)}
-    ${showFiles(workbench, await readOrigins(context, workbench))}
+    ${showFiles(workbench, await readOrigins(workbench))}
     ${showEmpty(submission.files)}
-    ${warnings > 0 && html`<p><a href=${stepLink(context, 'fix')}>${count(warnings, 'warning')}</a> will be submitted as ${warnings === 1 ? 'it is' : 'they are'}${explained > 0 && `, with ${count(explained, 'explanation')}`}.</p>`}
+    ${warnings > 0 && html`<p><a href=${stepLink(workbench, 'fix')}>${count(warnings, 'warning')}</a> will be submitted as ${warnings === 1 ? 'it is' : 'they are'}${explained > 0 && `, with ${count(explained, 'explanation')}`}.</p>`}
     ${
       mayWrite
-        ? html`<${PostForm} class="confirm" action=${stepLink(context, 'submit')}>
+        ? html`<${PostForm} class="confirm" action=${stepLink(workbench, 'submit')}>
           <p><strong>Mahi freezes these files. It does not send them to the TEC.</strong></p>
-          <p>The receipt names who submits them: ${actorOf(context.principal).name}.</p>
+          <p>The receipt names who submits them: ${actorOf(workbench.principal).name}.</p>
           <button type="submit">Submit</button>
         <//>`
         : html`<p>Your key does not have the scope <code>submissions:write</code>, which submitting needs. The operator of this service gives it to a key.</p>`
@@ -103,24 +104,24 @@ function showUnchanged({ submission: { files = [] }, reopened }: Workbench): VNo
   return html`<p class="problem">No file has changed since the submission was reopened.</p>`
 }
 
-async function showSubmitted(context: Context, workbench: Workbench): Promise<VNode> {
-  const { submittedBy, dateSubmitted } = await readReceipt(context)
-  const { validationRun: run } = workbench.submission
+async function showSubmitted(workbench: Workbench): Promise<VNode> {
+  const { submittedBy, dateSubmitted } = await readReceipt(workbench)
+  const { run } = workbench
   return html`<h2>Submitted by ${submittedBy?.name} at ${showTime(dateSubmitted)}</h2>
     <p>Mahi has frozen these files. It does not send them to the TEC.</p>
-    ${showFiles(workbench, await readOrigins(context, workbench))}
+    ${showFiles(workbench, await readOrigins(workbench))}
     ${showEmpty(workbench.submission.files)}
     ${
       run !== undefined &&
       html`<p>Check ${run.runId} found no errors and ${run.warningCount ? count(run.warningCount, 'warning') : 'no warnings'}.${
-        (run.warningCount ?? 0) > 0 && html` <a href=${stepLink(context, 'fix')}>See the findings</a>`
+        (run.warningCount ?? 0) > 0 && html` <a href=${stepLink(workbench, 'fix')}>See the findings</a>`
       }</p>`
     }
-    <p class="actions"><a class="button" href=${receiptLink(context)}>Receipt</a></p>
+    <p class="actions"><a class="button" href=${receiptLink(workbench)}>Receipt</a></p>
     ${
-      context.principal.scopes.has('operate') &&
-      html`<details class="explain no-print" open=${context.refused !== undefined}><summary>Reopen</summary>
-        ${showReopenForm(linkTo(context, '/reopen'), tokenOf(context))}
+      workbench.principal.scopes.has('operate') &&
+      html`<details class="explain no-print" open=${workbench.refused !== undefined}><summary>Reopen</summary>
+        ${showReopenForm(linkTo(workbench, '/reopen'), tokenOf(workbench))}
       </details>`
     }`
 }

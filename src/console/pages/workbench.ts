@@ -35,8 +35,10 @@ const PATHS: Readonly<Record<Step, string>> = {
 }
 
 /** A submission and how far it has come. */
-export interface Workbench {
+export interface Workbench extends Context {
   readonly submission: Submission
+  /** The newest check. */
+  readonly run: Run | undefined
   readonly rules: Catalogue | undefined
   /** The files of the definition that have not arrived. */
   readonly missing: readonly Catalogue['definition']['files'][number][]
@@ -78,7 +80,9 @@ export async function readWorkbench(context: Context): Promise<Workbench> {
   const missing = (rules?.definition.files ?? []).filter(({ file }) => !received.has(file))
   const isOpen = ['Pending', 'Validating', 'Validated'].includes(status)
   return {
+    ...context,
     submission,
+    run,
     rules,
     missing,
     reopened,
@@ -118,13 +122,12 @@ export const nameReturn = ({
 
 /** A page of the workbench: what the submission is, its steps, and the content of one of them. */
 export function showStep(
-  context: Context,
-  { submission, missing, isOpen, isCurrent, reopened }: Workbench,
+  workbench: Workbench,
   current: Step | undefined,
   { title, content, ...shown }: Shown,
 ): Shown {
-  const { eid } = context
-  const { returnId, dueDate, files = [], validationRun: run, submissionStatus: status } = submission
+  const { submission, run, missing, isOpen, isCurrent, reopened, eid } = workbench
+  const { returnId, dueDate, files = [], submissionStatus: status } = submission
   const errors = run?.errorCount ?? 0
   const isDeleted = status === 'Cancelled'
   const hints: Readonly<Record<Step, string>> = {
@@ -164,7 +167,7 @@ export function showStep(
         <span>Organisation ${submission.eid}</span>
         <span>${reopened === undefined ? describeStatus(status) : 'Reopened'}</span>
         ${isOpen && submission.tokenExpiry !== undefined && html`<span>Open until <${Until} at=${submission.tokenExpiry} /></span>`}
-        <a href=${linkTo(context, '/activity')}>Activity</a>
+        <a href=${linkTo(workbench, '/activity')}>Activity</a>
       </p>
       ${reopened !== undefined && html`<p class="problem">Reopened by ${reopened.reopenedBy?.name}, ${showTime(reopened.dateReopened)}, to be changed and submitted again until <${Until} at=${submission.reopenedUntil} />: ${reopened.reopenReason}</p>`}
       ${
@@ -174,7 +177,7 @@ export function showStep(
         <ol class="steps">
           ${STEPS.map(
             (step) => html`<li class=${step === current ? 'current' : undefined}>
-              <a href=${stepLink(context, step)} aria-current=${step === current ? 'step' : undefined}>
+              <a href=${stepLink(workbench, step)} aria-current=${step === current ? 'step' : undefined}>
                 <strong>${NAMES[step]}</strong><span>${hints[step]}</span>
               </a>
             </li>`,
@@ -215,3 +218,19 @@ export function showVerdict(run: Run, kinds = 0): VNode {
     }
   </p>`
 }
+
+/** The workbench of a submission whose newest check is finished. */
+export type Checked = Workbench & { readonly run: Run }
+
+/** A page about what the newest check found. Before the first check, or after one that did not finish, it says so. */
+export const ofCheck =
+  (show: (workbench: Checked) => Promise<Shown>) =>
+  async (context: Context): Promise<Shown> => {
+    const workbench = await readWorkbench(context)
+    const { run } = workbench
+    if (run?.status === 'Processed') return await show({ ...workbench, run })
+    return showStep(workbench, 'fix', {
+      title: 'Fix',
+      content: html`<p>There is no finished check yet. <a href=${stepLink(context, 'check')}>Check the files</a> first.</p>`,
+    })
+  }

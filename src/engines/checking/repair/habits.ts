@@ -4,7 +4,7 @@ import { addZeros, LEAST_VALUES } from '../engine/natures.ts'
 import type { FieldTester } from './field-tester.ts'
 
 /** The values of a column to which something was done, those that are right, and those that are wrong otherwise. */
-export interface ColumnCount {
+interface ColumnCount {
   readonly done: number
   readonly right: number
   readonly other: number
