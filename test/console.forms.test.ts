@@ -61,7 +61,7 @@ test('what cannot be used is said in the words of the page, and a form keeps wha
     ['/submissions', { returnId: '' }, 400, 'Return is missing.'],
     ['/submissions', { returnId: 'a b' }, 400, 'Return must be at most 64 visible ASCII characters'],
     ['/submissions', { returnId: LONG }, 413, 'What was entered is too long.'],
-    ['/code', { titles: '' }, 400, 'The list is empty.'],
+    ['/code', { titles: '' }, 400, 'There are no titles.'],
     ['/code', { titles: 'x\n'.repeat(3_001) }, 400, 'The list has 3,001 rows; at most 3,000'],
     [
       '/operator/organisations/1001/suspend',
@@ -133,7 +133,7 @@ test('a form has at most 10,000 fields', async () => {
       // And the token of the session.
       ...Array.from({ length: count - 1 }, (_, index) => [`choice-${index}`, '']),
     ]) as Record<string, string>
-  expect((await ask('/code', choices(9_999))).text).toContain('The list is empty.')
+  expect((await ask('/code', choices(9_999))).text).toContain('There are no titles.')
   const refused = await ask('/code', choices(10_000))
   expect(refused.status).toBe(413)
   expect(refused.text).toContain('The form has more than 10,000 fields, the most that are allowed.')

@@ -166,7 +166,7 @@ test('a file of titles: its column can be chosen, and its rows are downloaded in
   expect((await open(list)).statusCode).toBe(200)
   await send({ layout: 'other', column: '', header: 'yes' }, String(other.headers.location))
   expect((await open(String(other.headers.location))).statusCode).toBe(404)
-  expect((await send({ layout: 'other', column: '9' }, list)).body).toContain('The list has no titles there.')
+  expect((await send({ layout: 'other', column: '9' }, list)).body).toContain('There are no titles.')
 })
 
 test('a file that is no text, or is too large, is refused by what it is', async () => {

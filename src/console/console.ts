@@ -14,7 +14,7 @@ import { hasToken } from './form-token.ts'
 import { hasForm, readForm } from './forms.ts'
 import { html, type VNode } from './html.ts'
 import { homeOf } from './layout.ts'
-import { eidOf, pageOfForm } from './links.ts'
+import { eidOf, pageOfForm, queryOf } from './links.ts'
 import { activityPages } from './pages/activity.ts'
 import { changesPages } from './pages/changes.ts'
 import { codePages } from './pages/code.ts'
@@ -127,7 +127,7 @@ function registerRoute(scope: FastifyInstance, services: ConsoleServices, route:
       const { principal } = session
       if (route.scope !== undefined && !principal.scopes.has(route.scope))
         return sendUnscoped(services, request, reply, session, route.scope)
-      const query = new URL(request.url, 'http://localhost').searchParams
+      const query = queryOf(request)
       const eid = eidOf(request) ?? [...principal.eids].sort()[0]
       const api = new Api(services.app, services.delegations, principal, eid)
       const context: Context = { services, request, reply, session, principal, query, api, eid }

@@ -27,10 +27,11 @@ export function ownPath(path: string | null | undefined): string {
   return isOwn ? url.pathname + url.search : '/console'
 }
 
+export const queryOf = ({ url }: FastifyRequest): URLSearchParams =>
+  new URL(url, 'http://localhost').searchParams
+
 /** The organisation that a page or its form names in its URL. */
-export function eidOf(request: FastifyRequest): string | undefined {
-  return new URL(request.url, 'http://localhost').searchParams.get('eid') ?? undefined
-}
+export const eidOf = (request: FastifyRequest): string | undefined => queryOf(request).get('eid') ?? undefined
 
 /** The path of the page of a request: of a form that was sent, its own path or the nearest above it. */
 function pagePath(request: FastifyRequest): string {

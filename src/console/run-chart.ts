@@ -8,11 +8,6 @@ interface Check {
   readonly warningCount?: number | undefined
 }
 
-interface RunChartProperties {
-  /** Oldest first. */
-  readonly runs: readonly Check[]
-}
-
 /** The most checks that are shown, the newest. */
 const MOST = 12
 
@@ -23,8 +18,12 @@ const LEFT = 62
 const STEP = 40
 const BAR = 12
 
-/** Errors and warnings of each check, side by side on one scale. */
-export function RunChart({ runs }: RunChartProperties): VNode {
+/**
+ * Errors and warnings of each check, side by side on one scale.
+ *
+ * @param runs oldest first
+ */
+export function showRunChart(runs: readonly Check[]): VNode {
   const shown = runs.slice(-MOST)
   const most = Math.max(
     1,

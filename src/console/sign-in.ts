@@ -6,7 +6,7 @@ import { Field } from './fields.ts'
 import { deriveToken, TOKEN_FIELD } from './form-token.ts'
 import { hasForm, readForm } from './forms.ts'
 import { html } from './html.ts'
-import { link, ownPath, pageOfForm } from './links.ts'
+import { link, ownPath, pageOfForm, queryOf } from './links.ts'
 import { PostForm } from './post-form.ts'
 import { sendContinue, sendPage } from './send.ts'
 
@@ -32,9 +32,7 @@ function redirectSignedIn(reply: FastifyReply, to: string): FastifyReply {
 }
 
 /** The page in the query of a link. */
-function pageAskedFor(request: FastifyRequest): string | undefined {
-  return new URL(request.url, 'http://localhost').searchParams.get('to') ?? undefined
-}
+const pageAskedFor = (request: FastifyRequest): string | undefined => queryOf(request).get('to') ?? undefined
 
 /** Registers all ways to sign in, and sign-out. */
 export function registerSignIn(app: FastifyInstance, services: ConsoleServices): void {
@@ -101,7 +99,7 @@ export function registerSignIn(app: FastifyInstance, services: ConsoleServices):
   })
 
   app.get(CHECK, { config }, (request, reply) => {
-    const to = ownPath(new URL(request.url, 'http://localhost').searchParams.get('to'))
+    const to = ownPath(pageAskedFor(request))
     if (readSession(request) !== undefined) return reply.redirect(to, 303)
     return renderSignIn(services, request, reply, {
       fault:
@@ -112,7 +110,7 @@ export function registerSignIn(app: FastifyInstance, services: ConsoleServices):
   app.get('/console/sign-in/provider', { config }, async (request, reply) => {
     // Only a person starts a session: another site must not (ASVS 5.0, 7.6.2).
     if (oidc === undefined || isFromElsewhere(request)) return reply.redirect('/console/sign-in', 303)
-    const to = ownPath(new URL(request.url, 'http://localhost').searchParams.get('to'))
+    const to = ownPath(pageAskedFor(request))
     try {
       const { url, remember } = await oidc.begin(to)
       // The browser comes back without its `Strict` cookie, so the previous session must end here.
@@ -178,7 +176,7 @@ export async function renderSignIn(
   reply: FastifyReply,
   { expired, fault }: Shown,
 ): Promise<FastifyReply> {
-  const query = new URL(request.url, 'http://localhost').searchParams
+  const query = queryOf(request)
   const isSignIn = request.url.startsWith('/console/sign')
   const isLink = request.url.startsWith('/console/link/')
   const form = hasForm(request) ? await readForm(request) : new URLSearchParams()

@@ -117,7 +117,7 @@ describe.skipIf(chromiumPath === undefined)('a return from its first file to its
     await page.getByRole('heading', { name: /^Submitted by adviser at \d+ \w+ \d+, \d\d:\d\d/ }).waitFor()
     expect(await page.getByRole('button', { name: /^(?:Submit|Send)/ }).count()).toBe(0)
     await page.getByRole('link', { name: 'Receipt', exact: true }).click()
-    const receipt = page.locator('.receipt')
+    const receipt = page.locator('article')
     expect(await receipt.textContent()).toMatch(
       /Receipt 1 for return 202512.*adviser.*0 errors, 4 warnings.*LEA-note.*Longer/s,
     )

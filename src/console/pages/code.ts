@@ -12,7 +12,7 @@ import type { Draft } from '../drafts.ts'
 import { FormFault } from '../faults.ts'
 import { Field, Select } from '../fields.ts'
 import { orMalformed, readForm, readUpload } from '../forms.ts'
-import { type ComponentChildren, html, type VNode } from '../html.ts'
+import { html, type VNode } from '../html.ts'
 import { link, occupationLink, type Query, readPage } from '../links.ts'
 import { inBatches, showPager } from '../lists.ts'
 import { PostForm } from '../post-form.ts'
@@ -103,8 +103,6 @@ async function createList(context: Context): Promise<Outcome> {
     return { redirect: await codeList(context, text, { name: filename, field: 'file' }) }
   }
   const text = (await readForm(request)).get('titles') ?? ''
-  if (text.trim() === '')
-    throw new FormFault('The list is empty. Paste one title per line.', { field: 'titles' })
   return { redirect: await codeList(context, text, { field: 'titles' }) }
 }
 
@@ -114,10 +112,7 @@ async function readFile({ request, reply }: Context): Promise<{ filename: string
   if (Number(request.headers['content-length'] ?? Number.POSITIVE_INFINITY) > MOST_BYTES) {
     // The rest of it is not read.
     reply.header('connection', 'close')
-    throw new FormFault(`The file is larger than 1 MB. ${FOR_LONGER}`, {
-      field,
-      status: 413,
-    })
+    throw new FormFault(`The file is larger than 1 MB. ${FOR_LONGER}`, { field, status: 413 })
   }
   markTransfer(request.raw)
   const { file } = await readUpload(request)
@@ -142,7 +137,8 @@ async function codeList(
   const lines = readTable(text, layout).titles
   const given = lines.filter((title) => title !== '')
   const [first] = given
-  if (first === undefined) throw new FormFault('The list has no titles there.', { field })
+  if (first === undefined)
+    throw new FormFault('There are no titles. A list has one on each line, or in a column.', { field })
   if (lines.length > MOST)
     throw new FormFault(
       `The list has ${formatNumber(lines.length)} rows; at most ${formatNumber(MOST)} are allowed. ${FOR_LONGER}`,
@@ -453,19 +449,6 @@ function download({ text, layout, titles, threshold }: TitleList): Outcome {
   }
 }
 
-interface ChoiceProperties {
-  readonly name: string
-  readonly value: string
-  readonly chosen: string | undefined
-  readonly children: ComponentChildren
-}
-
-function Choice({ name, value, chosen, children }: ChoiceProperties): VNode {
-  return html`<label class="choice">
-    <input type="radio" name=${name} value=${value} checked=${value === chosen} />${' '}<span>${children}</span>
-  </label>`
-}
-
 function showTitles(rows: readonly Row[], threshold: number, canConfirm: boolean): VNode {
   const review: Column<Row> = ['Review', showReview]
   return table<Row>(
@@ -510,23 +493,19 @@ function showReview({ title, fault, index, reviewed, confirmed }: Row): VNode | 
 
 function showCandidates(row: Row, threshold: number): VNode[] {
   const { candidates, group, index } = row
-  const name = `choice-${index}`
   const chosen =
     stateOf(row, threshold) === 'open' ? undefined : (occupationOf(row, threshold)?.occupationCode ?? '')
+  const choice = (value: string, label: VNode) => html`<label class="choice">
+    <input type="radio" name=${`choice-${index}`} value=${value} checked=${value === chosen} />${' '}<span>${label}</span>
+  </label>`
+  const none = html`None of these${group !== undefined && html` <span class="soft">(group: ${group})</span>`}`
   return [
     ...candidates.map(
-      (
-        { occupationCode, titleEnglish = occupationCode, certainty = 0 },
-        place,
-      ) => html`<div class="candidate">
-        <${Choice} name=${name} value=${occupationCode} chosen=${chosen}>
-          ${place + 1}. ${titleEnglish} <span class="soft">${occupationCode}, ${Math.round(certainty * 100)}%</span>
-        <//>
-        ${' '}<a class="soft" href=${occupationLink(occupationCode)}>open<span class="visually-hidden"> ${titleEnglish}</span></a>
+      ({ occupationCode: code, titleEnglish = code, certainty = 0 }, place) => html`<div class="candidate">
+        ${choice(code, html`${place + 1}. ${titleEnglish} <span class="soft">${code}, ${Math.round(certainty * 100)}%</span>`)}
+        ${' '}<a class="soft" href=${occupationLink(code)}>open<span class="visually-hidden"> ${titleEnglish}</span></a>
       </div>`,
     ),
-    html`<${Choice} name=${name} value="" chosen=${chosen}>
-      None of these${group !== undefined && html` <span class="soft">(group: ${group})</span>`}
-    <//>`,
+    choice('', none),
   ]
 }

@@ -6,7 +6,7 @@ import { readForm } from '../forms.ts'
 import { html, type VNode } from '../html.ts'
 import { PostForm } from '../post-form.ts'
 import { orderFiles, titlesOf } from '../rules.ts'
-import { RunChart } from '../run-chart.ts'
+import { showRunChart } from '../run-chart.ts'
 import { table } from '../table.ts'
 import { showTime } from '../time.ts'
 import { findingsOf, readRuns } from './findings.ts'
@@ -43,7 +43,7 @@ async function showCheck(context: Context): Promise<Shown> {
       ${run === undefined ? html`<p>The files have not been checked.</p>` : showRun(workbench, run)}
       ${(run === undefined || !isGoing(run)) && showStart(workbench)}
       ${runs.length > 0 && html`<h2>Checks so far</h2>`}
-      ${done.length > 1 && html`<${RunChart} runs=${done} />`}
+      ${done.length > 1 && showRunChart(done)}
       ${runs.length > 0 && runTable(context, runs)}`,
   })
 }
