@@ -7,12 +7,15 @@ import { withDefault } from '../src/api/contract/fields.ts'
 import { accepted, created, document, empty, stream } from '../src/api/contract/results.ts'
 import { serve } from './support/operations.ts'
 
-const Thing = Type.Object({
-  code: Type.Optional(Type.String()),
-  Size: Type.Optional(Type.Integer()),
-  title: Type.Optional(Type.String()),
-  tasks: Type.Optional(Type.Array(Type.String())),
-})
+const Thing = Type.Object(
+  {
+    code: Type.Optional(Type.String()),
+    Size: Type.Optional(Type.Integer()),
+    title: Type.Optional(Type.String()),
+    tasks: Type.Optional(Type.Array(Type.String())),
+  },
+  { title: 'Thing' },
+)
 
 const COMMON = {
   summary: 'A thing',
@@ -20,7 +23,6 @@ const COMMON = {
   tag: 'Things',
   access: withScope('occupations:read'),
   limit: 'occupations',
-  schemas: { Thing },
   responses: {},
   problems: {},
 } as const
@@ -138,7 +140,7 @@ describe('a declared operation', () => {
   })
 
   test('hands over a body as it arrives, up to its limit', async () => {
-    const Upload = Type.Object({ bytes: Type.Integer(), type: Type.String() })
+    const Upload = Type.Object({ bytes: Type.Integer(), type: Type.String() }, { title: 'Upload' })
     const upload = operation({
       ...COMMON,
       name: 'upload',
@@ -146,7 +148,6 @@ describe('a declared operation', () => {
       method: 'PUT',
       path: '/things',
       request: { body: { stream: ['text/csv'], maxBytes: 8 } },
-      schemas: { Upload },
       responses: { 202: describeDocument(Upload, 'Its size.', { bytes: 1, type: 'text/csv' }) },
     }).handle(async ({ body }) => {
       let bytes = 0
@@ -170,7 +171,7 @@ describe('a declared operation', () => {
   })
 
   test('streams a response of a type that the caller accepts', async () => {
-    const Things = Type.Object({ things: Type.Array(Thing) })
+    const Things = Type.Object({ things: Type.Array(Thing) }, { title: 'Things' })
     const list = operation({
       ...COMMON,
       name: 'list',
@@ -178,7 +179,6 @@ describe('a declared operation', () => {
       method: 'GET',
       path: '/things',
       accepts: ['application/json', 'text/csv'],
-      schemas: { Things },
       responses: { 200: describeDocument(Things, 'The things.', { things: [] }) },
     }).handle(({ accepted }) =>
       accepted === 'text/csv' ? stream('text/csv; charset=utf-8', rows()) : document({ things: [] }),

@@ -9,7 +9,7 @@ import { UNDECLARED } from '../src/api/contract/errors.ts'
 import { document } from '../src/api/contract/results.ts'
 import { serve } from './support/operations.ts'
 
-const Thing = Type.Object({ code: Type.Optional(Type.String()) })
+const Thing = Type.Object({ code: Type.Optional(Type.String()) }, { title: 'Thing' })
 const COMMON = {
   name: 'count-things',
   id: 'countThings',
@@ -20,7 +20,6 @@ const COMMON = {
   path: '/things',
   access: withScope('occupations:read'),
   limit: 'occupations',
-  schemas: { Thing },
   responses: { 200: describeDocument(Thing, 'A thing.', { code: 'a' }) },
   problems: {},
 } as const
@@ -62,7 +61,11 @@ describe('a wrong declaration stops the start, with its name', () => {
     ],
     ['a header without a reader', { request: { header: Type.Object({ A: Type.Null() }) } }, 'no reader'],
     ['an undeclared path parameter', { path: '/things/{code}' as const }, 'code'],
-    ['a schema without a name', { schemas: {} }, 'the schema of its 200 has no name'],
+    [
+      'a schema without a title',
+      { responses: { 200: describeDocument(Type.Object({}), 'A thing.', {}) } },
+      'the schema of its 200 has no title',
+    ],
   ])('%s', (_, wrong, message) => {
     const odd = operation({ ...COMMON, ...wrong }).handle(handle)
     expect(() => serve(odd)).toThrow(/^count-things: /)

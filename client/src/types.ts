@@ -31,6 +31,64 @@ export interface SubmissionProblem {
   errorCode?: string
 }
 
+/** An error in the pagination parameters. */
+export interface ResultsProblem {
+  /** The kind of problem: a relative reference to a page that explains it. */
+  type?: string
+  /** A short summary of the kind of problem. */
+  title?: string
+  /** The HTTP status, repeated. */
+  status?: number
+  /** What is wrong with this request, and what is allowed. */
+  detail?: string
+  /** `urn:uuid:` and the ID of the request, which is also in X-Request-Id and in the log. */
+  instance?: string
+  /** For each invalid parameter, what is wrong with it. */
+  errors?: Record<string, string[]>
+  /** The return that the submission belongs to. */
+  returnId?: string
+  /** The token of the submission. */
+  submissionToken?: string
+  /** The parameters as received. */
+  content?: Record<string, string>
+  /** `PR1`: a parameter is invalid. `PR2`: the page is past the last one. */
+  errorCode?: string
+}
+
+/** A code that does not exist, and codes that resemble it. */
+export interface SimilarCodesProblem {
+  /** The kind of problem: a relative reference to a page that explains it. */
+  type?: string
+  /** A short summary of the kind of problem. */
+  title?: string
+  /** The HTTP status, repeated. */
+  status?: number
+  /** What is wrong with this request, and what is allowed. */
+  detail?: string
+  /** `urn:uuid:` and the ID of the request, which is also in X-Request-Id and in the log. */
+  instance?: string
+  /** Codes that resemble the given one. */
+  similarCodes?: string[]
+}
+
+/** An occupation that was removed, and its successors. */
+export interface RemovedOccupationProblem {
+  /** The kind of problem: a relative reference to a page that explains it. */
+  type?: string
+  /** A short summary of the kind of problem. */
+  title?: string
+  /** The HTTP status, repeated. */
+  status?: number
+  /** What is wrong with this request, and what is allowed. */
+  detail?: string
+  /** `urn:uuid:` and the ID of the request, which is also in X-Request-Id and in the log. */
+  instance?: string
+  /** When the occupation was removed. */
+  removedDate?: string
+  /** The codes that succeed it. */
+  replacedBy?: string[]
+}
+
 /** A page of the occupation catalogue. */
 export interface OccupationPage {
   /** The first occupation code of the next page; absent on the last page. */
@@ -45,16 +103,6 @@ export interface OccupationPage {
   resultsCount?: number
   /** The codes in `Filter.Codes` that the catalogue does not have; absent if it has all of them. */
   missingCodes?: MissingOccupation[]
-}
-
-/** A code that the catalogue does not have, and its successors. */
-export interface MissingOccupation {
-  /** The code, as it was sent. */
-  occupationCode: string
-  /** When it was removed; absent if the catalogue never had it. */
-  removedDate?: string
-  /** Its successors. */
-  replacedBy?: string[]
 }
 
 /** One occupation. A field without a value is absent. */
@@ -106,6 +154,26 @@ export interface OccupationRecord {
   lastUpdatedDate?: string
 }
 
+/** What is needed to enter the occupation. */
+export interface EntryRequirements {
+  /** High-level description of the entry requirements, in New Zealand English. */
+  entrySummaryEnglish?: string
+  /** The same in te reo Māori, where available for Kaupapa Māori occupations. */
+  entrySummaryMaori?: string
+  /** What is needed to enter the occupation while in school, in New Zealand English. */
+  entryInSchoolEnglish?: string
+  /** The same in te reo Māori, where available for Kaupapa Māori occupations. */
+  entryInSchoolMaori?: string
+  /** Mandatory requirements, in New Zealand English. */
+  entryYouNeedEnglish?: string[]
+  /** The same in te reo Māori, where available for Kaupapa Māori occupations. */
+  entryYouNeedMaori?: string[]
+  /** What one may need, in New Zealand English. */
+  entryYouMayNeedEnglish?: string[]
+  /** The same in te reo Māori, where available for Kaupapa Māori occupations. */
+  entryYouMayNeedMaori?: string[]
+}
+
 /** A minor group of an occupation, and how they are related. */
 export interface MinorGroupRelation {
   /** How the minor group belongs to the occupation. */
@@ -150,26 +218,6 @@ export interface MajorGroup {
   descriptionEnglish?: string
 }
 
-/** What is needed to enter the occupation. */
-export interface EntryRequirements {
-  /** High-level description of the entry requirements, in New Zealand English. */
-  entrySummaryEnglish?: string
-  /** The same in te reo Māori, where available for Kaupapa Māori occupations. */
-  entrySummaryMaori?: string
-  /** What is needed to enter the occupation while in school, in New Zealand English. */
-  entryInSchoolEnglish?: string
-  /** The same in te reo Māori, where available for Kaupapa Māori occupations. */
-  entryInSchoolMaori?: string
-  /** Mandatory requirements, in New Zealand English. */
-  entryYouNeedEnglish?: string[]
-  /** The same in te reo Māori, where available for Kaupapa Māori occupations. */
-  entryYouNeedMaori?: string[]
-  /** What one may need, in New Zealand English. */
-  entryYouMayNeedEnglish?: string[]
-  /** The same in te reo Māori, where available for Kaupapa Māori occupations. */
-  entryYouMayNeedMaori?: string[]
-}
-
 /** Annual pay figures, each at least as high as the one before. (The name is spelled so.) */
 export interface Renumeration {
   /** Tenth percentile of annual pay. */
@@ -196,38 +244,22 @@ export interface RegistrationAuthority {
   websiteUrl?: string
 }
 
-/** A code that does not exist, and codes that resemble it. */
-export interface SimilarCodesProblem {
-  /** The kind of problem: a relative reference to a page that explains it. */
-  type?: string
-  /** A short summary of the kind of problem. */
-  title?: string
-  /** The HTTP status, repeated. */
-  status?: number
-  /** What is wrong with this request, and what is allowed. */
-  detail?: string
-  /** `urn:uuid:` and the ID of the request, which is also in X-Request-Id and in the log. */
-  instance?: string
-  /** Codes that resemble the given one. */
-  similarCodes?: string[]
+/** A code that the catalogue does not have, and its successors. */
+export interface MissingOccupation {
+  /** The code, as it was sent. */
+  occupationCode: string
+  /** When it was removed; absent if the catalogue never had it. */
+  removedDate?: string
+  /** Its successors. */
+  replacedBy?: string[]
 }
 
-/** An occupation that was removed, and its successors. */
-export interface RemovedOccupationProblem {
-  /** The kind of problem: a relative reference to a page that explains it. */
-  type?: string
-  /** A short summary of the kind of problem. */
-  title?: string
-  /** The HTTP status, repeated. */
-  status?: number
-  /** What is wrong with this request, and what is allowed. */
-  detail?: string
-  /** `urn:uuid:` and the ID of the request, which is also in X-Request-Id and in the log. */
-  instance?: string
-  /** When the occupation was removed. */
-  removedDate?: string
-  /** The codes that succeed it. */
-  replacedBy?: string[]
+/** Major and minor groups, by code. */
+export interface OccupationGroups {
+  /** The major groups. */
+  majorGroups?: OccupationMajorGroup[]
+  /** The minor groups. */
+  minorGroups?: OccupationMinorGroup[]
 }
 
 /** A major group, with the number of its occupations. */
@@ -266,28 +298,6 @@ export interface OccupationMinorGroup {
   totalCount?: number
 }
 
-/** Major and minor groups, by code. */
-export interface OccupationGroups {
-  /** The major groups. */
-  majorGroups?: OccupationMajorGroup[]
-  /** The minor groups. */
-  minorGroups?: OccupationMinorGroup[]
-}
-
-/** A code that was created, updated or removed. */
-export interface OccupationChange {
-  /** What happened to the code since the token. Store a created and an updated record alike. */
-  change?: 'created' | 'updated' | 'removed'
-  /** The code. */
-  occupationCode?: string
-  /** One occupation. A field without a value is absent. */
-  record?: OccupationRecord
-  /** When a removed code left the catalogue. */
-  removedDate?: string
-  /** The codes that succeed a removed one. */
-  replacedBy?: string[]
-}
-
 /** A page of changes of the catalogue. */
 export interface OccupationChanges {
   /** The token of the next page; absent on the last page. */
@@ -307,6 +317,26 @@ export interface OccupationChanges {
   changes?: OccupationChange[]
   /** Number of changes on this page. */
   resultsCount?: number
+}
+
+/** A code that was created, updated or removed. */
+export interface OccupationChange {
+  /** What happened to the code since the token. Store a created and an updated record alike. */
+  change?: 'created' | 'updated' | 'removed'
+  /** The code. */
+  occupationCode?: string
+  /** One occupation. A field without a value is absent. */
+  record?: OccupationRecord
+  /** When a removed code left the catalogue. */
+  removedDate?: string
+  /** The codes that succeed a removed one. */
+  replacedBy?: string[]
+}
+
+/** The latest revisions of the catalogue. */
+export interface OccupationRevisions {
+  /** The revisions, newest first. */
+  revisions?: OccupationRevision[]
 }
 
 /** A revision of the catalogue. */
@@ -331,20 +361,18 @@ export interface OccupationRevision {
   readable?: boolean
 }
 
-/** The latest revisions of the catalogue. */
-export interface OccupationRevisions {
-  /** The revisions, newest first. */
-  revisions?: OccupationRevision[]
-}
-
-/** A field that differs between two revisions. Lists are compared as a whole. */
-export interface FieldDifference {
-  /** The path of the field, such as `renumeration.payLowerBound`. */
-  field?: string
-  /** Its earlier value; absent if it had none. */
-  before?: unknown
-  /** Its later value; absent if it has none. */
-  after?: unknown
+/** How two revisions of the catalogue differ. */
+export interface OccupationDifferences {
+  /** The later revision. */
+  revision?: number
+  /** The revision that it is compared with. */
+  since?: number
+  /** The records that differ, by code. */
+  differences?: OccupationDifference[]
+  /** Whether these are all of them: at most 200 are listed. */
+  complete?: boolean
+  /** The value of `After` that reads on; absent if these are all of them. */
+  next?: string
 }
 
 /** A record that differs between two revisions. */
@@ -361,36 +389,28 @@ export interface OccupationDifference {
   replacedBy?: string[]
 }
 
-/** How two revisions of the catalogue differ. */
-export interface OccupationDifferences {
-  /** The later revision. */
-  revision?: number
-  /** The revision that it is compared with. */
-  since?: number
-  /** The records that differ, by code. */
-  differences?: OccupationDifference[]
-  /** Whether these are all of them: at most 200 are listed. */
-  complete?: boolean
-  /** The value of `After` that reads on; absent if these are all of them. */
-  next?: string
+/** A field that differs between two revisions. Lists are compared as a whole. */
+export interface FieldDifference {
+  /** The path of the field, such as `renumeration.payLowerBound`. */
+  field?: string
+  /** Its earlier value; absent if it had none. */
+  before?: unknown
+  /** Its later value; absent if it has none. */
+  after?: unknown
 }
 
-/** The Primary major group of a found occupation. */
-export interface SearchGroup {
-  /** Code of the group. */
-  code?: string
-  /** Its name in New Zealand English. */
-  nameEnglish?: string
-}
-
-/** A group and the number of its matching occupations. */
-export interface SearchGroupCount {
-  /** Code of the group. */
-  code?: string
-  /** Its name in New Zealand English. */
-  nameEnglish?: string
-  /** Matching occupations in the group. */
-  count?: number
+/** A page of search results. */
+export interface OccupationSearchPage {
+  /** The query. */
+  query?: string
+  /** The query with its probable spelling; absent where the query needs none. */
+  didYouMean?: string
+  /** Number of matching occupations. */
+  totalCount?: number
+  /** The results, best first: occupations with the query as a name, then by score, then by code. */
+  results?: OccupationMatch[]
+  /** Number of matching occupations by major group, the largest first. */
+  groups?: SearchGroupCount[]
 }
 
 /** An occupation that a search found. */
@@ -415,18 +435,28 @@ export interface OccupationMatch {
   group?: SearchGroup
 }
 
-/** A page of search results. */
-export interface OccupationSearchPage {
-  /** The query. */
-  query?: string
-  /** The query with its probable spelling; absent where the query needs none. */
-  didYouMean?: string
-  /** Number of matching occupations. */
-  totalCount?: number
-  /** The results, best first: occupations with the query as a name, then by score, then by code. */
-  results?: OccupationMatch[]
-  /** Number of matching occupations by major group, the largest first. */
-  groups?: SearchGroupCount[]
+/** The Primary major group of a found occupation. */
+export interface SearchGroup {
+  /** Code of the group. */
+  code?: string
+  /** Its name in New Zealand English. */
+  nameEnglish?: string
+}
+
+/** A group and the number of its matching occupations. */
+export interface SearchGroupCount {
+  /** Code of the group. */
+  code?: string
+  /** Its name in New Zealand English. */
+  nameEnglish?: string
+  /** Matching occupations in the group. */
+  count?: number
+}
+
+/** Names that complete a query. */
+export interface OccupationSuggestions {
+  /** The suggestions, best first. */
+  suggestions?: OccupationSuggestion[]
 }
 
 /** A name that completes a query. */
@@ -443,10 +473,26 @@ export interface OccupationSuggestion {
   highlights?: number[][]
 }
 
-/** Names that complete a query. */
-export interface OccupationSuggestions {
-  /** The suggestions, best first. */
-  suggestions?: OccupationSuggestion[]
+/** Occupation codes of job titles. */
+export interface Codings {
+  /** A coding for each item, in the order of the request. */
+  items?: Coding[]
+}
+
+/** The occupation code of a job title. */
+export interface Coding {
+  /** The ID of the item in the request. */
+  id?: string
+  /** The code, where it is more likely right than wrong. */
+  code?: string
+  /** The estimated probability that the first candidate is right. */
+  certainty?: number
+  /** The three likeliest occupations, best first. */
+  candidates?: CodingCandidate[]
+  /** The likeliest minor or major group, where there is no `code`. */
+  group?: CodingGroup
+  /** Why the item is not coded: its title is blank or too long. */
+  error?: string
 }
 
 /** An occupation that a job title may mean. */
@@ -469,36 +515,10 @@ export interface CodingGroup {
   certainty?: number
 }
 
-/** The occupation code of a job title. */
-export interface Coding {
-  /** The ID of the item in the request. */
-  id?: string
-  /** The code, where it is more likely right than wrong. */
-  code?: string
-  /** The estimated probability that the first candidate is right. */
-  certainty?: number
-  /** The three likeliest occupations, best first. */
-  candidates?: CodingCandidate[]
-  /** The likeliest minor or major group, where there is no `code`. */
-  group?: CodingGroup
-  /** Why the item is not coded: its title is blank or too long. */
-  error?: string
-}
-
-/** Occupation codes of job titles. */
-export interface Codings {
-  /** A coding for each item, in the order of the request. */
-  items?: Coding[]
-}
-
-/** A reviewer's decision about a job title. */
-export interface CodingDecision {
-  /** Who decided: the client of the key. */
-  reviewer?: string
-  /** The code; absent if the reviewer knows none. */
-  occupationCode?: string
-  /** When the reviewer decided. */
-  decidedDate?: string
+/** Job titles, and what their reviewers have decided about them. */
+export interface ReviewedCodings {
+  /** The titles with all decisions about them. */
+  items?: ReviewedCoding[]
 }
 
 /** A job title, and what its reviewers have decided about it. */
@@ -525,10 +545,14 @@ export interface ReviewedCoding {
   missingCodes?: MissingOccupation[]
 }
 
-/** Job titles, and what their reviewers have decided about them. */
-export interface ReviewedCodings {
-  /** The titles with all decisions about them. */
-  items?: ReviewedCoding[]
+/** A reviewer's decision about a job title. */
+export interface CodingDecision {
+  /** Who decided: the client of the key. */
+  reviewer?: string
+  /** The code; absent if the reviewer knows none. */
+  occupationCode?: string
+  /** When the reviewer decided. */
+  decidedDate?: string
 }
 
 /** A page of reviewed job titles. */
@@ -541,28 +565,16 @@ export interface ReviewedCodingPage {
   resultsCount?: number
 }
 
-/** An error in the pagination parameters. */
-export interface ResultsProblem {
-  /** The kind of problem: a relative reference to a page that explains it. */
-  type?: string
-  /** A short summary of the kind of problem. */
-  title?: string
-  /** The HTTP status, repeated. */
-  status?: number
-  /** What is wrong with this request, and what is allowed. */
-  detail?: string
-  /** `urn:uuid:` and the ID of the request, which is also in X-Request-Id and in the log. */
-  instance?: string
-  /** For each invalid parameter, what is wrong with it. */
-  errors?: Record<string, string[]>
-  /** The return that the submission belongs to. */
-  returnId?: string
-  /** The token of the submission. */
-  submissionToken?: string
-  /** The parameters as received. */
-  content?: Record<string, string>
-  /** `PR1`: a parameter is invalid. `PR2`: the page is past the last one. */
-  errorCode?: string
+/** A page of the current validation results of a submission. */
+export interface ValidationResultsPage {
+  /** Page number of this page, from 1. */
+  page?: number
+  /** Page size of this page. */
+  pageSize?: number
+  /** Validation entries, in the order they were published. */
+  results?: ValidationEntry[]
+  /** Total number of entries of the submission. */
+  totalCount?: number
 }
 
 /** One error or warning about one record of a submitted file. */
@@ -583,18 +595,6 @@ export interface ValidationEntry {
   studentId?: string
   /** Text of the record concerned. */
   recordText?: string
-}
-
-/** A page of the current validation results of a submission. */
-export interface ValidationResultsPage {
-  /** Page number of this page, from 1. */
-  page?: number
-  /** Page size of this page. */
-  pageSize?: number
-  /** Validation entries, in the order they were published. */
-  results?: ValidationEntry[]
-  /** Total number of entries of the submission. */
-  totalCount?: number
 }
 
 /** What the current run of a submission found, by code. */
@@ -623,6 +623,18 @@ export interface ResultsSummary {
    * read.
    */
   undecided?: ResultsSummaryUndecided[]
+}
+
+/** What to fix in a submission, in order. */
+export interface ResultsCauses {
+  /** The token of the submission. */
+  submissionToken?: string
+  /** The current run; absent before the first. */
+  runId?: number
+  /** Errors before warnings, causes before consequences, then by records. */
+  causes?: Cause[]
+  /** Why there are no causes although there are findings. */
+  note?: string
 }
 
 /** What to fix, with the findings that disappear when it is fixed. */
@@ -655,18 +667,6 @@ export interface Cause {
   example?: CauseExample
 }
 
-/** What to fix in a submission, in order. */
-export interface ResultsCauses {
-  /** The token of the submission. */
-  submissionToken?: string
-  /** The current run; absent before the first. */
-  runId?: number
-  /** Errors before warnings, causes before consequences, then by records. */
-  causes?: Cause[]
-  /** Why there are no causes although there are findings. */
-  note?: string
-}
-
 /** How the findings of the current run and the one before differ. */
 export interface ResultsChanges {
   /** The run before. */
@@ -689,6 +689,25 @@ export interface ResultsChanges {
   totalCount?: number
   /** Whether not all findings of one of the runs are stored: what only one stores counts as new or fixed. */
   partial?: boolean
+}
+
+/** A page of findings with their places. */
+export interface FindingsPage {
+  /** The current run; absent before the first. */
+  runId?: number
+  /** Page number of this page, from 1. */
+  page?: number
+  /** Page size of this page. */
+  pageSize?: number
+  /** The findings, in the order of the files and their records. */
+  results?: Finding[]
+  /** All stored findings that match. */
+  totalCount?: number
+  /**
+   * The columns of the CSV files of this page, by which `recordText` can be split; those of a file that was replaced
+   * after the check are missing.
+   */
+  columns?: FindingsPageColumns[]
 }
 
 export interface Finding {
@@ -720,25 +739,6 @@ export interface Finding {
   findingKey?: string
   /** Key of the cause of the finding. */
   cause?: string
-}
-
-/** A page of findings with their places. */
-export interface FindingsPage {
-  /** The current run; absent before the first. */
-  runId?: number
-  /** Page number of this page, from 1. */
-  page?: number
-  /** Page size of this page. */
-  pageSize?: number
-  /** The findings, in the order of the files and their records. */
-  results?: Finding[]
-  /** All stored findings that match. */
-  totalCount?: number
-  /**
-   * The columns of the CSV files of this page, by which `recordText` can be split; those of a file that was replaced
-   * after the check are missing.
-   */
-  columns?: FindingsPageColumns[]
 }
 
 /** A page of the students with findings. */
@@ -865,46 +865,46 @@ export interface SubmissionPage {
   totalCount?: number
 }
 
-/** Who did it. */
-export interface Actor {
-  /** The public id of the credential; `service` or `command` for Mahi itself and its operator. */
-  id?: string
-  /** The name that the identity provider gives, or the client that holds the credential. */
-  name?: string
-}
-
-/** Why warnings are right. */
-export interface Explanation {
-  /** The code or the key of the cause. */
-  target?: string
-  /** What it explains. */
-  kind?: 'code' | 'cause'
-  /** The codes of the findings. */
-  codes?: string[]
+/** A submitted submission and its receipt. */
+export interface SubmittedSubmission {
+  /** The token of the submission. */
+  submissionToken?: string
+  /** When the submission can no longer be changed: it expires, or its return closes. */
+  tokenExpiry?: string
   /**
-   * Verified: the records were checked and are right. Agreed: the exception was agreed with the agency. Later: what is
-   * missing follows in a later return. Other: the text says why.
+   * Until when it can be changed after it was opened again; absent if it was not, or has been submitted since. The
+   * receipt says why.
    */
-  reason?: 'Verified' | 'Agreed' | 'Later' | 'Other'
-  /** The reason in words. */
-  text?: string
+  reopenedUntil?: string
+  /** The return of the submission. */
+  returnId?: string
+  /** The name of the return; absent if the service has no such return. */
+  returnName?: string
+  /** Notes of the return for those who submit it. */
+  notes?: string
+  /** When the return is due. */
+  dueDate?: string
+  /** The organisation of the submission. */
+  eid?: string
+  /** The definition that the submission is checked against. */
+  definition?: string
+  /** Full: all required files must be present. Indicative: some may be missing. */
+  submissionType?: 'Full' | 'Indicative'
   /**
-   * Explained: it holds for the current run. Reopened: the current run has too many more findings. NoFindings: the
-   * current run has none.
+   * Pending: being built. Validating: a run is in progress. Validated: the current run covers the current files.
+   * Submitted, Closed: no further changes are possible. Cancelled: its data was deleted.
    */
-  state?: 'Explained' | 'Reopened' | 'NoFindings'
-  /** Findings of the current run. */
-  findings?: number
-  /** Findings that it was given for. */
-  explainedFindings?: number
-  /** Why it no longer holds. */
-  reopened?: string
-  /** The run that it was given for. */
-  runId?: number
-  /** Who did it. */
-  actor?: Actor
-  /** When it was given. */
-  time?: string
+  submissionStatus?: 'Pending' | 'Validating' | 'Validated' | 'Submitted' | 'Cancelled' | 'Closed'
+  /** The largest number of records in a batch. */
+  maxRecordPerBatch?: number
+  /** When the submission was created. */
+  dateCreated?: string
+  /** Its files. */
+  files?: SubmissionFile[]
+  /** A validation run of a submission. */
+  validationRun?: ValidationRun
+  /** What was submitted, by whom and when. */
+  receipt?: Receipt
 }
 
 /** What was submitted, by whom and when. */
@@ -957,46 +957,58 @@ export interface Receipt {
   earlier?: ReceiptEarlier[]
 }
 
-/** A submitted submission and its receipt. */
-export interface SubmittedSubmission {
-  /** The token of the submission. */
-  submissionToken?: string
-  /** When the submission can no longer be changed: it expires, or its return closes. */
-  tokenExpiry?: string
+/** Who did it. */
+export interface Actor {
+  /** The public id of the credential; `service` or `command` for Mahi itself and its operator. */
+  id?: string
+  /** The name that the identity provider gives, or the client that holds the credential. */
+  name?: string
+}
+
+/** Why warnings are right. */
+export interface Explanation {
+  /** The code or the key of the cause. */
+  target?: string
+  /** What it explains. */
+  kind?: 'code' | 'cause'
+  /** The codes of the findings. */
+  codes?: string[]
   /**
-   * Until when it can be changed after it was opened again; absent if it was not, or has been submitted since. The
-   * receipt says why.
+   * Verified: the records were checked and are right. Agreed: the exception was agreed with the agency. Later: what is
+   * missing follows in a later return. Other: the text says why.
    */
-  reopenedUntil?: string
-  /** The return of the submission. */
-  returnId?: string
-  /** The name of the return; absent if the service has no such return. */
-  returnName?: string
-  /** Notes of the return for those who submit it. */
-  notes?: string
-  /** When the return is due. */
-  dueDate?: string
-  /** The organisation of the submission. */
-  eid?: string
-  /** The definition that the submission is checked against. */
-  definition?: string
-  /** Full: all required files must be present. Indicative: some may be missing. */
-  submissionType?: 'Full' | 'Indicative'
+  reason?: 'Verified' | 'Agreed' | 'Later' | 'Other'
+  /** The reason in words. */
+  text?: string
   /**
-   * Pending: being built. Validating: a run is in progress. Validated: the current run covers the current files.
-   * Submitted, Closed: no further changes are possible. Cancelled: its data was deleted.
+   * Explained: it holds for the current run. Reopened: the current run has too many more findings. NoFindings: the
+   * current run has none.
    */
-  submissionStatus?: 'Pending' | 'Validating' | 'Validated' | 'Submitted' | 'Cancelled' | 'Closed'
-  /** The largest number of records in a batch. */
-  maxRecordPerBatch?: number
-  /** When the submission was created. */
-  dateCreated?: string
-  /** Its files. */
-  files?: SubmissionFile[]
-  /** A validation run of a submission. */
-  validationRun?: ValidationRun
-  /** What was submitted, by whom and when. */
-  receipt?: Receipt
+  state?: 'Explained' | 'Reopened' | 'NoFindings'
+  /** Findings of the current run. */
+  findings?: number
+  /** Findings that it was given for. */
+  explainedFindings?: number
+  /** Why it no longer holds. */
+  reopened?: string
+  /** The run that it was given for. */
+  runId?: number
+  /** Who did it. */
+  actor?: Actor
+  /** When it was given. */
+  time?: string
+}
+
+/** A page of what was done with a submission. */
+export interface ActivityPage {
+  /** Page number of this page, from 1. */
+  page?: number
+  /** Page size of this page. */
+  pageSize?: number
+  /** The activities, newest first. */
+  results?: Activity[]
+  /** All activities. */
+  totalCount?: number
 }
 
 /** Something that was done with a submission. */
@@ -1041,18 +1053,6 @@ export interface Activity {
   findings?: number
 }
 
-/** A page of what was done with a submission. */
-export interface ActivityPage {
-  /** Page number of this page, from 1. */
-  page?: number
-  /** Page size of this page. */
-  pageSize?: number
-  /** The activities, newest first. */
-  results?: Activity[]
-  /** All activities. */
-  totalCount?: number
-}
-
 /** The explanations of a submission, and the warnings that still need one. */
 export interface ExplanationList {
   /** The token of the submission. */
@@ -1063,6 +1063,18 @@ export interface ExplanationList {
   explanations?: Explanation[]
   /** Warnings that must be explained before the submission. */
   open?: ExplanationListOpen[]
+}
+
+/** A page of returns. */
+export interface ReturnPage {
+  /** Page number of this page, from 1. */
+  page?: number
+  /** Page size of this page. */
+  pageSize?: number
+  /** The returns, the one that opens last first. */
+  results?: OwnReturn[]
+  /** All returns that can be listed this way. */
+  totalCount?: number
 }
 
 /** A return, and, unless an operator lists all, how far an organisation is with it. */
@@ -1114,15 +1126,21 @@ export interface OwnReturn {
   reopenReason?: string
 }
 
-/** A page of returns. */
-export interface ReturnPage {
+/** How far all organisations are with a return. */
+export interface ReturnOverview {
+  /** A return that the service collects, for the agency. */
+  return?: Return
+  /** The number of organisations by status. */
+  statuses?: ReturnOverviewStatuses
+  /** What changed. */
+  changes?: ReturnOverviewChanges
   /** Page number of this page, from 1. */
   page?: number
   /** Page size of this page. */
   pageSize?: number
-  /** The returns, the one that opens last first. */
-  results?: OwnReturn[]
-  /** All returns that can be listed this way. */
+  /** The organisations, by EID. */
+  results?: ReturnOverviewResults[]
+  /** Organisations that are expected to submit, or have started to, with the status that was asked for. */
   totalCount?: number
 }
 
@@ -1156,30 +1174,18 @@ export interface Return {
   etag?: string
 }
 
-/** How far all organisations are with a return. */
-export interface ReturnOverview {
-  /** A return that the service collects, for the agency. */
-  return?: Return
-  /** The number of organisations by status. */
-  statuses?: ReturnOverviewStatuses
-  /** What changed. */
-  changes?: ReturnOverviewChanges
-  /** Page number of this page, from 1. */
-  page?: number
-  /** Page size of this page. */
-  pageSize?: number
-  /** The organisations, by EID. */
-  results?: ReturnOverviewResults[]
-  /** Organisations that are expected to submit, or have started to, with the status that was asked for. */
-  totalCount?: number
-}
-
 /** What the organisations have to fix in a return: counts only, no values. */
 export interface ReturnCauses {
   /** The return. */
   returnId?: string
   /** Those of most organisations first; at most 100. */
   causes?: ReturnCausesCauses[]
+}
+
+/** The files of an archive or a workbook. */
+export interface SubmissionFiles {
+  /** The files that were replaced, in the order of the definition. */
+  files?: SubmissionFile[]
 }
 
 /** Work with the files of a submission. */
@@ -1212,38 +1218,6 @@ export interface FileWork {
   files?: SubmissionFile[]
 }
 
-/** The files of an archive or a workbook. */
-export interface SubmissionFiles {
-  /** The files that were replaced, in the order of the definition. */
-  files?: SubmissionFile[]
-}
-
-/** A change of a repair. */
-export interface RepairExample {
-  /** The line of the record before the repair, from 1; absent for the file as a whole. */
-  line?: number
-  /** The value, the name of the column, or the row before. */
-  before?: string
-  /** The same after; empty for a row that is removed. */
-  after?: string
-}
-
-/** Changes of one kind in one file. */
-export interface Repair {
-  /** The file, as in URLs. */
-  file?: string
-  /** The field; absent for rows and for the file as a whole. */
-  field?: string
-  /** Why the change is certain, or why what is left is not. */
-  why?: string
-  /** How many values, names of columns, rows or files it is about. */
-  records?: number
-  /** The first changes that differ, three at most. */
-  examples?: RepairExample[]
-  /** The keys of those causes of its field that disappear with the repair. */
-  clears?: string[]
-}
-
 /** What a repair changes in the files of a submission. */
 export interface Repairs {
   /** The token of the submission. */
@@ -1268,6 +1242,32 @@ export interface Repairs {
   files?: SubmissionFile[]
 }
 
+/** Changes of one kind in one file. */
+export interface Repair {
+  /** The file, as in URLs. */
+  file?: string
+  /** The field; absent for rows and for the file as a whole. */
+  field?: string
+  /** Why the change is certain, or why what is left is not. */
+  why?: string
+  /** How many values, names of columns, rows or files it is about. */
+  records?: number
+  /** The first changes that differ, three at most. */
+  examples?: RepairExample[]
+  /** The keys of those causes of its field that disappear with the repair. */
+  clears?: string[]
+}
+
+/** A change of a repair. */
+export interface RepairExample {
+  /** The line of the record before the repair, from 1; absent for the file as a whole. */
+  line?: number
+  /** The value, the name of the column, or the row before. */
+  before?: string
+  /** The same after; empty for a row that is removed. */
+  after?: string
+}
+
 /** The result of a batch. */
 export interface BatchResult {
   /** The token of the submission. */
@@ -1286,6 +1286,16 @@ export interface ValidationRunPage {
   results?: ValidationRun[]
   /** All entries. */
   totalCount?: number
+}
+
+/** All checks of a definition. */
+export interface RuleCatalogue {
+  /** The definition. */
+  definition?: CatalogueDefinition
+  /** The names of the definitions of this service. */
+  definitions?: string[]
+  /** Its checks, in the order of the findings. */
+  rules?: Rule[]
 }
 
 /** A check of a definition. */
@@ -1322,16 +1332,6 @@ export interface Rule {
   status?: string
   /** Whether its findings must be explained before the submission; absent if not. */
   needsExplanation?: boolean
-}
-
-/** All checks of a definition. */
-export interface RuleCatalogue {
-  /** The definition. */
-  definition?: CatalogueDefinition
-  /** The names of the definitions of this service. */
-  definitions?: string[]
-  /** Its checks, in the order of the findings. */
-  rules?: Rule[]
 }
 
 /** A check, and the definition that has it. */
@@ -1394,6 +1394,38 @@ export interface Caller {
   limits?: CallerLimit[]
 }
 
+/** What an operator sees at a glance. */
+export interface Overview {
+  /** The version of the service. */
+  version?: string
+  /** The URL of the database, without its password. */
+  database?: string
+  /** Submissions by status. */
+  submissions?: Record<string, number>
+  /** Validation runs by status. */
+  runs?: Record<string, number>
+  /** The queue. */
+  jobs?: OverviewJobs[]
+  /** All keys. */
+  keys?: OverviewKey[]
+  /** Valid keys that expire within 30 days and that no other key replaces, without those of sessions. */
+  expiringKeys?: number
+  /** Refused credentials by reason, since this process started. */
+  refusals?: Record<string, number>
+}
+
+/** The queued jobs of one kind. */
+export interface OverviewJobs {
+  /** The kind of job. */
+  kind?: string
+  /** Jobs that are due and that no worker holds. */
+  waiting?: number
+  /** Jobs that workers hold. */
+  running?: number
+  /** When the longest waiting job was queued. */
+  oldest?: string
+}
+
 /** An API key, without its secret. */
 export interface OverviewKey {
   /** The public part of the key. */
@@ -1414,36 +1446,16 @@ export interface OverviewKey {
   used?: string
 }
 
-/** The queued jobs of one kind. */
-export interface OverviewJobs {
-  /** The kind of job. */
-  kind?: string
-  /** Jobs that are due and that no worker holds. */
-  waiting?: number
-  /** Jobs that workers hold. */
-  running?: number
-  /** When the longest waiting job was queued. */
-  oldest?: string
-}
-
-/** What an operator sees at a glance. */
-export interface Overview {
-  /** The version of the service. */
-  version?: string
-  /** The URL of the database, without its password. */
-  database?: string
-  /** Submissions by status. */
-  submissions?: Record<string, number>
-  /** Validation runs by status. */
-  runs?: Record<string, number>
-  /** The queue. */
-  jobs?: OverviewJobs[]
-  /** All keys. */
-  keys?: OverviewKey[]
-  /** Valid keys that expire within 30 days and that no other key replaces, without those of sessions. */
-  expiringKeys?: number
-  /** Refused credentials by reason, since this process started. */
-  refusals?: Record<string, number>
+/** A page of organisations. */
+export interface OrganisationPage {
+  /** The number of this page. */
+  page?: number
+  /** The most entries per page. */
+  pageSize?: number
+  /** The organisations, in the order of their identifiers. */
+  results?: Organisation[]
+  /** The number of known organisations. */
+  totalCount?: number
 }
 
 /** An organisation that a key covers, that has submissions, or that is suspended. */
@@ -1470,18 +1482,6 @@ export interface Organisation {
   findings?: number
 }
 
-/** A page of organisations. */
-export interface OrganisationPage {
-  /** The number of this page. */
-  page?: number
-  /** The most entries per page. */
-  pageSize?: number
-  /** The organisations, in the order of their identifiers. */
-  results?: Organisation[]
-  /** The number of known organisations. */
-  totalCount?: number
-}
-
 /** An error (RFC 9457) with the members of every kind of problem. */
 export interface AnyProblem {
   /** The kind of problem: a relative reference to a page that explains it. */
@@ -1494,6 +1494,12 @@ export interface AnyProblem {
   detail?: string
   /** `urn:uuid:` and the ID of the request, which is also in X-Request-Id and in the log. */
   instance?: string
+  /** When the occupation was removed. */
+  removedDate?: string
+  /** The codes that succeed it. */
+  replacedBy?: string[]
+  /** Codes that resemble the given one. */
+  similarCodes?: string[]
   /** For each invalid parameter, what is wrong with it. */
   errors?: Record<string, string[]>
   /** The return that the submission belongs to. */
@@ -1504,12 +1510,6 @@ export interface AnyProblem {
   content?: Record<string, string>
   /** A code of the public documentation, where one fits: such as `DS1`. */
   errorCode?: string
-  /** When the occupation was removed. */
-  removedDate?: string
-  /** The codes that succeed it. */
-  replacedBy?: string[]
-  /** Codes that resemble the given one. */
-  similarCodes?: string[]
 }
 
 /** Which occupations to list. Filters combine with AND. */

@@ -76,10 +76,6 @@ OccupationPage = TypedDict("OccupationPage", {
     "nextCursor": "str", "currentCursor": "str", "totalCount": "int", "data": "List[OccupationRecord]",
     "resultsCount": "int", "missingCodes": "List[MissingOccupation]",
 }, total=False)
-#: A code that the catalogue does not have, and its successors.
-MissingOccupation = TypedDict("MissingOccupation", {
-    "occupationCode": "str", "removedDate": "str", "replacedBy": "List[str]",
-}, total=False)
 #: One occupation. A field without a value is absent.
 OccupationRecord = TypedDict("OccupationRecord", {
     "occupationCode": "str", "titleEnglish": "str", "titleMaori": "str", "titlePluralEnglish": "str",
@@ -90,6 +86,12 @@ OccupationRecord = TypedDict("OccupationRecord", {
     "lifeOnTheJobMaori": "List[str]", "entryRequirements": "EntryRequirements",
     "minorGroups": "List[MinorGroupRelation]", "renumeration": "Renumeration",
     "registrationAuthority": "RegistrationAuthority", "lastUpdatedDate": "str",
+}, total=False)
+#: What is needed to enter the occupation.
+EntryRequirements = TypedDict("EntryRequirements", {
+    "entrySummaryEnglish": "str", "entrySummaryMaori": "str", "entryInSchoolEnglish": "str",
+    "entryInSchoolMaori": "str", "entryYouNeedEnglish": "List[str]", "entryYouNeedMaori": "List[str]",
+    "entryYouMayNeedEnglish": "List[str]", "entryYouMayNeedMaori": "List[str]",
 }, total=False)
 #: A minor group of an occupation, and how they are related.
 MinorGroupRelation = TypedDict("MinorGroupRelation", {
@@ -108,12 +110,6 @@ MajorGroupRelation = TypedDict("MajorGroupRelation", {
 MajorGroup = TypedDict("MajorGroup", {
     "code": "str", "nameEnglish": "str", "nameMaori": "str", "descriptionEnglish": "str",
 }, total=False)
-#: What is needed to enter the occupation.
-EntryRequirements = TypedDict("EntryRequirements", {
-    "entrySummaryEnglish": "str", "entrySummaryMaori": "str", "entryInSchoolEnglish": "str",
-    "entryInSchoolMaori": "str", "entryYouNeedEnglish": "List[str]", "entryYouNeedMaori": "List[str]",
-    "entryYouMayNeedEnglish": "List[str]", "entryYouMayNeedMaori": "List[str]",
-}, total=False)
 #: Annual pay figures, each at least as high as the one before. (The name is spelled so.)
 Renumeration = TypedDict("Renumeration", {
     "payLowerBound": "float", "payMidLowerBound": "float", "payMidUpperBound": "float", "payUpperBound": "float",
@@ -121,6 +117,14 @@ Renumeration = TypedDict("Renumeration", {
 #: Who registers people in the occupation; present only where such an authority exists.
 RegistrationAuthority = TypedDict("RegistrationAuthority", {
     "nameEnglish": "str", "nameMaori": "str", "email": "str", "telephone": "str", "websiteUrl": "str",
+}, total=False)
+#: A code that the catalogue does not have, and its successors.
+MissingOccupation = TypedDict("MissingOccupation", {
+    "occupationCode": "str", "removedDate": "str", "replacedBy": "List[str]",
+}, total=False)
+#: Major and minor groups, by code.
+OccupationGroups = TypedDict("OccupationGroups", {
+    "majorGroups": "List[OccupationMajorGroup]", "minorGroups": "List[OccupationMinorGroup]",
 }, total=False)
 #: A major group, with the number of its occupations.
 OccupationMajorGroup = TypedDict("OccupationMajorGroup", {
@@ -132,41 +136,49 @@ OccupationMinorGroup = TypedDict("OccupationMinorGroup", {
     "code": "str", "nameEnglish": "str", "nameMaori": "str", "descriptionEnglish": "str", "tasks": "List[str]",
     "majorGroups": "List[Dict[str, Any]]", "primaryCount": "int", "totalCount": "int",
 }, total=False)
-#: Major and minor groups, by code.
-OccupationGroups = TypedDict("OccupationGroups", {
-    "majorGroups": "List[OccupationMajorGroup]", "minorGroups": "List[OccupationMinorGroup]",
+#: A page of changes of the catalogue.
+OccupationChanges = TypedDict("OccupationChanges", {
+    "next": "str", "delta": "str", "totalCount": "int", "revision": "int", "digest": "str",
+    "changes": "List[OccupationChange]", "resultsCount": "int",
 }, total=False)
 #: A code that was created, updated or removed.
 OccupationChange = TypedDict("OccupationChange", {
     "change": "Literal['created', 'updated', 'removed']", "occupationCode": "str", "record": "OccupationRecord",
     "removedDate": "str", "replacedBy": "List[str]",
 }, total=False)
-#: A page of changes of the catalogue.
-OccupationChanges = TypedDict("OccupationChanges", {
-    "next": "str", "delta": "str", "totalCount": "int", "revision": "int", "digest": "str",
-    "changes": "List[OccupationChange]", "resultsCount": "int",
+#: The latest revisions of the catalogue.
+OccupationRevisions = TypedDict("OccupationRevisions", {
+    "revisions": "List[OccupationRevision]",
 }, total=False)
 #: A revision of the catalogue.
 OccupationRevision = TypedDict("OccupationRevision", {
     "revision": "int", "stored": "str", "command": "str", "files": "List[str]", "created": "int", "updated": "int",
     "removed": "int", "totalCount": "int", "readable": "bool",
 }, total=False)
-#: The latest revisions of the catalogue.
-OccupationRevisions = TypedDict("OccupationRevisions", {
-    "revisions": "List[OccupationRevision]",
-}, total=False)
-#: A field that differs between two revisions. Lists are compared as a whole.
-FieldDifference = TypedDict("FieldDifference", {
-    "field": "str", "before": "Any", "after": "Any",
+#: How two revisions of the catalogue differ.
+OccupationDifferences = TypedDict("OccupationDifferences", {
+    "revision": "int", "since": "int", "differences": "List[OccupationDifference]", "complete": "bool", "next": "str",
 }, total=False)
 #: A record that differs between two revisions.
 OccupationDifference = TypedDict("OccupationDifference", {
     "occupationCode": "str", "before": "OccupationRecord", "after": "OccupationRecord",
     "fields": "List[FieldDifference]", "replacedBy": "List[str]",
 }, total=False)
-#: How two revisions of the catalogue differ.
-OccupationDifferences = TypedDict("OccupationDifferences", {
-    "revision": "int", "since": "int", "differences": "List[OccupationDifference]", "complete": "bool", "next": "str",
+#: A field that differs between two revisions. Lists are compared as a whole.
+FieldDifference = TypedDict("FieldDifference", {
+    "field": "str", "before": "Any", "after": "Any",
+}, total=False)
+#: A page of search results.
+OccupationSearchPage = TypedDict("OccupationSearchPage", {
+    "query": "str", "didYouMean": "str", "totalCount": "int", "results": "List[OccupationMatch]",
+    "groups": "List[SearchGroupCount]",
+}, total=False)
+#: An occupation that a search found.
+OccupationMatch = TypedDict("OccupationMatch", {
+    "occupationCode": "str", "titleEnglish": "str", "titleMaori": "str", "matchedName": "str",
+    "matchedLanguage": "Literal['en', 'mi']",
+    "matchedField": "Literal['title', 'pluralTitle', 'alternativeTitle', 'searchOnly']",
+    "highlights": "List[List[int]]", "score": "float", "group": "SearchGroup",
 }, total=False)
 #: The Primary major group of a found occupation.
 SearchGroup = TypedDict("SearchGroup", {
@@ -176,26 +188,23 @@ SearchGroup = TypedDict("SearchGroup", {
 SearchGroupCount = TypedDict("SearchGroupCount", {
     "code": "str", "nameEnglish": "str", "count": "int",
 }, total=False)
-#: An occupation that a search found.
-OccupationMatch = TypedDict("OccupationMatch", {
-    "occupationCode": "str", "titleEnglish": "str", "titleMaori": "str", "matchedName": "str",
-    "matchedLanguage": "Literal['en', 'mi']",
-    "matchedField": "Literal['title', 'pluralTitle', 'alternativeTitle', 'searchOnly']",
-    "highlights": "List[List[int]]", "score": "float", "group": "SearchGroup",
-}, total=False)
-#: A page of search results.
-OccupationSearchPage = TypedDict("OccupationSearchPage", {
-    "query": "str", "didYouMean": "str", "totalCount": "int", "results": "List[OccupationMatch]",
-    "groups": "List[SearchGroupCount]",
+#: Names that complete a query.
+OccupationSuggestions = TypedDict("OccupationSuggestions", {
+    "suggestions": "List[OccupationSuggestion]",
 }, total=False)
 #: A name that completes a query.
 OccupationSuggestion = TypedDict("OccupationSuggestion", {
     "text": "str", "occupationCode": "str", "titleEnglish": "str", "language": "Literal['en', 'mi']",
     "highlights": "List[List[int]]",
 }, total=False)
-#: Names that complete a query.
-OccupationSuggestions = TypedDict("OccupationSuggestions", {
-    "suggestions": "List[OccupationSuggestion]",
+#: Occupation codes of job titles.
+Codings = TypedDict("Codings", {
+    "items": "List[Coding]",
+}, total=False)
+#: The occupation code of a job title.
+Coding = TypedDict("Coding", {
+    "id": "str", "code": "str", "certainty": "float", "candidates": "List[CodingCandidate]", "group": "CodingGroup",
+    "error": "str",
 }, total=False)
 #: An occupation that a job title may mean.
 CodingCandidate = TypedDict("CodingCandidate", {
@@ -205,18 +214,9 @@ CodingCandidate = TypedDict("CodingCandidate", {
 CodingGroup = TypedDict("CodingGroup", {
     "code": "str", "nameEnglish": "str", "certainty": "float",
 }, total=False)
-#: The occupation code of a job title.
-Coding = TypedDict("Coding", {
-    "id": "str", "code": "str", "certainty": "float", "candidates": "List[CodingCandidate]", "group": "CodingGroup",
-    "error": "str",
-}, total=False)
-#: Occupation codes of job titles.
-Codings = TypedDict("Codings", {
-    "items": "List[Coding]",
-}, total=False)
-#: A reviewer's decision about a job title.
-CodingDecision = TypedDict("CodingDecision", {
-    "reviewer": "str", "occupationCode": "str", "decidedDate": "str",
+#: Job titles, and what their reviewers have decided about them.
+ReviewedCodings = TypedDict("ReviewedCodings", {
+    "items": "List[ReviewedCoding]",
 }, total=False)
 #: A job title, and what its reviewers have decided about it.
 ReviewedCoding = TypedDict("ReviewedCoding", {
@@ -224,13 +224,17 @@ ReviewedCoding = TypedDict("ReviewedCoding", {
     "state": "Literal['confirmed', 'disputed', 'unknown']", "occupationCode": "str",
     "decisions": "List[CodingDecision]", "missingCodes": "List[MissingOccupation]",
 }, total=False)
-#: Job titles, and what their reviewers have decided about them.
-ReviewedCodings = TypedDict("ReviewedCodings", {
-    "items": "List[ReviewedCoding]",
+#: A reviewer's decision about a job title.
+CodingDecision = TypedDict("CodingDecision", {
+    "reviewer": "str", "occupationCode": "str", "decidedDate": "str",
 }, total=False)
 #: A page of reviewed job titles.
 ReviewedCodingPage = TypedDict("ReviewedCodingPage", {
     "nextCursor": "str", "items": "List[ReviewedCoding]", "resultsCount": "int",
+}, total=False)
+#: A page of the current validation results of a submission.
+ValidationResultsPage = TypedDict("ValidationResultsPage", {
+    "page": "int", "pageSize": "int", "results": "List[ValidationEntry]", "totalCount": "int",
 }, total=False)
 #: One error or warning about one record of a submitted file.
 ValidationEntry = TypedDict("ValidationEntry", {
@@ -238,15 +242,15 @@ ValidationEntry = TypedDict("ValidationEntry", {
     "fileType": "Literal['Course', 'Enrolment', 'CourseCompletion', 'QualificationCompletion', 'Learner', 'Unknown']",
     "courseCode": "str", "studentId": "str", "recordText": "str",
 }, total=False)
-#: A page of the current validation results of a submission.
-ValidationResultsPage = TypedDict("ValidationResultsPage", {
-    "page": "int", "pageSize": "int", "results": "List[ValidationEntry]", "totalCount": "int",
-}, total=False)
 #: What the current run of a submission found, by code.
 ResultsSummary = TypedDict("ResultsSummary", {
     "submissionToken": "str", "returnId": "str", "runId": "int", "errorCount": "int", "warningCount": "int",
     "totalCount": "int", "partial": "bool", "definition": "Dict[str, Any]", "codes": "List[Dict[str, Any]]",
     "notRun": "List[Dict[str, Any]]", "undecided": "List[Dict[str, Any]]",
+}, total=False)
+#: What to fix in a submission, in order.
+ResultsCauses = TypedDict("ResultsCauses", {
+    "submissionToken": "str", "runId": "int", "causes": "List[Cause]", "note": "str",
 }, total=False)
 #: What to fix, with the findings that disappear when it is fixed.
 Cause = TypedDict("Cause", {
@@ -255,14 +259,15 @@ Cause = TypedDict("Cause", {
     "findings": "int", "records": "int", "learners": "int", "sentence": "str", "fix": "str",
     "example": "Dict[str, Any]",
 }, total=False)
-#: What to fix in a submission, in order.
-ResultsCauses = TypedDict("ResultsCauses", {
-    "submissionToken": "str", "runId": "int", "causes": "List[Cause]", "note": "str",
-}, total=False)
 #: How the findings of the current run and the one before differ.
 ResultsChanges = TypedDict("ResultsChanges", {
     "from": "int", "to": "int", "newCount": "int", "fixedCount": "int", "openCount": "int", "page": "int",
     "pageSize": "int", "results": "List[Dict[str, Any]]", "totalCount": "int", "partial": "bool",
+}, total=False)
+#: A page of findings with their places.
+FindingsPage = TypedDict("FindingsPage", {
+    "runId": "int", "page": "int", "pageSize": "int", "results": "List[Finding]", "totalCount": "int",
+    "columns": "List[Dict[str, Any]]",
 }, total=False)
 #: 
 Finding = TypedDict("Finding", {
@@ -270,11 +275,6 @@ Finding = TypedDict("Finding", {
     "fileType": "Literal['Course', 'Enrolment', 'CourseCompletion', 'QualificationCompletion', 'Learner', 'Unknown']",
     "courseCode": "str", "studentId": "str", "recordText": "str", "file": "str", "line": "int", "field": "str",
     "value": "str", "findingKey": "str", "cause": "str",
-}, total=False)
-#: A page of findings with their places.
-FindingsPage = TypedDict("FindingsPage", {
-    "runId": "int", "page": "int", "pageSize": "int", "results": "List[Finding]", "totalCount": "int",
-    "columns": "List[Dict[str, Any]]",
 }, total=False)
 #: A page of the students with findings.
 LearnersPage = TypedDict("LearnersPage", {
@@ -307,6 +307,24 @@ ValidationRun = TypedDict("ValidationRun", {
 SubmissionPage = TypedDict("SubmissionPage", {
     "page": "int", "pageSize": "int", "results": "List[Submission]", "totalCount": "int",
 }, total=False)
+#: A submitted submission and its receipt.
+SubmittedSubmission = TypedDict("SubmittedSubmission", {
+    "submissionToken": "str", "tokenExpiry": "str", "reopenedUntil": "str", "returnId": "str", "returnName": "str",
+    "notes": "str", "dueDate": "str", "eid": "str", "definition": "str",
+    "submissionType": "Literal['Full', 'Indicative']",
+    "submissionStatus": "Literal['Pending', 'Validating', 'Validated', 'Submitted', 'Cancelled', 'Closed']",
+    "maxRecordPerBatch": "int", "dateCreated": "str", "files": "List[SubmissionFile]",
+    "validationRun": "ValidationRun", "receipt": "Receipt",
+}, total=False)
+#: What was submitted, by whom and when.
+Receipt = TypedDict("Receipt", {
+    "receipt": "int", "submissionToken": "str", "eid": "str", "returnId": "str", "returnName": "str",
+    "submissionType": "Literal['Full', 'Indicative']", "dateSubmitted": "str", "submittedBy": "Actor",
+    "statement": "str", "definition": "Dict[str, Any]", "runId": "int", "dateChecked": "str", "errorCount": "int",
+    "warningCount": "int", "notRun": "List[Dict[str, Any]]", "files": "List[Dict[str, Any]]",
+    "explanations": "List[Explanation]", "replaces": "Dict[str, Any]", "dateReopened": "str", "reopenedBy": "Actor",
+    "reopenReason": "str", "earlier": "List[Dict[str, Any]]",
+}, total=False)
 #: Who did it.
 Actor = TypedDict("Actor", {
     "id": "str", "name": "str",
@@ -318,23 +336,9 @@ Explanation = TypedDict("Explanation", {
     "state": "Literal['Explained', 'Reopened', 'NoFindings']", "findings": "int", "explainedFindings": "int",
     "reopened": "str", "runId": "int", "actor": "Actor", "time": "str",
 }, total=False)
-#: What was submitted, by whom and when.
-Receipt = TypedDict("Receipt", {
-    "receipt": "int", "submissionToken": "str", "eid": "str", "returnId": "str", "returnName": "str",
-    "submissionType": "Literal['Full', 'Indicative']", "dateSubmitted": "str", "submittedBy": "Actor",
-    "statement": "str", "definition": "Dict[str, Any]", "runId": "int", "dateChecked": "str", "errorCount": "int",
-    "warningCount": "int", "notRun": "List[Dict[str, Any]]", "files": "List[Dict[str, Any]]",
-    "explanations": "List[Explanation]", "replaces": "Dict[str, Any]", "dateReopened": "str", "reopenedBy": "Actor",
-    "reopenReason": "str", "earlier": "List[Dict[str, Any]]",
-}, total=False)
-#: A submitted submission and its receipt.
-SubmittedSubmission = TypedDict("SubmittedSubmission", {
-    "submissionToken": "str", "tokenExpiry": "str", "reopenedUntil": "str", "returnId": "str", "returnName": "str",
-    "notes": "str", "dueDate": "str", "eid": "str", "definition": "str",
-    "submissionType": "Literal['Full', 'Indicative']",
-    "submissionStatus": "Literal['Pending', 'Validating', 'Validated', 'Submitted', 'Cancelled', 'Closed']",
-    "maxRecordPerBatch": "int", "dateCreated": "str", "files": "List[SubmissionFile]",
-    "validationRun": "ValidationRun", "receipt": "Receipt",
+#: A page of what was done with a submission.
+ActivityPage = TypedDict("ActivityPage", {
+    "page": "int", "pageSize": "int", "results": "List[Activity]", "totalCount": "int",
 }, total=False)
 #: Something that was done with a submission.
 Activity = TypedDict("Activity", {
@@ -344,13 +348,13 @@ Activity = TypedDict("Activity", {
     "digestAfter": "str", "errorCount": "int", "warningCount": "int", "stoppedCount": "int", "reopened": "int",
     "codes": "List[str]", "reason": "str", "receipt": "int", "until": "str", "files": "int", "findings": "int",
 }, total=False)
-#: A page of what was done with a submission.
-ActivityPage = TypedDict("ActivityPage", {
-    "page": "int", "pageSize": "int", "results": "List[Activity]", "totalCount": "int",
-}, total=False)
 #: The explanations of a submission, and the warnings that still need one.
 ExplanationList = TypedDict("ExplanationList", {
     "submissionToken": "str", "runId": "int", "explanations": "List[Explanation]", "open": "List[Dict[str, Any]]",
+}, total=False)
+#: A page of returns.
+ReturnPage = TypedDict("ReturnPage", {
+    "page": "int", "pageSize": "int", "results": "List[OwnReturn]", "totalCount": "int",
 }, total=False)
 #: A return, and, unless an operator lists all, how far an organisation is with it.
 OwnReturn = TypedDict("OwnReturn", {
@@ -362,9 +366,10 @@ OwnReturn = TypedDict("OwnReturn", {
     "submissionToken": "str", "errorCount": "int", "warningCount": "int", "dateCreated": "str",
     "dateSubmitted": "str", "reopenedUntil": "str", "reopenReason": "str",
 }, total=False)
-#: A page of returns.
-ReturnPage = TypedDict("ReturnPage", {
-    "page": "int", "pageSize": "int", "results": "List[OwnReturn]", "totalCount": "int",
+#: How far all organisations are with a return.
+ReturnOverview = TypedDict("ReturnOverview", {
+    "return": "Return", "statuses": "Dict[str, Any]", "changes": "Dict[str, Any]", "page": "int", "pageSize": "int",
+    "results": "List[Dict[str, Any]]", "totalCount": "int",
 }, total=False)
 #: A return that the service collects, for the agency.
 Return = TypedDict("Return", {
@@ -373,14 +378,13 @@ Return = TypedDict("Return", {
     "closeWindowDate": "str", "window": "Literal['NotOpen', 'Open', 'Overdue', 'Closed']", "timeZone": "str",
     "notes": "str", "organisations": "List[str]", "etag": "str",
 }, total=False)
-#: How far all organisations are with a return.
-ReturnOverview = TypedDict("ReturnOverview", {
-    "return": "Return", "statuses": "Dict[str, Any]", "changes": "Dict[str, Any]", "page": "int", "pageSize": "int",
-    "results": "List[Dict[str, Any]]", "totalCount": "int",
-}, total=False)
 #: What the organisations have to fix in a return: counts only, no values.
 ReturnCauses = TypedDict("ReturnCauses", {
     "returnId": "str", "causes": "List[Dict[str, Any]]",
+}, total=False)
+#: The files of an archive or a workbook.
+SubmissionFiles = TypedDict("SubmissionFiles", {
+    "files": "List[SubmissionFile]",
 }, total=False)
 #: Work with the files of a submission.
 FileWork = TypedDict("FileWork", {
@@ -389,23 +393,19 @@ FileWork = TypedDict("FileWork", {
     "file": "str", "status": "Literal['Queued', 'InProgress', 'Processed', 'Halted', 'Cancelled', 'UnknownError']",
     "dateReceived": "str", "dateCompleted": "str", "reason": "str", "changes": "int", "files": "List[SubmissionFile]",
 }, total=False)
-#: The files of an archive or a workbook.
-SubmissionFiles = TypedDict("SubmissionFiles", {
-    "files": "List[SubmissionFile]",
-}, total=False)
-#: A change of a repair.
-RepairExample = TypedDict("RepairExample", {
-    "line": "int", "before": "str", "after": "str",
+#: What a repair changes in the files of a submission.
+Repairs = TypedDict("Repairs", {
+    "submissionToken": "str", "changes": "int", "repairs": "List[Repair]", "left": "List[Repair]", "causes": "int",
+    "clears": "List[str]", "causesLeft": "int", "etag": "str", "undoable": "bool", "files": "List[SubmissionFile]",
 }, total=False)
 #: Changes of one kind in one file.
 Repair = TypedDict("Repair", {
     "file": "str", "field": "str", "why": "str", "records": "int", "examples": "List[RepairExample]",
     "clears": "List[str]",
 }, total=False)
-#: What a repair changes in the files of a submission.
-Repairs = TypedDict("Repairs", {
-    "submissionToken": "str", "changes": "int", "repairs": "List[Repair]", "left": "List[Repair]", "causes": "int",
-    "clears": "List[str]", "causesLeft": "int", "etag": "str", "undoable": "bool", "files": "List[SubmissionFile]",
+#: A change of a repair.
+RepairExample = TypedDict("RepairExample", {
+    "line": "int", "before": "str", "after": "str",
 }, total=False)
 #: The result of a batch.
 BatchResult = TypedDict("BatchResult", {
@@ -415,15 +415,15 @@ BatchResult = TypedDict("BatchResult", {
 ValidationRunPage = TypedDict("ValidationRunPage", {
     "page": "int", "pageSize": "int", "results": "List[ValidationRun]", "totalCount": "int",
 }, total=False)
+#: All checks of a definition.
+RuleCatalogue = TypedDict("RuleCatalogue", {
+    "definition": "Dict[str, Any]", "definitions": "List[str]", "rules": "List[Rule]",
+}, total=False)
 #: A check of a definition.
 Rule = TypedDict("Rule", {
     "code": "str", "severity": "str", "file": "str", "fileType": "str", "fields": "List[str]", "kind": "str",
     "message": "str", "why": "str", "fix": "str", "source": "str", "replaces": "str", "basis": "str", "since": "str",
     "until": "str", "status": "str", "needsExplanation": "bool",
-}, total=False)
-#: All checks of a definition.
-RuleCatalogue = TypedDict("RuleCatalogue", {
-    "definition": "Dict[str, Any]", "definitions": "List[str]", "rules": "List[Rule]",
 }, total=False)
 #: A check, and the definition that has it.
 RuleOfDefinition = TypedDict("RuleOfDefinition", {
@@ -437,28 +437,28 @@ Caller = TypedDict("Caller", {
     "id": "str", "clientId": "str", "scopes": "List[str]", "eids": "List[str]", "suspended": "List[str]",
     "expires": "str", "limits": "List[Dict[str, Any]]",
 }, total=False)
-#: An API key, without its secret.
-OverviewKey = TypedDict("OverviewKey", {
-    "id": "str", "client": "str", "scopes": "List[str]", "eids": "List[str]", "created": "str", "expires": "str",
-    "revoked": "str", "used": "str",
-}, total=False)
-#: The queued jobs of one kind.
-OverviewJobs = TypedDict("OverviewJobs", {
-    "kind": "str", "waiting": "int", "running": "int", "oldest": "str",
-}, total=False)
 #: What an operator sees at a glance.
 Overview = TypedDict("Overview", {
     "version": "str", "database": "str", "submissions": "Dict[str, int]", "runs": "Dict[str, int]",
     "jobs": "List[OverviewJobs]", "keys": "List[OverviewKey]", "expiringKeys": "int", "refusals": "Dict[str, int]",
 }, total=False)
-#: An organisation that a key covers, that has submissions, or that is suspended.
-Organisation = TypedDict("Organisation", {
-    "eid": "str", "state": "Literal['Active', 'Suspended']", "suspended": "str", "reason": "str", "keys": "int",
-    "submissions": "int", "fileBytes": "int", "runs": "int", "activeRuns": "int", "findings": "int",
+#: The queued jobs of one kind.
+OverviewJobs = TypedDict("OverviewJobs", {
+    "kind": "str", "waiting": "int", "running": "int", "oldest": "str",
+}, total=False)
+#: An API key, without its secret.
+OverviewKey = TypedDict("OverviewKey", {
+    "id": "str", "client": "str", "scopes": "List[str]", "eids": "List[str]", "created": "str", "expires": "str",
+    "revoked": "str", "used": "str",
 }, total=False)
 #: A page of organisations.
 OrganisationPage = TypedDict("OrganisationPage", {
     "page": "int", "pageSize": "int", "results": "List[Organisation]", "totalCount": "int",
+}, total=False)
+#: An organisation that a key covers, that has submissions, or that is suspended.
+Organisation = TypedDict("Organisation", {
+    "eid": "str", "state": "Literal['Active', 'Suspended']", "suspended": "str", "reason": "str", "keys": "int",
+    "submissions": "int", "fileBytes": "int", "runs": "int", "activeRuns": "int", "findings": "int",
 }, total=False)
 
 # --- end of types ---

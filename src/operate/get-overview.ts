@@ -6,7 +6,7 @@ import { COMMON_PROBLEMS, describeDocument } from '../api/contract/describe.ts'
 import { count, listOf, strings, text, time } from '../api/contract/fields.ts'
 import { document } from '../api/contract/results.ts'
 import type { Database } from '../foundation/database/database.ts'
-import { type Static, Type } from '../foundation/schema/type.ts'
+import { Type } from '../foundation/schema/type.ts'
 import { formatTimestamp } from '../foundation/text/timestamp.ts'
 import { listUnreplaced, readState } from './state.ts'
 
@@ -30,7 +30,7 @@ const OverviewKey = Type.Object(
     revoked: time('When it was revoked.'),
     used: time('When it was last used, to about a minute; absent if it never was.'),
   },
-  { description: 'An API key, without its secret.' },
+  { title: 'OverviewKey', description: 'An API key, without its secret.' },
 )
 
 const OverviewJobs = Type.Object(
@@ -40,7 +40,7 @@ const OverviewJobs = Type.Object(
     running: count('Jobs that workers hold.'),
     oldest: time('When the longest waiting job was queued.'),
   },
-  { description: 'The queued jobs of one kind.' },
+  { title: 'OverviewJobs', description: 'The queued jobs of one kind.' },
 )
 
 const Overview = Type.Object(
@@ -49,14 +49,14 @@ const Overview = Type.Object(
     database: text('The URL of the database, without its password.'),
     submissions: counts('Submissions by status.'),
     runs: counts('Validation runs by status.'),
-    jobs: listOf<Static<typeof OverviewJobs>>('OverviewJobs', 'The queue.'),
-    keys: listOf<Static<typeof OverviewKey>>('OverviewKey', 'All keys.'),
+    jobs: listOf(OverviewJobs, 'The queue.'),
+    keys: listOf(OverviewKey, 'All keys.'),
     expiringKeys: count(
       `Valid keys that expire within ${EXPIRING_DAYS} days and that no other key replaces, without those of sessions.`,
     ),
     refusals: counts('Refused credentials by reason, since this process started.'),
   },
-  { description: 'What an operator sees at a glance.' },
+  { title: 'Overview', description: 'What an operator sees at a glance.' },
 )
 
 const EXAMPLE = {
@@ -91,7 +91,6 @@ export function getOverview(database: Database, audit: Pick<Audit, 'refusals'>):
     path: '/overview',
     access: withScope('operate'),
     limit: 'submissions',
-    schemas: { OverviewKey, OverviewJobs, Overview },
     responses: { 200: describeDocument(Overview, 'The state.', EXAMPLE) },
     problems: COMMON_PROBLEMS,
   }).handle(async () => {

@@ -2,7 +2,7 @@ import { asOrganisation } from '../api/contract/access-rules.ts'
 import { operationsOf } from '../api/contract/contract.ts'
 import type { ProblemSlug } from '../api/contract/problems.ts'
 import type { Reader } from '../foundation/database/database.ts'
-import { type TSchema, Type } from '../foundation/schema/type.ts'
+import { Type } from '../foundation/schema/type.ts'
 import { findOwn, type SubmissionRow } from './submission.ts'
 
 export const TOKEN_PATH = Type.Object({
@@ -17,18 +17,15 @@ export const REFUSALS = {
   gone: 'The submission was cancelled, and its data was deleted.',
 } as const satisfies Partial<Record<ProblemSlug, string>>
 
-export type Schemas = Readonly<Record<string, TSchema>>
-
 /**
  * Declares operations on what an organisation owns: those that read it, and those that change it.
  *
  * @param find what the path names, if the organisation owns it
  */
 export function asOwner<Owned>(
-  schemas: Schemas,
   find: (eid: string, path: Readonly<Record<string, string>>) => Promise<Owned | undefined>,
 ) {
-  const common = { tag: TAG, limit: 'submissions', schemas } as const
+  const common = { tag: TAG, limit: 'submissions' } as const
   return {
     reading: operationsOf<Owned>({ ...common, access: asOrganisation('validation-results:read', find) }),
     writing: operationsOf<Owned>({ ...common, access: asOrganisation('submissions:write', find) }),
@@ -36,10 +33,8 @@ export function asOwner<Owned>(
 }
 
 /** Declares operations on the submission in the path. */
-export function ofSubmission(reader: Reader, schemas: Schemas) {
-  return asOwner<SubmissionRow>(schemas, (eid, { submissionToken = '' }) =>
-    findOwn(reader, eid, submissionToken),
-  )
+export function ofSubmission(reader: Reader) {
+  return asOwner<SubmissionRow>((eid, { submissionToken = '' }) => findOwn(reader, eid, submissionToken))
 }
 
 /** The most records of a batch, which clients read from `maxRecordPerBatch`. */

@@ -2,18 +2,18 @@ import { actorOf } from '../api/access/principal.ts'
 import { forOrganisation } from '../api/contract/access-rules.ts'
 import { type Operation, operationsOf } from '../api/contract/contract.ts'
 import { describeDocument, NEXT_LINK } from '../api/contract/describe.ts'
+import { refer } from '../api/contract/fields.ts'
 import { Problem } from '../api/contract/problems.ts'
 import { created, document } from '../api/contract/results.ts'
 import { resolveParameters } from '../engines/checking/index.ts'
 import { UserError } from '../foundation/faults/user-error.ts'
-import { type Static, Type } from '../foundation/schema/type.ts'
+import { Type } from '../foundation/schema/type.ts'
 import { listSubmissionActivity } from './activity/list-activity.ts'
 import { ofSubmission, REFUSALS, TAG, TOKEN_PATH } from './contract.ts'
 import { EXAMPLE_SUBMISSION } from './example.ts'
 import { explanationOperations } from './explanations/operations.ts'
 import { receiptOperations } from './explanations/receipt-operations.ts'
 import { EXAMPLE_RECEIPT, Receipt } from './explanations/receipt-schema.ts'
-import { Actor, Explanation } from './explanations/schema.ts'
 import { submit } from './explanations/submit.ts'
 import type { SubmissionOptions } from './options.ts'
 import { PAGE_PAST_END, PAGE_QUERY, sendPage } from './paging.ts'
@@ -22,16 +22,16 @@ import { cancelSubmission } from './retention/ending.ts'
 import { assertCollected } from './returns/assert-collected.ts'
 import { returnOperations } from './returns/operations.ts'
 import type { Definitions } from './rules/definitions.ts'
-import { NewSubmission, Submission, SubmissionFile, SubmissionPage, ValidationRun } from './schema.ts'
+import { NewSubmission, Submission, SubmissionPage } from './schema.ts'
 import { createSubmission, listSubmissions, readState, type SubmissionState } from './submission.ts'
 
 /** A submission that was just submitted, with its receipt. */
 const SubmittedSubmission = Type.Object(
   {
     ...Submission.properties,
-    receipt: Type.Optional(Type.Unsafe<Static<typeof Receipt>>(Type.Ref('Receipt#'))),
+    receipt: Type.Optional(refer(Receipt)),
   },
-  { description: 'A submitted submission and its receipt.' },
+  { title: 'SubmittedSubmission', description: 'A submitted submission and its receipt.' },
 )
 
 export function submissionOperations(options: SubmissionOptions): readonly Operation[] {
@@ -50,11 +50,10 @@ function ownOperations({
   sealer,
   recordErasure,
 }: SubmissionOptions): readonly Operation[] {
-  const schemas = { Submission, SubmissionFile, ValidationRun }
-  const common = { tag: TAG, limit: 'submissions', schemas } as const
+  const common = { tag: TAG, limit: 'submissions' } as const
   const creating = operationsOf({ ...common, access: forOrganisation('submissions:write') })
   const listing = operationsOf({ ...common, access: forOrganisation('validation-results:read') })
-  const { reading, writing } = ofSubmission(database, schemas)
+  const { reading, writing } = ofSubmission(database)
   const render = (state: SubmissionState) => renderState({ definitions, sealer }, state)
   return [
     creating({
@@ -102,7 +101,6 @@ function ownOperations({
       method: 'GET',
       path: '/submissions',
       request: { query: PAGE_QUERY },
-      schemas: { SubmissionPage },
       responses: {
         200: describeDocument(
           SubmissionPage,
@@ -140,7 +138,6 @@ function ownOperations({
       method: 'POST',
       path: '/submissions/{submissionToken}/submit',
       request: { path: TOKEN_PATH },
-      schemas: { Actor, Explanation, Receipt, SubmittedSubmission },
       responses: {
         200: describeDocument(SubmittedSubmission, 'The frozen submission.', {
           ...EXAMPLE_SUBMISSION,

@@ -1,5 +1,5 @@
-import { count, flag, listOf, oneOf, strings, text, time } from '../api/contract/fields.ts'
-import { type Static, Type } from '../foundation/schema/type.ts'
+import { count, flag, listOf, oneOf, refer, strings, text, time } from '../api/contract/fields.ts'
+import { type TSchema, Type } from '../foundation/schema/type.ts'
 import { RUN_STATUSES } from './findings/runs.ts'
 import { FILE_TYPES } from './findings/schema.ts'
 import { pageFields } from './paging.ts'
@@ -64,7 +64,7 @@ export const ValidationRun = Type.Object(
     ),
     current: flag('Whether the validation results come from this run.'),
   },
-  { description: 'A validation run of a submission.' },
+  { title: 'ValidationRun', description: 'A validation run of a submission.' },
 )
 
 export const SubmissionFile = Type.Object(
@@ -82,17 +82,14 @@ export const SubmissionFile = Type.Object(
       'What was guessed about the upload, such as its encoding, and a first line that is not the header of this file.',
     ),
   },
-  { description: 'The current state of a file.' },
+  { title: 'SubmissionFile', description: 'The current state of a file.' },
 )
 
 export const SubmissionFiles = Type.Object(
   {
-    files: listOf<Static<typeof SubmissionFile>>(
-      'SubmissionFile',
-      'The files that were replaced, in the order of the definition.',
-    ),
+    files: listOf(SubmissionFile, 'The files that were replaced, in the order of the definition.'),
   },
-  { description: 'The files of an archive or a workbook.' },
+  { title: 'SubmissionFiles', description: 'The files of an archive or a workbook.' },
 )
 
 export const Submission = Type.Object(
@@ -118,21 +115,19 @@ export const Submission = Type.Object(
     ),
     maxRecordPerBatch: count('The largest number of records in a batch.'),
     dateCreated: time('When the submission was created.'),
-    files: listOf<Static<typeof SubmissionFile>>('SubmissionFile', 'Its files.'),
-    validationRun: Type.Optional(Type.Unsafe<Static<typeof ValidationRun>>(Type.Ref('ValidationRun#'))),
+    files: listOf(SubmissionFile, 'Its files.'),
+    validationRun: Type.Optional(refer(ValidationRun)),
   },
-  { description: 'A submission.' },
+  { title: 'Submission', description: 'A submission.' },
 )
 
-const pageOf = <Item>(name: string, description: string) =>
-  Type.Object(pageFields(listOf<Item>(name, 'The entries, newest first.'), 'All entries.'), { description })
+const pageOf = <Item extends TSchema>(item: Item, title: string, description: string) =>
+  Type.Object(pageFields(listOf(item, 'The entries, newest first.'), 'All entries.'), { title, description })
 
-export const SubmissionPage = pageOf<Static<typeof Submission>>(
-  'Submission',
-  "A page of an organisation's submissions.",
-)
-export const ValidationRunPage = pageOf<Static<typeof ValidationRun>>(
-  'ValidationRun',
+export const SubmissionPage = pageOf(Submission, 'SubmissionPage', "A page of an organisation's submissions.")
+export const ValidationRunPage = pageOf(
+  ValidationRun,
+  'ValidationRunPage',
   'The stored runs of a submission.',
 )
 
@@ -149,7 +144,7 @@ export const BatchResult = Type.Object(
       ),
     ),
   },
-  { description: 'The result of a batch.' },
+  { title: 'BatchResult', description: 'The result of a batch.' },
 )
 
 export const NewSubmission = Type.Object(

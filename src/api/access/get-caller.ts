@@ -29,7 +29,7 @@ const Caller = Type.Object(
       ),
     ),
   },
-  { description: 'The credential of a request.' },
+  { title: 'Caller', description: 'The credential of a request.' },
 )
 
 /** Describes the credential of the request; an EID is needed only for the limits of that organisation. */
@@ -48,7 +48,6 @@ export function getCaller(access: Access): Operation {
     request: {
       header: Type.Object({ EID: text('The organisation whose limits are shown.') }),
     },
-    schemas: { Caller },
     responses: {
       200: describeDocument(Caller, 'The credential.', {
         id: 'mahi_0123456789ab',

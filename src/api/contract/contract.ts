@@ -1,5 +1,5 @@
 import type { FastifyRequest } from 'fastify'
-import type { Static, TObject, TSchema } from '../../foundation/schema/type.ts'
+import type { Static, TObject } from '../../foundation/schema/type.ts'
 import type { OperationLimit } from '../access/limits.ts'
 import type { Principal } from '../access/principal.ts'
 import type { BodyDeclaration, DescribeBodyFaults, IncomingBody, JsonBody } from '../request/body.ts'
@@ -86,12 +86,10 @@ export interface Contract<
     readonly header?: Header
     readonly body?: Body
   }
-  /** The successful responses by status. */
+  /** The successful responses by status. The schema of a JSON object has a title, its name in the OpenAPI document. */
   readonly responses: R
   /** The meaning of each of its problems; those that any request can get need not be listed. */
   readonly problems: Readonly<Record<Slug, string>>
-  /** The names of its schemas in the OpenAPI document; each schema of a response must have one. */
-  readonly schemas: Readonly<Record<string, TSchema>>
   readonly badRequest?: BadRequestExample
   /** Further members of the 400 about parameters. */
   readonly describeFaults?: (
@@ -190,7 +188,6 @@ export function operationsOf<Authorized>(
     Contract<TObject, TObject, unknown, TObject, undefined, Authorized, Responses, ProblemSlug>,
     Common
   > & {
-    readonly schemas?: Readonly<Record<string, TSchema>>
     readonly problems?: Readonly<Partial<Record<ProblemSlug, string>>>
   },
 ) {
@@ -205,16 +202,14 @@ export function operationsOf<Authorized>(
   >(
     contract: Omit<
       Contract<Path, Query, Derived, Header, Body, Authorized, R, Slug>,
-      Exclude<Common, 'caching'> | 'schemas' | 'problems'
+      Exclude<Common, 'caching'> | 'problems'
     > & {
-      readonly schemas?: Readonly<Record<string, TSchema>>
       readonly problems?: Readonly<Record<Slug, string>>
     },
   ) => {
     const whole = {
       ...common,
       ...contract,
-      schemas: { ...common.schemas, ...contract.schemas },
       problems: {
         ...findProblems(common.access, contract.method, contract.request?.body),
         ...common.problems,

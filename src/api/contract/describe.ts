@@ -1,11 +1,13 @@
 import type { FastifyInstance } from 'fastify'
 import { type Static, type TSchema, Type } from '../../foundation/schema/type.ts'
+import { titleOf } from './fields.ts'
 import { NO_CREDENTIAL, PROBLEMS, Problem, type ProblemSlug, renderProblem } from './problems.ts'
 
-/** Names schemas, so that routes can refer to them and the OpenAPI document lists them. */
-export function nameSchemas(app: FastifyInstance, schemas: Readonly<Record<string, TSchema>>): void {
-  for (const [name, schema] of Object.entries(schemas)) {
-    if (app.getSchema(name) === undefined) app.addSchema({ $id: name, ...schema })
+/** Adds schemas under their titles, so that routes can refer to them and the OpenAPI document lists them. */
+export function addSchemas(app: FastifyInstance, schemas: Iterable<TSchema>): void {
+  for (const schema of schemas) {
+    const $id = titleOf(schema) ?? ''
+    if (app.getSchema($id) === undefined) app.addSchema({ $id, ...schema })
   }
 }
 

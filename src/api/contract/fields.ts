@@ -19,8 +19,8 @@ export const int32Count = (description: string) =>
 export const oneOf = <const Name extends string>(names: readonly Name[], description: string) =>
   Type.Optional(choice(names, description))
 /** A list of a schema that the OpenAPI document describes under its own name. */
-export const listOf = <Item = object>(name: string, description: string) =>
-  Type.Optional(Type.Array(Type.Unsafe<Item>(Type.Ref(`${name}#`)), { description }))
+export const listOf = <Item extends TSchema>(item: Item, description: string) =>
+  Type.Optional(Type.Array(refer(item), { description }))
 
 /** One of a few values. */
 export const choice = <const Name extends string>(names: readonly Name[], description: string) =>
@@ -28,6 +28,27 @@ export const choice = <const Name extends string>(names: readonly Name[], descri
 /** A whole number from 1 that fits into 32 bits. */
 export const int32From1 = (description: string) =>
   Type.Integer({ description, minimum: 1, maximum: 2 ** 31 - 1, format: 'int32' })
+
+/** Finds the schema that a reference names. No document shows it. */
+const REFERRED = Symbol('referred')
+
+/** Refers to a schema by its title, under which the OpenAPI document describes it. */
+export const refer = <Schema extends TSchema>(schema: Schema) =>
+  Type.Unsafe<Static<Schema>>({ $ref: `${titleOf(schema)}#`, [REFERRED]: schema } as unknown as TSchema)
+
+/** The title of a schema that has its own description in the OpenAPI document; other objects have none. */
+export const titleOf = (schema: object): string | undefined =>
+  'title' in schema && typeof schema.title === 'string' && 'type' in schema && schema.type === 'object'
+    ? schema.title
+    : undefined
+
+/** The schemas with a title within another one, and those that they refer to. */
+export function* listTitled(schema: unknown): Generator<TSchema> {
+  if (typeof schema !== 'object' || schema === null) return
+  if (titleOf(schema) !== undefined) yield schema
+  for (const each of Object.values({ ...schema, referred: (schema as { [REFERRED]?: object })[REFERRED] }))
+    yield* listTitled(each)
+}
 
 /** Marks a field that is always present, because it has a default. */
 export interface Defaulted {

@@ -274,21 +274,25 @@ const PROBLEM_MEMBERS = {
 }
 
 /** Section 2.10 of the interface. */
-export const ProblemBody = Type.Object(PROBLEM_MEMBERS, {
+const ProblemBody = Type.Object(PROBLEM_MEMBERS, {
+  title: 'Problem',
   description: 'An error (RFC 9457).',
 })
 
 /** An error of an operation on a submission. */
-export const SubmissionProblemBody = Type.Object(
+const SubmissionProblemBody = Type.Object(
   {
     ...PROBLEM_MEMBERS,
     errorCode: text('A code of the public documentation, where one fits: such as `DS1`.'),
   },
-  { description: 'An error of an operation on a submission, with a code where one fits.' },
+  {
+    title: 'SubmissionProblem',
+    description: 'An error of an operation on a submission, with a code where one fits.',
+  },
 )
 
 /** Section 2.10 of the interface, with the additional fields of the 400 of validation results. */
-export const ResultsProblemBody = Type.Object(
+const ResultsProblemBody = Type.Object(
   {
     ...PROBLEM_MEMBERS,
     errors: Type.Optional(
@@ -303,24 +307,33 @@ export const ResultsProblemBody = Type.Object(
     ),
     errorCode: text('`PR1`: a parameter is invalid. `PR2`: the page is past the last one.'),
   },
-  { description: 'An error in the pagination parameters.' },
+  { title: 'ResultsProblem', description: 'An error in the pagination parameters.' },
 )
 
 /** The 404 for an unknown code, with similar codes. */
-export const SimilarCodesProblemBody = Type.Object(
+const SimilarCodesProblemBody = Type.Object(
   {
     ...PROBLEM_MEMBERS,
     similarCodes: strings('Codes that resemble the given one.'),
   },
-  { description: 'A code that does not exist, and codes that resemble it.' },
+  { title: 'SimilarCodesProblem', description: 'A code that does not exist, and codes that resemble it.' },
 )
 
 /** The 410 of an occupation. */
-export const RemovedOccupationProblemBody = Type.Object(
+const RemovedOccupationProblemBody = Type.Object(
   {
     ...PROBLEM_MEMBERS,
     removedDate: time('When the occupation was removed.'),
     replacedBy: strings('The codes that succeed it.'),
   },
-  { description: 'An occupation that was removed, and its successors.' },
+  { title: 'RemovedOccupationProblem', description: 'An occupation that was removed, and its successors.' },
 )
+
+/** The bodies of errors. */
+export const PROBLEM_BODIES = [
+  ProblemBody,
+  SubmissionProblemBody,
+  ResultsProblemBody,
+  SimilarCodesProblemBody,
+  RemovedOccupationProblemBody,
+]

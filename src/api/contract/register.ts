@@ -11,8 +11,9 @@ import { assertAccepts, isFresh } from '../serving/negotiate.ts'
 import { Sender } from '../serving/send.ts'
 import { isOfOrganisation } from './access-rules.ts'
 import { type Operation, refuse } from './contract.ts'
-import { describeErrors, describeSecurity, nameSchemas, VERSION_HEADER } from './describe.ts'
-import { PROBLEMS, ProblemBody, SubmissionProblemBody } from './problems.ts'
+import { addSchemas, describeErrors, describeSecurity, VERSION_HEADER } from './describe.ts'
+import { listTitled, titleOf } from './fields.ts'
+import { PROBLEM_BODIES, PROBLEMS } from './problems.ts'
 import { compileReaders, type Readers } from './readers.ts'
 import type { Result } from './results.ts'
 
@@ -38,7 +39,7 @@ export const SCHEMA_CONTROLLER: NonNullable<FastifyServerOptions['schemaControll
  * reader is rejected at registration.
  */
 export function prepareOperations(app: FastifyInstance): void {
-  nameSchemas(app, { Problem: ProblemBody, SubmissionProblem: SubmissionProblemBody })
+  addSchemas(app, PROBLEM_BODIES)
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('*', (_request, _payload, done) => done(null))
   app.addHook('onRoute', ({ url, schema, config }) => {
@@ -78,7 +79,10 @@ function register(app: FastifyInstance, { access, versions }: OperationServices,
   const { name, method, path, version = VERSIONS[0], access: rule, request: parameters = {} } = operation
   assertContract(operation)
   versions.include(path)
-  nameSchemas(app, operation.schemas)
+  addSchemas(
+    app,
+    Object.values(operation.responses).flatMap(({ content }) => [...listTitled(content)]),
+  )
   const { accepts = JSON_ONLY, caching = 'private, no-cache' } = operation
   const ofOrganisation = isOfOrganisation(rule)
   const route: Route = {
@@ -216,9 +220,8 @@ function assertContract({ name, access, request, problems, recall }: Operation):
   if (unknown.length > 0) throw wrong(`the problem ${unknown.join(', ')} does not exist`)
 }
 
-/** Refers to each schema of a response by its name. */
-function nameResponses({ name, responses, schemas }: Operation): object {
-  const names = new Map<object, string>(Object.entries(schemas).map(([name, schema]) => [schema, name]))
+/** Refers to each schema of a response by its title. */
+function nameResponses({ name, responses }: Operation): object {
   return Object.fromEntries(
     Object.entries(responses).map(([status, { content, ...rest }]) => [
       status,
@@ -229,10 +232,10 @@ function nameResponses({ name, responses, schemas }: Operation): object {
             content: Object.fromEntries(
               Object.entries(content).map(([type, { schema, ...media }]) => {
                 if (type !== 'application/json') return [type, { schema, ...media }]
-                const found = names.get(schema)
-                if (found === undefined)
-                  throw new TypeError(`${name}: the schema of its ${status} has no name in schemas`)
-                return [type, { schema: { $ref: `${found}#` }, ...media }]
+                const title = titleOf(schema)
+                if (title === undefined)
+                  throw new TypeError(`${name}: the schema of its ${status} has no title`)
+                return [type, { schema: { $ref: `${title}#` }, ...media }]
               }),
             ),
           },

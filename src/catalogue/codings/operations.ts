@@ -16,14 +16,7 @@ import {
   withdraw,
 } from './decisions.ts'
 import { renderTitles } from './render-titles.ts'
-import {
-  decisionsBody,
-  EXAMPLE_REVIEWED,
-  listQuery,
-  REVIEW_SCHEMAS,
-  ReviewedCodingPage,
-  ReviewedCodings,
-} from './schema.ts'
+import { decisionsBody, EXAMPLE_REVIEWED, listQuery, ReviewedCodingPage, ReviewedCodings } from './schema.ts'
 import { findTitleFault } from './titles.ts'
 
 const PATH = '/confirmed-codings'
@@ -34,7 +27,6 @@ export function reviewOperations(database: Database): readonly Operation[] {
     tag: 'Occupations',
     access: withScope('codings:confirm'),
     limit: 'codings',
-    schemas: REVIEW_SCHEMAS,
   })
   return [
     operation({
@@ -46,7 +38,6 @@ export function reviewOperations(database: Database): readonly Operation[] {
       method: 'POST',
       path: PATH,
       request: { body: { json: decisionsBody, maxBytes: 2 ** 20 } },
-      schemas: { ReviewedCodings },
       responses: {
         200: describeDocument(ReviewedCodings, 'The titles of the request, in its order.', {
           items: [EXAMPLE_REVIEWED],
@@ -106,7 +97,6 @@ export function reviewOperations(database: Database): readonly Operation[] {
       method: 'GET',
       path: PATH,
       request: { query: listQuery },
-      schemas: { ReviewedCodingPage },
       responses: {
         200: describeDocument(
           ReviewedCodingPage,
@@ -139,7 +129,6 @@ export function reviewOperations(database: Database): readonly Operation[] {
       request: {
         path: Type.Object({ id: Type.String({ description: 'The ID of the title.', maxLength: 64 }) }),
       },
-      schemas: { ReviewedCodings },
       responses: {
         200: describeDocument(ReviewedCodings, 'The title, if other reviewers have decided about it.', {
           items: [EXAMPLE_REVIEWED],

@@ -16,7 +16,7 @@ const CodingDecision = Type.Object(
     occupationCode: text('The code; absent if the reviewer knows none.'),
     decidedDate: time('When the reviewer decided.'),
   },
-  { description: "A reviewer's decision about a job title." },
+  { title: 'CodingDecision', description: "A reviewer's decision about a job title." },
 )
 
 const ReviewedCoding = Type.Object(
@@ -29,20 +29,20 @@ const ReviewedCoding = Type.Object(
       '`confirmed`: all reviewers who know a code name the same one. `disputed`: they name several. `unknown`: nobody knows one.',
     ),
     occupationCode: text('The confirmed code.'),
-    decisions: listOf('CodingDecision', 'The decisions, by reviewer.'),
+    decisions: listOf(CodingDecision, 'The decisions, by reviewer.'),
     missingCodes: listOf(
-      'MissingOccupation',
+      MissingOccupation,
       'The codes of the decisions that are no longer in the catalogue; absent if it has all of them. A title whose confirmed code is one of them is no name of the search: decide about it again.',
     ),
   },
-  { description: 'A job title, and what its reviewers have decided about it.' },
+  { title: 'ReviewedCoding', description: 'A job title, and what its reviewers have decided about it.' },
 )
 
-const items = listOf('ReviewedCoding', 'The titles with all decisions about them.')
+const items = listOf(ReviewedCoding, 'The titles with all decisions about them.')
 
 export const ReviewedCodings = Type.Object(
   { items },
-  { description: 'Job titles, and what their reviewers have decided about them.' },
+  { title: 'ReviewedCodings', description: 'Job titles, and what their reviewers have decided about them.' },
 )
 
 export const ReviewedCodingPage = Type.Object(
@@ -51,7 +51,7 @@ export const ReviewedCodingPage = Type.Object(
     items,
     resultsCount: int32Count('Number of titles on this page.'),
   },
-  { description: 'A page of reviewed job titles.' },
+  { title: 'ReviewedCodingPage', description: 'A page of reviewed job titles.' },
 )
 
 export const decisionsBody = Type.Object({
@@ -85,6 +85,3 @@ export const EXAMPLE_REVIEWED = {
     { reviewer: 'schools', occupationCode: 'A0102', decidedDate: '2026-02-01T10:00:00.000Z' },
   ],
 }
-
-/** The schemas of the operations, by their names in the OpenAPI document. */
-export const REVIEW_SCHEMAS = { CodingDecision, MissingOccupation, ReviewedCoding }

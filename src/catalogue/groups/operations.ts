@@ -3,7 +3,7 @@ import { describePage, NOT_MODIFIED } from '../../api/contract/describe.ts'
 import type { Catalogue } from '../records/catalogue.ts'
 import { type CodeInPath, codeIn, fromCatalogue, readingOperations } from '../records/contract.ts'
 import { readGroup, readGroups } from './groups.ts'
-import { EXAMPLE_GROUPS, GROUP_SCHEMAS, OccupationGroups } from './schema.ts'
+import { EXAMPLE_GROUPS, OccupationGroups } from './schema.ts'
 
 const PATH = '/occupation-groups'
 
@@ -18,7 +18,6 @@ export function groupOperations(catalogue: Catalogue, anonymous: boolean): reado
         'Every major and minor group that an occupation belongs to, by code, with the number of its occupations.',
       method: 'GET',
       path: PATH,
-      schemas: GROUP_SCHEMAS,
       responses: {
         200: describePage(OccupationGroups, 'The groups.', EXAMPLE_GROUPS),
         304: NOT_MODIFIED,
@@ -39,7 +38,6 @@ export function groupOperations(catalogue: Catalogue, anonymous: boolean): reado
       method: 'GET',
       path: `${PATH}/{code}`,
       request: { path: codeIn('The code of a major or a minor group.') },
-      schemas: GROUP_SCHEMAS,
       responses: {
         200: describePage(OccupationGroups, 'The groups with this code.', EXAMPLE_GROUPS),
         304: NOT_MODIFIED,

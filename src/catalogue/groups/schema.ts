@@ -1,5 +1,4 @@
 import { int32Count, listOf, oneOf, text } from '../../api/contract/fields.ts'
-import { SimilarCodesProblemBody } from '../../api/contract/problems.ts'
 import { type Static, Type } from '../../foundation/schema/type.ts'
 import { MajorGroup, MinorGroup } from '../records/schema.ts'
 
@@ -10,7 +9,7 @@ const COUNTS = {
 
 export const CountedMajorGroup = Type.Object(
   { ...MajorGroup.properties, ...COUNTS },
-  { description: 'A major group, with the number of its occupations.' },
+  { title: 'OccupationMajorGroup', description: 'A major group, with the number of its occupations.' },
 )
 export type CountedMajorGroup = Static<typeof CountedMajorGroup>
 
@@ -34,28 +33,20 @@ export const CountedMinorGroup = Type.Object(
     ),
     ...COUNTS,
   },
-  { description: 'A minor group, with the number of its occupations.' },
+  { title: 'OccupationMinorGroup', description: 'A minor group, with the number of its occupations.' },
 )
 export type CountedMinorGroup = Static<typeof CountedMinorGroup>
 
 export const OccupationGroups = Type.Object(
   {
-    majorGroups: listOf<CountedMajorGroup>('OccupationMajorGroup', 'The major groups.'),
-    minorGroups: listOf<CountedMinorGroup>('OccupationMinorGroup', 'The minor groups.'),
+    majorGroups: listOf(CountedMajorGroup, 'The major groups.'),
+    minorGroups: listOf(CountedMinorGroup, 'The minor groups.'),
   },
-  { description: 'Major and minor groups, by code.' },
+  { title: 'OccupationGroups', description: 'Major and minor groups, by code.' },
 )
 export interface OccupationGroups {
   readonly majorGroups: CountedMajorGroup[]
   readonly minorGroups: CountedMinorGroup[]
-}
-
-/** The schemas of both operations on groups, by their names in the OpenAPI document. */
-export const GROUP_SCHEMAS = {
-  OccupationMajorGroup: CountedMajorGroup,
-  OccupationMinorGroup: CountedMinorGroup,
-  OccupationGroups,
-  SimilarCodesProblem: SimilarCodesProblemBody,
 }
 
 /** A response of the demo with groups, for the API reference. */

@@ -1,20 +1,20 @@
 import type { Operation } from '../../api/contract/contract.ts'
 import { describePage, NEXT_LINK, NOT_MODIFIED } from '../../api/contract/describe.ts'
+import type { Static } from '../../foundation/schema/type.ts'
 import type { Catalogue } from '../records/catalogue.ts'
 import { alwaysAsk, fromCatalogue, readingOperations } from '../records/contract.ts'
 import { EXAMPLE_PAGE } from '../records/example.ts'
-import { OccupationRecord } from '../records/schema.ts'
 import { type NamedChanges, nameChanges, renderFeed } from './change-feed.ts'
-import { changesQuery, OccupationChange, OccupationChanges } from './schema.ts'
+import { changesQuery, OccupationChanges } from './schema.ts'
 import type { SnapshotStore } from './snapshot-store.ts'
 
-const EXAMPLE_CHANGES = {
+const EXAMPLE_CHANGES: Static<typeof OccupationChanges> = {
   delta: 'WzU3XQ.q1Z3bG9ycGljYWxr',
   totalCount: 42,
   revision: 57,
   digest: 'RBNvo1WzZ4oRRq0W9+hknpT7T8If536DEMBg9hyq/4o=',
   changes: [
-    { change: 'updated', occupationCode: 'A0101', record: EXAMPLE_PAGE.data[0] },
+    { change: 'updated', occupationCode: 'A0101', record: EXAMPLE_PAGE.data[0] ?? {} },
     {
       change: 'removed',
       occupationCode: 'A0103',
@@ -47,7 +47,6 @@ export function listChanges({ catalogue, anonymous, limits, ...feed }: FeedOptio
     path: '/occupations/changes',
     caching: alwaysAsk(anonymous),
     request: { query: changesQuery(limits), derive: nameChanges },
-    schemas: { OccupationRecord, OccupationChange, OccupationChanges },
     responses: {
       200: describePage(OccupationChanges, 'A page of changes.', EXAMPLE_CHANGES, NEXT_LINK),
       304: NOT_MODIFIED,

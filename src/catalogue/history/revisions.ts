@@ -9,7 +9,7 @@ import { formatTimestamp } from '../../foundation/text/timestamp.ts'
 import { takeTurn } from '../../foundation/timed-turns.ts'
 import { EXAMPLE_PAGE } from '../records/example.ts'
 import { readRemoved } from '../records/replacements.ts'
-import { MAX_CODE_LENGTH, OccupationRecord } from '../records/schema.ts'
+import { MAX_CODE_LENGTH, type OccupationRecord } from '../records/schema.ts'
 import { compareFields } from './fields.ts'
 import {
   assertKept,
@@ -19,13 +19,7 @@ import {
   readDifferences,
 } from './past.ts'
 import { type CatalogueRevision, listRevisions } from './revision-log.ts'
-import {
-  FieldDifference,
-  OccupationDifference,
-  OccupationDifferences,
-  OccupationRevision,
-  OccupationRevisions,
-} from './revision-schema.ts'
+import { OccupationDifferences, OccupationRevisions } from './revision-schema.ts'
 
 /** The most revisions, or records, of one response, and the most parts of the changed codes that are examined for it. */
 const MOST = 200
@@ -74,7 +68,6 @@ export function revisionOperations(database: Database): readonly Operation[] {
       request: {
         query: Type.Object({ Limit: upTo(MOST, 100, `Number of revisions, from 1 to ${MOST}.`) }),
       },
-      schemas: { OccupationRevision, OccupationRevisions },
       responses: { 200: describeDocument(OccupationRevisions, 'The revisions.', { revisions: [EXAMPLE] }) },
     }).handle(async ({ query }) =>
       document({ revisions: (await listRevisions(database, query.Limit)).map(renderRevision) }),
@@ -100,7 +93,6 @@ export function revisionOperations(database: Database): readonly Operation[] {
           ),
         }),
       },
-      schemas: { OccupationRecord, FieldDifference, OccupationDifference, OccupationDifferences },
       responses: { 200: describeDocument(OccupationDifferences, 'The differences.', EXAMPLE_DIFFERENCES) },
       problems: { 'not-found': 'A revision does not exist, or is no longer kept.' },
     }).handle(async ({ path: { revision }, query, refuse }) => {

@@ -1,24 +1,24 @@
-import { count, int32Count, listOf, oneOf, text, time, upTo } from '../../api/contract/fields.ts'
+import { count, int32Count, listOf, oneOf, refer, text, time, upTo } from '../../api/contract/fields.ts'
 import { Type } from '../../foundation/schema/type.ts'
-import { MAX_CODE_LENGTH, type OccupationRecord } from '../records/schema.ts'
+import { MAX_CODE_LENGTH, OccupationRecord } from '../records/schema.ts'
 
 const code = (description: string) => Type.String({ description, minLength: 1, maxLength: MAX_CODE_LENGTH })
 
 /** An entry of the change feed. */
-export const OccupationChange = Type.Object(
+const OccupationChange = Type.Object(
   {
     change: oneOf(
       ['created', 'updated', 'removed'],
       'What happened to the code since the token. Store a created and an updated record alike.',
     ),
     occupationCode: Type.Optional(code('The code.')),
-    record: Type.Optional(Type.Unsafe<OccupationRecord>(Type.Ref('OccupationRecord#'))),
+    record: Type.Optional(refer(OccupationRecord)),
     removedDate: time('When a removed code left the catalogue.'),
     replacedBy: Type.Optional(
       Type.Array(code('A code.'), { description: 'The codes that succeed a removed one.', minItems: 1 }),
     ),
   },
-  { description: 'A code that was created, updated or removed.' },
+  { title: 'OccupationChange', description: 'A code that was created, updated or removed.' },
 )
 
 /** A page of the change feed. */
@@ -31,10 +31,10 @@ export const OccupationChanges = Type.Object(
     digest: text(
       "SHA-256 of the catalogue's NDJSON at this revision, in base64, as in the NDJSON-Digest of its snapshot: a copy that has applied the changes has the same. On the last page, unless the digest is still being computed.",
     ),
-    changes: listOf('OccupationChange', 'Each changed code, ordered by the revision that changed it.'),
+    changes: listOf(OccupationChange, 'Each changed code, ordered by the revision that changed it.'),
     resultsCount: int32Count('Number of changes on this page.'),
   },
-  { description: 'A page of changes of the catalogue.' },
+  { title: 'OccupationChanges', description: 'A page of changes of the catalogue.' },
 )
 
 /** The longest token, in characters: several times as long as this version creates. */

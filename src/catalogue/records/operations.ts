@@ -1,24 +1,11 @@
 import type { Operation } from '../../api/contract/contract.ts'
 import { describePage, NEXT_LINK, NOT_MODIFIED } from '../../api/contract/describe.ts'
-import { RemovedOccupationProblemBody, SimilarCodesProblemBody } from '../../api/contract/problems.ts'
 import type { Catalogue } from './catalogue.ts'
 import { type CodeInPath, codeIn, fromCatalogue, readingOperations } from './contract.ts'
 import { EXAMPLE_PAGE } from './example.ts'
 import { type NamedQuery, nameQuery } from './list-query.ts'
 import { readRecord } from './lookup.ts'
-import {
-  EntryRequirements,
-  MajorGroup,
-  MajorGroupRelation,
-  MinorGroup,
-  MinorGroupRelation,
-  MissingOccupation,
-  OccupationPage,
-  OccupationRecord,
-  occupationQuery,
-  RegistrationAuthority,
-  Renumeration,
-} from './schema.ts'
+import { OccupationPage, OccupationRecord, occupationQuery } from './schema.ts'
 
 interface OccupationOptions {
   readonly catalogue: Catalogue
@@ -44,18 +31,6 @@ export function occupationOperations(options: OccupationOptions): readonly Opera
       method: 'GET',
       path: PATH,
       request: { query: occupationQuery(limits), derive: nameQuery },
-      schemas: {
-        OccupationPage,
-        MissingOccupation,
-        OccupationRecord,
-        MinorGroupRelation,
-        MinorGroup,
-        MajorGroupRelation,
-        MajorGroup,
-        EntryRequirements,
-        Renumeration,
-        RegistrationAuthority,
-      },
       responses: {
         200: describePage(OccupationPage, 'A page of records.', EXAMPLE_PAGE, NEXT_LINK),
         304: NOT_MODIFIED,
@@ -76,11 +51,6 @@ export function occupationOperations(options: OccupationOptions): readonly Opera
       method: 'GET',
       path: `${PATH}/{code}`,
       request: { path: codeIn('The occupation code.') },
-      schemas: {
-        OccupationRecord,
-        SimilarCodesProblem: SimilarCodesProblemBody,
-        RemovedOccupationProblem: RemovedOccupationProblemBody,
-      },
       responses: {
         200: describePage(OccupationRecord, 'The record.', EXAMPLE_PAGE.data[0] ?? {}),
         304: NOT_MODIFIED,

@@ -25,7 +25,6 @@ export function findItemColumn(name: string): CsvColumn | undefined {
 export function writeRecordSchema(): string {
   const schema = {
     $schema: 'https://json-schema.org/draft/2020-12/schema',
-    title: 'Occupation record',
     ...OccupationRecord,
     required: ['occupationCode'],
   }

@@ -44,7 +44,7 @@ export function renderMissingCode({ code, removed, replacedBy }: MissingCode) {
   return {
     occupationCode: code,
     ...(removed !== undefined && { removedDate: formatTimestamp(removed) }),
-    ...(replacedBy.length > 0 && { replacedBy }),
+    ...(replacedBy.length > 0 && { replacedBy: [...replacedBy] }),
   }
 }
 

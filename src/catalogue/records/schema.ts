@@ -29,16 +29,16 @@ export const MajorGroup = Type.Object(
     nameMaori: text('Major group name, in te reo Māori, where available for Kaupapa Māori occupations.'),
     descriptionEnglish: text('High-level description of the major group, in New Zealand English.'),
   },
-  { description: 'A major group.' },
+  { title: 'MajorGroup', description: 'A major group.' },
 )
 
 /** Section 2.5 of the interface. */
-export const MajorGroupRelation = Type.Object(
+const MajorGroupRelation = Type.Object(
   {
     majorGroupRelationType: relation('How the major group belongs to the minor group.'),
     majorGroup: Type.Optional(MajorGroup),
   },
-  { description: 'A major group of a minor group, and how they are related.' },
+  { title: 'MajorGroupRelation', description: 'A major group of a minor group, and how they are related.' },
 )
 
 /** Section 2.4 of the interface. */
@@ -56,20 +56,20 @@ export const MinorGroup = Type.Object(
       }),
     ),
   },
-  { description: 'A minor group.' },
+  { title: 'MinorGroup', description: 'A minor group.' },
 )
 
 /** Section 2.4 of the interface. */
-export const MinorGroupRelation = Type.Object(
+const MinorGroupRelation = Type.Object(
   {
     minorGroupRelationType: relation('How the minor group belongs to the occupation.'),
     minorGroup: Type.Optional(MinorGroup),
   },
-  { description: 'A minor group of an occupation, and how they are related.' },
+  { title: 'MinorGroupRelation', description: 'A minor group of an occupation, and how they are related.' },
 )
 
 /** Section 2.3 of the interface. */
-export const EntryRequirements = Type.Object(
+const EntryRequirements = Type.Object(
   {
     entrySummaryEnglish: text('High-level description of the entry requirements, in New Zealand English.'),
     entrySummaryMaori: text('The same in te reo Māori, where available for Kaupapa Māori occupations.'),
@@ -82,22 +82,25 @@ export const EntryRequirements = Type.Object(
     entryYouMayNeedEnglish: list('What one may need, in New Zealand English.'),
     entryYouMayNeedMaori: list('The same in te reo Māori, where available for Kaupapa Māori occupations.'),
   },
-  { description: 'What is needed to enter the occupation.' },
+  { title: 'EntryRequirements', description: 'What is needed to enter the occupation.' },
 )
 
 /** Section 2.6 of the interface. The amounts are annual and increasing. */
-export const Renumeration = Type.Object(
+const Renumeration = Type.Object(
   {
     payLowerBound: pay('Tenth percentile of annual pay.'),
     payMidLowerBound: pay('First quartile of annual pay.'),
     payMidUpperBound: pay('Third quartile of annual pay.'),
     payUpperBound: pay('Ninetieth percentile of annual pay.'),
   },
-  { description: 'Annual pay figures, each at least as high as the one before. (The name is spelled so.)' },
+  {
+    title: 'Renumeration',
+    description: 'Annual pay figures, each at least as high as the one before. (The name is spelled so.)',
+  },
 )
 
 /** Section 2.7 of the interface. */
-export const RegistrationAuthority = Type.Object(
+const RegistrationAuthority = Type.Object(
   {
     nameEnglish: text('Authority name, in New Zealand English.'),
     nameMaori: text('Authority name, in te reo Māori; may not be commonly available.'),
@@ -105,7 +108,10 @@ export const RegistrationAuthority = Type.Object(
     telephone: text('Phone number of the authority.'),
     websiteUrl: text('Website address of the authority.'),
   },
-  { description: 'Who registers people in the occupation; present only where such an authority exists.' },
+  {
+    title: 'RegistrationAuthority',
+    description: 'Who registers people in the occupation; present only where such an authority exists.',
+  },
 )
 
 /** Section 2.2 of the interface. The order of the fields here is their order in every document. */
@@ -154,7 +160,7 @@ export const OccupationRecord = Type.Object(
     registrationAuthority: Type.Optional(RegistrationAuthority),
     lastUpdatedDate: time('When the record was created or last updated: UTC, with milliseconds and Z.'),
   },
-  { description: 'One occupation. A field without a value is absent.' },
+  { title: 'OccupationRecord', description: 'One occupation. A field without a value is absent.' },
 )
 export type OccupationRecord = Static<typeof OccupationRecord>
 
@@ -166,7 +172,7 @@ export const MissingOccupation = Type.Object(
     removedDate: time('When it was removed; absent if the catalogue never had it.'),
     replacedBy: strings('Its successors.'),
   },
-  { description: 'A code that the catalogue does not have, and its successors.' },
+  { title: 'MissingOccupation', description: 'A code that the catalogue does not have, and its successors.' },
 )
 
 /** Section 2.1 of the interface. The last field comes with `Filter.Codes` only. */
@@ -175,14 +181,14 @@ export const OccupationPage = Type.Object(
     nextCursor: code('The first occupation code of the next page; absent on the last page.'),
     currentCursor: code('The first occupation code of this page; absent on an empty page.'),
     totalCount: int32Count('Number of records that match the filters, whatever the cursor.'),
-    data: listOf<OccupationRecord>('OccupationRecord', 'The records of this page, by occupation code.'),
+    data: listOf(OccupationRecord, 'The records of this page, by occupation code.'),
     resultsCount: int32Count('Number of records on this page.'),
-    missingCodes: listOf<Static<typeof MissingOccupation>>(
-      'MissingOccupation',
+    missingCodes: listOf(
+      MissingOccupation,
       'The codes in `Filter.Codes` that the catalogue does not have; absent if it has all of them.',
     ),
   },
-  { description: 'A page of the occupation catalogue.' },
+  { title: 'OccupationPage', description: 'A page of the occupation catalogue.' },
 )
 
 /** The most codes in `Filter.Codes`. */

@@ -1,5 +1,8 @@
+import type { Static } from '../../foundation/schema/type.ts'
+import type { Codings, OccupationSearchPage, OccupationSuggestions } from './schema.ts'
+
 /** Example responses in the OpenAPI document. */
-export const SEARCH_EXAMPLE = {
+export const SEARCH_EXAMPLE: Static<typeof OccupationSearchPage> = {
   query: 'kaiako kohungahunga',
   totalCount: 7,
   results: [
@@ -21,7 +24,7 @@ export const SEARCH_EXAMPLE = {
   groups: [{ code: '1', nameEnglish: 'Education', count: 7 }],
 }
 
-export const SUGGESTIONS_EXAMPLE = {
+export const SUGGESTIONS_EXAMPLE: Static<typeof OccupationSuggestions> = {
   suggestions: [
     {
       text: 'Kaiako kōhungahunga',
@@ -33,7 +36,7 @@ export const SUGGESTIONS_EXAMPLE = {
   ],
 }
 
-export const CODINGS_EXAMPLE = {
+export const CODINGS_EXAMPLE: Static<typeof Codings> = {
   items: [
     {
       id: '1',

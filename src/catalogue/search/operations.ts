@@ -15,19 +15,12 @@ import type { CodingThreads } from './coding-threads.ts'
 import { CODINGS_EXAMPLE, SEARCH_EXAMPLE, SUGGESTIONS_EXAMPLE } from './example.ts'
 import type { LiveIndex } from './live-index.ts'
 import {
-  Coding,
-  CodingCandidate,
-  CodingGroup,
   Codings,
   codingsBody,
   MAX_PAGES,
   MAX_TITLE_LENGTH,
-  OccupationMatch,
   OccupationSearchPage,
-  OccupationSuggestion,
   OccupationSuggestions,
-  SearchGroup,
-  SearchGroupCount,
   searchQuery,
   suggestionsQuery,
 } from './schema.ts'
@@ -63,7 +56,6 @@ export function searchOperations(options: SearchOptions): readonly Operation[] {
       method: 'GET',
       path: '/occupations/search',
       request: { query: searchQuery, derive: nameSearch },
-      schemas: { SearchGroup, SearchGroupCount, OccupationMatch, OccupationSearchPage },
       responses: {
         200: describePage(OccupationSearchPage, 'A page of results.', SEARCH_EXAMPLE, NEXT_LINK),
         304: NOT_MODIFIED,
@@ -94,7 +86,6 @@ export function searchOperations(options: SearchOptions): readonly Operation[] {
       method: 'GET',
       path: '/occupations/suggestions',
       request: { query: suggestionsQuery, derive: nameSuggestions },
-      schemas: { OccupationSuggestion, OccupationSuggestions },
       responses: {
         200: describePage(OccupationSuggestions, 'The suggestions.', SUGGESTIONS_EXAMPLE),
         304: NOT_MODIFIED,
@@ -117,7 +108,6 @@ export function searchOperations(options: SearchOptions): readonly Operation[] {
       method: 'POST',
       path: '/codings',
       request: { body: { json: codingsBody, maxBytes: 2 ** 21 } },
-      schemas: { CodingCandidate, CodingGroup, Coding, Codings },
       responses: { 200: describeDocument(Codings, 'A coding for each item.', CODINGS_EXAMPLE) },
       problems: { ...PROBLEMS, 'invalid-body': 'The body has a field that is wrong, or too many items.' },
     }).handle(async ({ request, body }) => {
@@ -132,7 +122,11 @@ export function searchOperations(options: SearchOptions): readonly Operation[] {
         hasLeft(request),
       )
       return document({
-        items: items.map((item, at) => (errors[at] === undefined ? item : { ...item, error: errors[at] })),
+        items: items.map(({ candidates, ...item }, at) => ({
+          ...item,
+          candidates: [...candidates],
+          ...(errors[at] !== undefined && { error: errors[at] }),
+        })),
       })
     }),
   ]

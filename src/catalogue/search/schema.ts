@@ -1,4 +1,4 @@
-import { int32Count, listOf, oneOf, text, upTo } from '../../api/contract/fields.ts'
+import { int32Count, listOf, oneOf, refer, text, upTo } from '../../api/contract/fields.ts'
 import { NAME_FIELDS } from '../../engines/finding/index.ts'
 import { Type } from '../../foundation/schema/type.ts'
 import { MAX_CODE_LENGTH } from '../records/schema.ts'
@@ -24,22 +24,22 @@ const groupFields = {
   code: code('Code of the group.'),
   nameEnglish: text('Its name in New Zealand English.'),
 }
-const refer = (name: string) => Type.Unsafe<object>(Type.Ref(`${name}#`))
 
-export const SearchGroup = Type.Object(groupFields, {
+const SearchGroup = Type.Object(groupFields, {
+  title: 'SearchGroup',
   description: 'The Primary major group of a found occupation.',
 })
 
-export const SearchGroupCount = Type.Object(
+const SearchGroupCount = Type.Object(
   { ...groupFields, count: int32Count('Matching occupations in the group.') },
-  { description: 'A group and the number of its matching occupations.' },
+  { title: 'SearchGroupCount', description: 'A group and the number of its matching occupations.' },
 )
 
 const LANGUAGES = ['en', 'mi']
 const language = (description: string) => oneOf(LANGUAGES, description)
 
 /** A result of a search. */
-export const OccupationMatch = Type.Object(
+const OccupationMatch = Type.Object(
   {
     occupationCode: code('Code of the occupation.'),
     titleEnglish: text('Title in New Zealand English.'),
@@ -49,9 +49,9 @@ export const OccupationMatch = Type.Object(
     matchedField: oneOf(NAME_FIELDS, 'Where the name comes from. A `searchOnly` name is in no record.'),
     highlights: highlightsIn('matchedName'),
     score: probability('The estimated probability that the query means this occupation.'),
-    group: Type.Optional(refer('SearchGroup')),
+    group: Type.Optional(refer(SearchGroup)),
   },
-  { description: 'An occupation that a search found.' },
+  { title: 'OccupationMatch', description: 'An occupation that a search found.' },
 )
 
 export const OccupationSearchPage = Type.Object(
@@ -60,15 +60,15 @@ export const OccupationSearchPage = Type.Object(
     didYouMean: text('The query with its probable spelling; absent where the query needs none.'),
     totalCount: int32Count('Number of matching occupations.'),
     results: listOf(
-      'OccupationMatch',
+      OccupationMatch,
       'The results, best first: occupations with the query as a name, then by score, then by code.',
     ),
-    groups: listOf('SearchGroupCount', 'Number of matching occupations by major group, the largest first.'),
+    groups: listOf(SearchGroupCount, 'Number of matching occupations by major group, the largest first.'),
   },
-  { description: 'A page of search results.' },
+  { title: 'OccupationSearchPage', description: 'A page of search results.' },
 )
 
-export const OccupationSuggestion = Type.Object(
+const OccupationSuggestion = Type.Object(
   {
     text: text('A name of an occupation.'),
     occupationCode: code('Code of the occupation.'),
@@ -76,43 +76,43 @@ export const OccupationSuggestion = Type.Object(
     language: language('The language of the name.'),
     highlights: highlightsIn('text'),
   },
-  { description: 'A name that completes a query.' },
+  { title: 'OccupationSuggestion', description: 'A name that completes a query.' },
 )
 
 export const OccupationSuggestions = Type.Object(
-  { suggestions: listOf('OccupationSuggestion', 'The suggestions, best first.') },
-  { description: 'Names that complete a query.' },
+  { suggestions: listOf(OccupationSuggestion, 'The suggestions, best first.') },
+  { title: 'OccupationSuggestions', description: 'Names that complete a query.' },
 )
 
-export const CodingCandidate = Type.Object(
+const CodingCandidate = Type.Object(
   {
     occupationCode: code('Code of the occupation.'),
     titleEnglish: text('Title in New Zealand English.'),
     certainty: probability('The estimated probability that it is right.'),
   },
-  { description: 'An occupation that a job title may mean.' },
+  { title: 'CodingCandidate', description: 'An occupation that a job title may mean.' },
 )
 
-export const CodingGroup = Type.Object(
+const CodingGroup = Type.Object(
   { ...groupFields, certainty: probability('The estimated probability that it is right.') },
-  { description: 'The likeliest minor or major group, where there is no `code`.' },
+  { title: 'CodingGroup', description: 'The likeliest minor or major group, where there is no `code`.' },
 )
 
-export const Coding = Type.Object(
+const Coding = Type.Object(
   {
     id: text('The ID of the item in the request.'),
     code: code('The code, where it is more likely right than wrong.'),
     certainty: probability('The estimated probability that the first candidate is right.'),
-    candidates: listOf('CodingCandidate', 'The three likeliest occupations, best first.'),
-    group: Type.Optional(refer('CodingGroup')),
+    candidates: listOf(CodingCandidate, 'The three likeliest occupations, best first.'),
+    group: Type.Optional(refer(CodingGroup)),
     error: text('Why the item is not coded: its title is blank or too long.'),
   },
-  { description: 'The occupation code of a job title.' },
+  { title: 'Coding', description: 'The occupation code of a job title.' },
 )
 
 export const Codings = Type.Object(
-  { items: listOf('Coding', 'A coding for each item, in the order of the request.') },
-  { description: 'Occupation codes of job titles.' },
+  { items: listOf(Coding, 'A coding for each item, in the order of the request.') },
+  { title: 'Codings', description: 'Occupation codes of job titles.' },
 )
 
 const q = text(

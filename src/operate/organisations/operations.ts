@@ -21,20 +21,20 @@ const Organisation = Type.Object(
     activeRuns: count('Runs that are queued or in progress.'),
     findings: count('Findings of the stored runs.'),
   },
-  { description: 'An organisation that a key covers, that has submissions, or that is suspended.' },
+  {
+    title: 'Organisation',
+    description: 'An organisation that a key covers, that has submissions, or that is suspended.',
+  },
 )
 
 const OrganisationPage = Type.Object(
   {
     page: int32Count('The number of this page.'),
     pageSize: int32Count('The most entries per page.'),
-    results: listOf<Static<typeof Organisation>>(
-      'Organisation',
-      'The organisations, in the order of their identifiers.',
-    ),
+    results: listOf(Organisation, 'The organisations, in the order of their identifiers.'),
     totalCount: int32Count('The number of known organisations.'),
   },
-  { description: 'A page of organisations.' },
+  { title: 'OrganisationPage', description: 'A page of organisations.' },
 )
 
 const NewSuspension = Type.Object(
@@ -80,7 +80,6 @@ export function organisationOperations(database: Database): readonly Operation[]
       method: 'GET',
       path: '/organisations',
       request: { query: Type.Object(pageNumbers('Entries', { default: 100, max: 1_000 })) },
-      schemas: { Organisation, OrganisationPage },
       responses: {
         200: describeDocument(OrganisationPage, 'A page of organisations.', {
           page: 1,
@@ -105,7 +104,6 @@ export function organisationOperations(database: Database): readonly Operation[]
       method: 'GET',
       path: '/organisations/{eid}',
       request: { path: EID_PATH },
-      schemas: { Organisation },
       responses: { 200: describeDocument(Organisation, 'The organisation.', EXAMPLE) },
       problems: PROBLEMS,
     }).handle(async ({ path: { eid }, refuse }) => {
@@ -124,7 +122,6 @@ export function organisationOperations(database: Database): readonly Operation[]
       method: 'PUT',
       path: '/organisations/{eid}/suspension',
       request: { path: EID_PATH, body: { json: NewSuspension, maxBytes: 4096 } },
-      schemas: { Organisation },
       responses: { 200: describeDocument(Organisation, 'The suspended organisation.', EXAMPLE) },
       problems: { ...PROBLEMS, 'invalid-body': 'A member is invalid.', ...JSON_BODY_PROBLEMS },
     }).handle(async ({ path: { eid }, body: { reason = '' }, refuse }) => {
@@ -144,7 +141,6 @@ export function organisationOperations(database: Database): readonly Operation[]
       method: 'DELETE',
       path: '/organisations/{eid}/suspension',
       request: { path: EID_PATH },
-      schemas: { Organisation },
       responses: {
         200: describeDocument(Organisation, 'The organisation.', { ...ACTIVE, state: 'Active' }),
       },

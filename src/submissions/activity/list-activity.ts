@@ -2,10 +2,10 @@ import type { Operation } from '../../api/contract/contract.ts'
 import { describeDocument, NEXT_LINK } from '../../api/contract/describe.ts'
 import { count, listOf, oneOf, strings, text, time } from '../../api/contract/fields.ts'
 import { stream } from '../../api/contract/results.ts'
-import { Type } from '../../foundation/schema/type.ts'
+import { type Static, Type } from '../../foundation/schema/type.ts'
 import { formatTimestamp } from '../../foundation/text/timestamp.ts'
 import { ofSubmission, TOKEN_PATH } from '../contract.ts'
-import { Actor, actor, EXAMPLE_ACTOR } from '../explanations/schema.ts'
+import { actor, EXAMPLE_ACTOR } from '../explanations/schema.ts'
 import type { SubmissionOptions } from '../options.ts'
 import { PAGE_QUERY, pageFields, sendPage } from '../paging.ts'
 import { ACTIVITY_EVENTS, type ActivityRow, listActivity, readActivity } from './activity.ts'
@@ -39,15 +39,15 @@ const Activity = Type.Object(
     files: count('Files that were deleted.'),
     findings: count('Findings that were deleted.'),
   },
-  { description: 'Something that was done with a submission.' },
+  { title: 'Activity', description: 'Something that was done with a submission.' },
 )
 
 const ActivityPage = Type.Object(
-  pageFields(listOf('Activity', 'The activities, newest first.'), 'All activities.'),
-  { description: 'A page of what was done with a submission.' },
+  pageFields(listOf(Activity, 'The activities, newest first.'), 'All activities.'),
+  { title: 'ActivityPage', description: 'A page of what was done with a submission.' },
 )
 
-const EXAMPLE = {
+const EXAMPLE: Static<typeof ActivityPage> = {
   page: 1,
   pageSize: 20,
   results: [
@@ -72,7 +72,7 @@ const EXAMPLE = {
 }
 
 export function listSubmissionActivity({ database }: SubmissionOptions): Operation {
-  const { reading } = ofSubmission(database, { Actor, Activity, ActivityPage })
+  const { reading } = ofSubmission(database)
   return reading({
     name: 'list-activity',
     id: 'listSubmissionActivity',

@@ -13,14 +13,7 @@ import { assertKept, type SubmissionRow } from '../submission.ts'
 import { explain, withdraw } from './explain.ts'
 import { findOpenWarnings } from './explanation.ts'
 import { renderExplanation } from './render-explanation.ts'
-import {
-  Actor,
-  EXAMPLE_ACTOR,
-  EXAMPLE_EXPLANATION,
-  Explanation,
-  ExplanationList,
-  NewExplanation,
-} from './schema.ts'
+import { EXAMPLE_ACTOR, EXAMPLE_EXPLANATION, Explanation, ExplanationList, NewExplanation } from './schema.ts'
 import { readExplanations } from './store.ts'
 
 const BASE = '/submissions/{submissionToken}/explanations'
@@ -35,7 +28,7 @@ const NO_EXPLANATION = 'The submission has no explanation of this code or cause.
 
 export function explanationOperations(options: SubmissionOptions): readonly Operation[] {
   const { database, sealer, definitions } = options
-  const { reading, writing } = ofSubmission(database, { Actor, Explanation })
+  const { reading, writing } = ofSubmission(database)
   return [
     reading({
       name: 'list-explanations',
@@ -46,7 +39,6 @@ export function explanationOperations(options: SubmissionOptions): readonly Oper
       method: 'GET',
       path: BASE,
       request: { path: TOKEN_PATH },
-      schemas: { ExplanationList },
       responses: {
         200: describeDocument(ExplanationList, 'The explanations.', {
           submissionToken: 'Jb7cJb0i1s8YJw2Vq2cJcJZ1m6v0gQpA',
@@ -124,7 +116,6 @@ export function explanationOperations(options: SubmissionOptions): readonly Oper
       method: 'DELETE',
       path: `${BASE}/{target}`,
       request: { path: TARGET_PATH },
-      schemas: { ExplanationList },
       responses: {
         200: describeDocument(ExplanationList, 'The explanations that are left.', {
           submissionToken: 'Jb7cJb0i1s8YJw2Vq2cJcJZ1m6v0gQpA',

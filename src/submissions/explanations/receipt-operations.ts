@@ -11,12 +11,11 @@ import { EXAMPLE_SUBMISSION } from '../example.ts'
 import type { SubmissionOptions } from '../options.ts'
 import { readLine } from '../read-line.ts'
 import { renderState } from '../render.ts'
-import { Submission, SubmissionFile, ValidationRun } from '../schema.ts'
+import { Submission } from '../schema.ts'
 import { assertKept, findAny } from '../submission.ts'
 import { readReceipt } from './receipt.ts'
 import { EXAMPLE_RECEIPT, Receipt } from './receipt-schema.ts'
 import { reopen } from './reopen.ts'
-import { Actor, Explanation } from './schema.ts'
 
 const NO_RECEIPT = 'The submission has no receipt, because it has not been submitted yet.'
 
@@ -43,12 +42,11 @@ export function receiptOperations({
   definitions,
   sealer,
 }: SubmissionOptions): readonly Operation[] {
-  const { reading } = ofSubmission(database, { Actor, Explanation, Receipt })
+  const { reading } = ofSubmission(database)
   const operating = operationsOf({
     tag: TAG,
     limit: 'submissions',
     access: withScope('operate'),
-    schemas: { Submission, SubmissionFile, ValidationRun },
   })
   return [
     reading({

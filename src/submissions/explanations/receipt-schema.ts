@@ -2,7 +2,7 @@ import { count, listOf, oneOf, text, time } from '../../api/contract/fields.ts'
 import { type Static, Type } from '../../foundation/schema/type.ts'
 import { NotRun } from '../findings/not-run.ts'
 import { SUBMISSION_TYPES } from '../submission.ts'
-import { actor, EXAMPLE_ACTOR, EXAMPLE_EXPLANATION } from './schema.ts'
+import { actor, EXAMPLE_ACTOR, EXAMPLE_EXPLANATION, Explanation } from './schema.ts'
 
 const REOPENED = {
   dateReopened: time('When the submission was opened again; absent if it was not.'),
@@ -48,7 +48,7 @@ export const Receipt = Type.Object(
         { description: 'The submitted files.' },
       ),
     ),
-    explanations: listOf('Explanation', 'Why its warnings are right.'),
+    explanations: listOf(Explanation, 'Why its warnings are right.'),
     replaces: Type.Optional(
       Type.Object(
         { submissionToken: text('Its token.'), dateSubmitted: time('When it was submitted.') },
@@ -68,7 +68,7 @@ export const Receipt = Type.Object(
       ),
     ),
   },
-  { description: 'What was submitted, by whom and when.' },
+  { title: 'Receipt', description: 'What was submitted, by whom and when.' },
 )
 
 export const EXAMPLE_RECEIPT: Static<typeof Receipt> = {

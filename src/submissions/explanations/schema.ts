@@ -1,16 +1,16 @@
-import { choice, count, listOf, oneOf, strings, text, time } from '../../api/contract/fields.ts'
+import { choice, count, listOf, oneOf, refer, strings, text, time } from '../../api/contract/fields.ts'
 import { type Static, Type } from '../../foundation/schema/type.ts'
 import { EXPLANATION_REASONS } from './explanation.ts'
 
-export const Actor = Type.Object(
+const Actor = Type.Object(
   {
     id: text('The public id of the credential; `service` or `command` for Mahi itself and its operator.'),
     name: text('The name that the identity provider gives, or the client that holds the credential.'),
   },
-  { description: 'Who did it.' },
+  { title: 'Actor', description: 'Who did it.' },
 )
 export const EXAMPLE_ACTOR = { id: 'mahi_0123456789ab', name: 'student-records' }
-export const actor = () => Type.Optional(Type.Unsafe<Static<typeof Actor>>(Type.Ref('Actor#')))
+export const actor = () => Type.Optional(refer(Actor))
 
 const REASONS =
   'Verified: the records were checked and are right. Agreed: the exception was agreed with the agency. Later: what is missing follows in a later return. Other: the text says why.'
@@ -33,14 +33,14 @@ export const Explanation = Type.Object(
     actor: actor(),
     time: time('When it was given.'),
   },
-  { description: 'Why warnings are right.' },
+  { title: 'Explanation', description: 'Why warnings are right.' },
 )
 
 export const ExplanationList = Type.Object(
   {
     submissionToken: text('The token of the submission.'),
     runId: count('The current run; absent before the first.'),
-    explanations: listOf<Static<typeof Explanation>>('Explanation', 'The explanations, oldest first.'),
+    explanations: listOf(Explanation, 'The explanations, oldest first.'),
     open: Type.Optional(
       Type.Array(
         Type.Object({
@@ -52,7 +52,10 @@ export const ExplanationList = Type.Object(
       ),
     ),
   },
-  { description: 'The explanations of a submission, and the warnings that still need one.' },
+  {
+    title: 'ExplanationList',
+    description: 'The explanations of a submission, and the warnings that still need one.',
+  },
 )
 
 export const NewExplanation = Type.Object(

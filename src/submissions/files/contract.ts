@@ -1,7 +1,7 @@
 import { Problem } from '../../api/contract/problems.ts'
 import type { Reader } from '../../foundation/database/database.ts'
 import { Type } from '../../foundation/schema/type.ts'
-import { asOwner, type Schemas, TOKEN_PATH } from '../contract.ts'
+import { asOwner, TOKEN_PATH } from '../contract.ts'
 import type { Definitions } from '../rules/definitions.ts'
 import { findOwn, type SubmissionRow } from '../submission.ts'
 
@@ -41,8 +41,8 @@ export interface OwnFile {
 }
 
 /** Declares operations on the file in the path. */
-export function ofFile(reader: Reader, schemas: Schemas) {
-  return asOwner<OwnFile>(schemas, async (eid, { submissionToken = '', fileType = '' }) => {
+export function ofFile(reader: Reader) {
+  return asOwner<OwnFile>(async (eid, { submissionToken = '', fileType = '' }) => {
     const submission = await findOwn(reader, eid, submissionToken)
     // The extension allows `curl -T learners.csv`.
     return submission && { submission, resource: fileType.replace(/\.(?:csv|ndjson|zip|xlsx)$/, '') }

@@ -11,7 +11,7 @@ import { RUN_STATUSES } from '../findings/runs.ts'
 import type { SubmissionOptions } from '../options.ts'
 import { toProblem } from '../refusal.ts'
 import { renderFile } from '../render.ts'
-import type { SubmissionFile } from '../schema.ts'
+import { SubmissionFile } from '../schema.ts'
 import { cancelled, findState, type SubmissionRow } from '../submission.ts'
 import { FILE_WORK, type FileJob, findFileJob } from './file-job.ts'
 import { MAX_WAIT, readWait, waitFor } from './wait.ts'
@@ -33,12 +33,9 @@ export const FileWork = Type.Object(
     dateCompleted: time('When it ended.'),
     reason: text('Why it has no result.'),
     changes: count('Changes that a repair has made.'),
-    files: listOf<Static<typeof SubmissionFile>>(
-      'SubmissionFile',
-      'The files that an upload or a repair has replaced.',
-    ),
+    files: listOf(SubmissionFile, 'The files that an upload or a repair has replaced.'),
   },
-  { description: 'Work with the files of a submission.' },
+  { title: 'FileWork', description: 'Work with the files of a submission.' },
 )
 
 export const JOBS = '/submissions/{submissionToken}/jobs'

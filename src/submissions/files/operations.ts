@@ -57,9 +57,8 @@ const COPY_PROBLEMS = {
 
 export function fileOperations(options: SubmissionOptions): readonly Operation[] {
   const { database, sealer, definitions, maxUploadBytes } = options
-  const schemas = { FileWork, SubmissionFile }
-  const { reading, writing } = ofSubmission(database, schemas)
-  const { reading: readingOne, writing: writingOne } = ofFile(database, schemas)
+  const { reading, writing } = ofSubmission(database)
+  const { reading: readingOne, writing: writingOne } = ofFile(database)
   return [
     writing({
       name: 'put-files',
@@ -74,7 +73,6 @@ export function fileOperations(options: SubmissionOptions): readonly Operation[]
         header: Type.Object(UPLOAD_HEADER),
         body: { stream: CONTAINERS, maxBytes: maxUploadBytes },
       },
-      schemas: { SubmissionFiles },
       responses: {
         202: ACCEPTED,
         200: describeDocument(SubmissionFiles, 'The stored files.', { files: [EXAMPLE_FILE] }),

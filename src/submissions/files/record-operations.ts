@@ -52,7 +52,7 @@ function batchOperation(
   { schema, toOperation, ...declaration }: BatchDeclaration,
 ): Operation {
   const { database, sealer, definitions } = options
-  const { writing } = ofFile(database, { BatchResult })
+  const { writing } = ofFile(database)
   return writing({
     ...declaration,
     path: '/submissions/{submissionToken}/records/{fileType}',

@@ -17,7 +17,7 @@ import { assertOpen, findOwn, type SubmissionRow } from '../submission.ts'
 import { type Copy, findCopy } from './copies.ts'
 import { hasEtag, readEtags } from './file-headers.ts'
 import type { FileJob } from './file-job.ts'
-import { ACCEPTED, FileWork } from './file-work.ts'
+import { ACCEPTED } from './file-work.ts'
 import type { RepairList } from './repair-list.ts'
 import { listPrevious, undoRepair } from './undo.ts'
 import { MAX_WAIT, preferHeader } from './wait.ts'
@@ -28,7 +28,7 @@ const RepairExample = Type.Object(
     before: text('The value, the name of the column, or the row before.'),
     after: text('The same after; empty for a row that is removed.'),
   },
-  { description: 'A change of a repair.' },
+  { title: 'RepairExample', description: 'A change of a repair.' },
 )
 
 const Repair = Type.Object(
@@ -37,29 +37,26 @@ const Repair = Type.Object(
     field: text('The field; absent for rows and for the file as a whole.'),
     why: text('Why the change is certain, or why what is left is not.'),
     records: count('How many values, names of columns, rows or files it is about.'),
-    examples: listOf<Static<typeof RepairExample>>(
-      'RepairExample',
-      'The first changes that differ, three at most.',
-    ),
+    examples: listOf(RepairExample, 'The first changes that differ, three at most.'),
     clears: strings('The keys of those causes of its field that disappear with the repair.'),
   },
-  { description: 'Changes of one kind in one file.' },
+  { title: 'Repair', description: 'Changes of one kind in one file.' },
 )
 
 const Repairs = Type.Object(
   {
     submissionToken: text('The token of the submission.'),
     changes: count('The number of changes; 0 if nothing has only one possible repair.'),
-    repairs: listOf<Static<typeof Repair>>('Repair', 'The changes by kind.'),
-    left: listOf<Static<typeof Repair>>('Repair', 'What is left as it is, because it is not certain.'),
+    repairs: listOf(Repair, 'The changes by kind.'),
+    left: listOf(Repair, 'What is left as it is, because it is not certain.'),
     causes: count('The causes of the current check; absent if it did not read the current files.'),
     clears: strings('The keys of those causes that disappear with the repair.'),
     causesLeft: count('The causes that a check of the repaired files finds.'),
     etag: text('Identifies the state of the files, as `ETag` does. Send it as If-Match.'),
     undoable: flag('Whether the last repair can be undone: the files have not changed since.'),
-    files: listOf<Static<typeof SubmissionFile>>('SubmissionFile', 'The files that were repaired.'),
+    files: listOf(SubmissionFile, 'The files that were repaired.'),
   },
-  { description: 'What a repair changes in the files of a submission.' },
+  { title: 'Repairs', description: 'What a repair changes in the files of a submission.' },
 )
 
 const EXAMPLE: Static<typeof Repairs> = {
@@ -101,8 +98,7 @@ const PATH = '/submissions/{submissionToken}/repairs'
 
 export function repairOperations(options: SubmissionOptions): readonly Operation[] {
   const { database } = options
-  const schemas = { FileWork, SubmissionFile, RepairExample, Repair, Repairs }
-  const { reading, writing } = ofSubmission(database, schemas)
+  const { reading, writing } = ofSubmission(database)
   return [
     reading({
       name: 'get-repairs',
@@ -164,7 +160,6 @@ export function repairOperations(options: SubmissionOptions): readonly Operation
       method: 'DELETE',
       path: PATH,
       request: { path: TOKEN_PATH },
-      schemas: { SubmissionFiles },
       responses: { 200: describeDocument(SubmissionFiles, 'The restored files.', { files: [EXAMPLE_FILE] }) },
       problems: {
         ...REFUSALS,

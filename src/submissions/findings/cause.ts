@@ -32,6 +32,6 @@ export const Cause = Type.Object(
       ),
     ),
   },
-  { description: 'What to fix, with the findings that disappear when it is fixed.' },
+  { title: 'Cause', description: 'What to fix, with the findings that disappear when it is fixed.' },
 )
 export type Cause = Static<typeof Cause>

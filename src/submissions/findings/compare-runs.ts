@@ -36,7 +36,7 @@ const ResultsChanges = Type.Object(
       'Whether not all findings of one of the runs are stored: what only one stores counts as new or fixed.',
     ),
   },
-  { description: 'How the findings of the current run and the one before differ.' },
+  { title: 'ResultsChanges', description: 'How the findings of the current run and the one before differ.' },
 )
 
 const EXAMPLE: Static<typeof ResultsChanges> = {
@@ -68,7 +68,6 @@ export function getChanges(options: ResultsOptions): Operation {
         ...pageNumbers('Findings', limits),
       }),
     },
-    schemas: { ResultsChanges },
     responses: {
       200: describeDocument(ResultsChanges, 'A page of the comparison.', EXAMPLE, {
         ...NEXT_LINK,

@@ -1,7 +1,7 @@
 import type { Operation } from '../../api/contract/contract.ts'
 import { describePage, NOT_MODIFIED } from '../../api/contract/describe.ts'
 import { count, listOf, text } from '../../api/contract/fields.ts'
-import { Type } from '../../foundation/schema/type.ts'
+import { type Static, Type } from '../../foundation/schema/type.ts'
 import { TOKEN_PATH } from '../contract.ts'
 import { Cause } from './cause.ts'
 import { ofFindings, type ResultsOptions } from './own.ts'
@@ -12,13 +12,13 @@ const ResultsCauses = Type.Object(
   {
     submissionToken: text('The token of the submission.'),
     runId: count('The current run; absent before the first.'),
-    causes: listOf('Cause', 'Errors before warnings, causes before consequences, then by records.'),
+    causes: listOf(Cause, 'Errors before warnings, causes before consequences, then by records.'),
     note: text('Why there are no causes although there are findings.'),
   },
-  { description: 'What to fix in a submission, in order.' },
+  { title: 'ResultsCauses', description: 'What to fix in a submission, in order.' },
 )
 
-const EXAMPLE = {
+const EXAMPLE: Static<typeof ResultsCauses> = {
   submissionToken: 'sample-submission',
   runId: 1,
   causes: [
@@ -59,7 +59,6 @@ export function getCauses(options: ResultsOptions): Operation {
     method: 'GET',
     path: '/submissions/{submissionToken}/validation-results/causes',
     request: { path: TOKEN_PATH },
-    schemas: { Cause, ResultsCauses },
     responses: {
       200: describePage(ResultsCauses, 'The causes.', EXAMPLE),
       304: NOT_MODIFIED,

@@ -2,7 +2,7 @@ import type { LRUCache } from 'lru-cache'
 import { actorOf } from '../../api/access/principal.ts'
 import type { Operation } from '../../api/contract/contract.ts'
 import { describePage, NEXT_LINK, NOT_MODIFIED } from '../../api/contract/describe.ts'
-import { Problem, type ProblemOptions, ResultsProblemBody } from '../../api/contract/problems.ts'
+import { Problem, type ProblemOptions } from '../../api/contract/problems.ts'
 import { notModified, page } from '../../api/contract/results.ts'
 import { describeFaults, type ParameterFault } from '../../api/request/parameters.ts'
 import { makeEtag, Page, surround } from '../../api/serving/page.ts'
@@ -20,7 +20,7 @@ import { answerCurrent, findingsPath, nameRun, ofFindings, type ResultsOptions }
 import { FILTER_NAMES } from './postings.ts'
 import { readJoined } from './read-findings.ts'
 import { isPartial, readRun } from './runs.ts'
-import { resultsQuery, ValidationEntry, ValidationResultsPage } from './schema.ts'
+import { resultsQuery, ValidationResultsPage } from './schema.ts'
 
 /** Memory for cached selections, in bytes. */
 const SELECTIONS = 16 * 2 ** 20
@@ -61,7 +61,6 @@ export function getValidationResults(options: ResultsOptions): Operation {
       path: TOKEN_PATH,
       query: resultsQuery(limits),
     },
-    schemas: { ResultsProblem: ResultsProblemBody, ValidationEntry, ValidationResultsPage },
     responses: {
       200: describeResults(),
       304: NOT_MODIFIED,

@@ -1,9 +1,9 @@
 import type { Operation } from '../../api/contract/contract.ts'
 import { describePage, NOT_MODIFIED } from '../../api/contract/describe.ts'
-import { count, flag, text } from '../../api/contract/fields.ts'
+import { count, flag, refer, text } from '../../api/contract/fields.ts'
 import type { Reader } from '../../foundation/database/database.ts'
 import type { Sealer } from '../../foundation/database/seal.ts'
-import { type TSchema, Type } from '../../foundation/schema/type.ts'
+import { Type } from '../../foundation/schema/type.ts'
 import { TOKEN_PATH } from '../contract.ts'
 import type { SubmissionRow } from '../submission.ts'
 import { NotRun, renderNotRun } from './not-run.ts'
@@ -41,7 +41,7 @@ const ResultsSummary = Type.Object(
             Type.Number({ description: 'Share of the records of its file, from 0 to 1.', minimum: 0 }),
           ),
           students: count('Different students.'),
-          first: Type.Optional(Type.Ref('ValidationEntry#') as TSchema),
+          first: Type.Optional(refer(ValidationEntry)),
         }),
         { description: 'Each code that was found, the most frequent first.' },
       ),
@@ -62,7 +62,7 @@ const ResultsSummary = Type.Object(
       ),
     ),
   },
-  { description: 'What the current run of a submission found, by code.' },
+  { title: 'ResultsSummary', description: 'What the current run of a submission found, by code.' },
 )
 
 const EXAMPLE = {
@@ -99,7 +99,6 @@ export function getSummary(options: ResultsOptions): Operation {
     method: 'GET',
     path: '/submissions/{submissionToken}/validation-results/summary',
     request: { path: TOKEN_PATH },
-    schemas: { ValidationEntry, ResultsSummary },
     responses: {
       200: describePage(ResultsSummary, 'The summary.', EXAMPLE),
       304: NOT_MODIFIED,

@@ -3,7 +3,7 @@ import { describeDocument, NEXT_LINK } from '../../api/contract/describe.ts'
 import { count, listOf, text, withDefault } from '../../api/contract/fields.ts'
 import { Problem } from '../../api/contract/problems.ts'
 import type { Reader } from '../../foundation/database/database.ts'
-import { Type } from '../../foundation/schema/type.ts'
+import { type Static, Type } from '../../foundation/schema/type.ts'
 import { TOKEN_PATH } from '../contract.ts'
 import { pageFields, sendPage } from '../paging.ts'
 import type { SubmissionRow } from '../submission.ts'
@@ -19,7 +19,7 @@ const FindingsPage = Type.Object(
   {
     runId: count('The current run; absent before the first.'),
     ...pageFields(
-      listOf('Finding', 'The findings, in the order of the files and their records.'),
+      listOf(PublishedFinding, 'The findings, in the order of the files and their records.'),
       'All stored findings that match.',
     ),
     columns: Type.Optional(
@@ -35,10 +35,10 @@ const FindingsPage = Type.Object(
       ),
     ),
   },
-  { description: 'A page of findings with their places.' },
+  { title: 'FindingsPage', description: 'A page of findings with their places.' },
 )
 
-const EXAMPLE = {
+const EXAMPLE: Static<typeof FindingsPage> = {
   runId: 1,
   page: 1,
   pageSize: 100,
@@ -81,7 +81,6 @@ export function listFindings(options: ResultsOptions): Operation {
         ),
       }),
     },
-    schemas: { Finding: PublishedFinding, FindingsPage },
     responses: {
       200: describeDocument(FindingsPage, 'The findings.', EXAMPLE, NEXT_LINK),
     },

@@ -24,7 +24,7 @@ const LearnersPage = Type.Object(
     ),
     'Different students among the stored findings.',
   ),
-  { description: 'A page of the students with findings.' },
+  { title: 'LearnersPage', description: 'A page of the students with findings.' },
 )
 
 const EXAMPLE = {
@@ -48,7 +48,6 @@ export function listLearners(options: ResultsOptions): Operation {
       path: TOKEN_PATH,
       query: Type.Object(pageNumbers('Students', limits)),
     },
-    schemas: { LearnersPage },
     responses: {
       200: describeDocument(LearnersPage, 'The students.', EXAMPLE, NEXT_LINK),
     },

@@ -25,7 +25,7 @@ export const ValidationEntry = Type.Object(
     studentId: text('Student identifier of the record.'),
     recordText: text('Text of the record concerned.'),
   },
-  { description: 'One error or warning about one record of a submitted file.' },
+  { title: 'ValidationEntry', description: 'One error or warning about one record of a submitted file.' },
 )
 export type ValidationEntry = Static<typeof ValidationEntry>
 
@@ -33,21 +33,24 @@ export type ValidationEntry = Static<typeof ValidationEntry>
  * The input of a publish: an entry with the details that `mahi check` adds, which the specified operation never
  * returns.
  */
-export const PublishedFinding = Type.Object({
-  ...ValidationEntry.properties,
-  file: text('Name of the file that holds the record.'),
-  line: Type.Optional(
-    Type.Integer({
-      description: 'Line on which the record starts, from 1.',
-      minimum: 1,
-      maximum: 2 ** 31 - 1,
-    }),
-  ),
-  field: text('Field concerned.'),
-  value: text('Its value.'),
-  findingKey: text('Identifies the finding in other runs.'),
-  cause: text('Key of the cause of the finding.'),
-})
+export const PublishedFinding = Type.Object(
+  {
+    ...ValidationEntry.properties,
+    file: text('Name of the file that holds the record.'),
+    line: Type.Optional(
+      Type.Integer({
+        description: 'Line on which the record starts, from 1.',
+        minimum: 1,
+        maximum: 2 ** 31 - 1,
+      }),
+    ),
+    field: text('Field concerned.'),
+    value: text('Its value.'),
+    findingKey: text('Identifies the finding in other runs.'),
+    cause: text('Key of the cause of the finding.'),
+  },
+  { title: 'Finding' },
+)
 export type PublishedFinding = Static<typeof PublishedFinding>
 
 /** Section 2.8 of the interface. */
@@ -55,13 +58,13 @@ export const ValidationResultsPage = Type.Object(
   {
     page: int32Count('Page number of this page, from 1.'),
     pageSize: int32Count('Page size of this page.'),
-    results: listOf<ValidationEntry>(
-      'ValidationEntry',
-      'Validation entries, in the order they were published.',
-    ),
+    results: listOf(ValidationEntry, 'Validation entries, in the order they were published.'),
     totalCount: int32Count('Total number of entries of the submission.'),
   },
-  { description: 'A page of the current validation results of a submission.' },
+  {
+    title: 'ValidationResultsPage',
+    description: 'A page of the current validation results of a submission.',
+  },
 )
 
 const filter = (description: string) => Type.Optional(Type.String({ description, maxLength: 200 }))

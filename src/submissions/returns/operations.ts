@@ -28,7 +28,7 @@ import {
 import {
   EXAMPLE_RETURN,
   EXAMPLE_STANDING,
-  OwnReturn,
+  type OwnReturn,
   Return,
   ReturnCauses,
   ReturnOverview,
@@ -93,7 +93,6 @@ export function returnOperations({
       method: 'GET',
       path: '/returns',
       request: { query: LIST_QUERY },
-      schemas: { OwnReturn, ReturnPage },
       responses: {
         200: describeDocument(
           ReturnPage,
@@ -135,7 +134,6 @@ export function returnOperations({
           ...pageNumbers('Organisations', { default: 100, max: 1000 }),
         }),
       },
-      schemas: { Return, ReturnOverview },
       responses: {
         200: describeDocument(
           ReturnOverview,
@@ -187,7 +185,6 @@ export function returnOperations({
       method: 'GET',
       path: '/returns/{returnId}/causes',
       request: { path: RETURN_PATH },
-      schemas: { ReturnCauses },
       responses: {
         200: describeDocument(ReturnCauses, 'The causes.', {
           returnId: '202512',
@@ -230,7 +227,6 @@ export function returnOperations({
         }),
         body: { json: NewReturn, maxBytes: 262_144 },
       },
-      schemas: { Return },
       responses: {
         200: describeDocument(Return, 'The return as it is now.', EXAMPLE_RETURN),
       },

@@ -1,4 +1,4 @@
-import { count, listOf, oneOf, strings, text, time } from '../../api/contract/fields.ts'
+import { count, listOf, oneOf, refer, strings, text, time } from '../../api/contract/fields.ts'
 import { type Static, Type } from '../../foundation/schema/type.ts'
 import { formatTimestamp } from '../../foundation/text/timestamp.ts'
 import { pageFields } from '../paging.ts'
@@ -45,20 +45,23 @@ export const Return = Type.Object(
     organisations: strings('The organisations that are expected to submit it; absent if all are.'),
     etag: text('Identifies this state of the return. Send it as If-Match to replace the return.'),
   },
-  { description: 'A return that the service collects, for the agency.' },
+  { title: 'Return', description: 'A return that the service collects, for the agency.' },
 )
 
 export const OwnReturn = Type.Object(
   { ...RETURN, eid: text('The organisation.'), ...STANDING },
-  { description: 'A return, and, unless an operator lists all, how far an organisation is with it.' },
+  {
+    title: 'OwnReturn',
+    description: 'A return, and, unless an operator lists all, how far an organisation is with it.',
+  },
 )
 
 export const ReturnPage = Type.Object(
   pageFields(
-    listOf<Static<typeof OwnReturn>>('OwnReturn', 'The returns, the one that opens last first.'),
+    listOf(OwnReturn, 'The returns, the one that opens last first.'),
     'All returns that can be listed this way.',
   ),
-  { description: 'A page of returns.' },
+  { title: 'ReturnPage', description: 'A page of returns.' },
 )
 
 const OrganisationReturn = Type.Object(
@@ -72,7 +75,7 @@ const OrganisationReturn = Type.Object(
 
 export const ReturnOverview = Type.Object(
   {
-    return: Type.Optional(Type.Unsafe<Static<typeof Return>>(Type.Ref('Return#'))),
+    return: Type.Optional(refer(Return)),
     statuses: Type.Optional(
       Type.Object(Object.fromEntries(STANDINGS.map((name) => [name, count(`Organisations with ${name}.`)])), {
         description: 'The number of organisations by status.',
@@ -96,7 +99,7 @@ export const ReturnOverview = Type.Object(
       'Organisations that are expected to submit, or have started to, with the status that was asked for.',
     ),
   },
-  { description: 'How far all organisations are with a return.' },
+  { title: 'ReturnOverview', description: 'How far all organisations are with a return.' },
 )
 
 export const ReturnCauses = Type.Object(
@@ -121,7 +124,10 @@ export const ReturnCauses = Type.Object(
       ),
     ),
   },
-  { description: 'What the organisations have to fix in a return: counts only, no values.' },
+  {
+    title: 'ReturnCauses',
+    description: 'What the organisations have to fix in a return: counts only, no values.',
+  },
 )
 
 export const EXAMPLE_RETURN: Static<typeof Return> = {

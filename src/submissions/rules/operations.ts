@@ -47,7 +47,7 @@ const RULE = {
   needsExplanation: flag('Whether its findings must be explained before the submission; absent if not.'),
 }
 
-const Rule = Type.Object(RULE, { description: 'A check of a definition.' })
+const Rule = Type.Object(RULE, { title: 'Rule', description: 'A check of a definition.' })
 
 const EXAMPLE_FILE = Type.Object(
   {
@@ -80,16 +80,16 @@ const RuleOfDefinition = Type.Object(
     examples: Type.Optional(Type.Array(EXAMPLE, { description: 'The examples of a rule in SQL.' })),
     definition: Type.Optional(Type.Object(DEFINITION, { description: 'The definition.' })),
   },
-  { description: 'A check, and the definition that has it.' },
+  { title: 'RuleOfDefinition', description: 'A check, and the definition that has it.' },
 )
 
 const RuleCatalogue = Type.Object(
   {
     definition: Type.Optional(Type.Object(DEFINITION, { description: 'The definition.' })),
     definitions: strings('The names of the definitions of this service.'),
-    rules: listOf('Rule', 'Its checks, in the order of the findings.'),
+    rules: listOf(Rule, 'Its checks, in the order of the findings.'),
   },
-  { description: 'All checks of a definition.' },
+  { title: 'RuleCatalogue', description: 'All checks of a definition.' },
 )
 
 const EXAMPLE_DEFINITION = { name: 'sdr', version: '1.0.0', title: 'Single Data Return' }
@@ -135,7 +135,6 @@ export function ruleOperations(definitions: Definitions): readonly Operation[] {
       method: 'GET',
       path: '/rules',
       request: { query: QUERY },
-      schemas: { Rule, RuleCatalogue },
       responses: {
         200: describePage(RuleCatalogue, 'The rules.', {
           definition: EXAMPLE_DEFINITION,
@@ -163,7 +162,6 @@ export function ruleOperations(definitions: Definitions): readonly Operation[] {
         path: Type.Object({ code: Type.String({ description: 'The `errorCode` of its findings.' }) }),
         query: QUERY,
       },
-      schemas: { RuleOfDefinition },
       responses: {
         200: describePage(RuleOfDefinition, 'The rule.', {
           ...EXAMPLE_RULE,

@@ -23,7 +23,7 @@ const NO_RUN = 'The submission has no such run, or it is no longer stored.'
 
 export function runOperations(options: SubmissionOptions): readonly Operation[] {
   const { database } = options
-  const { reading, writing } = ofSubmission(database, { ValidationRun })
+  const { reading, writing } = ofSubmission(database)
   return [
     writing({
       name: 'request-run',
@@ -62,7 +62,6 @@ export function runOperations(options: SubmissionOptions): readonly Operation[] 
       method: 'GET',
       path: BASE,
       request: { path: TOKEN_PATH },
-      schemas: { ValidationRunPage },
       responses: {
         200: describeDocument(ValidationRunPage, 'The runs.', {
           page: 1,
