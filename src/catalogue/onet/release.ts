@@ -26,7 +26,6 @@ export const RELEASE_FILES = [
 ]
 
 export interface OnetTask {
-  readonly line: number
   readonly statement: string
   /** `Core`, `Supplemental` or, if nobody rated the task, `n/a`. */
   readonly type: string
@@ -99,15 +98,13 @@ async function checkFolder(folder: string): Promise<void> {
 
 async function readOccupations(file: string): Promise<Occupations> {
   const occupations: Occupations = new Map()
+  const add = uniqueKeys(file)
   for await (const { line, cells } of readTable(file, ['O*NET-SOC Code', 'Title', 'Description'])) {
     const code = cells['O*NET-SOC Code']
     if (!/^\d\d-\d{4}\.\d\d$/.test(code)) {
       refuse({ file, line, message: `has the code ${quote(code)}; a code looks like "11-1011.00"` })
     }
-    const earlier = occupations.get(code)
-    if (earlier !== undefined) {
-      refuseRepeat(file, line, `code ${code}`, earlier.line)
-    }
+    add(code, `code ${code}`, line)
     const { Title: title, Description: description } = cells
     const own = { alternates: [], tasks: new Map(), nearest: [], zone: undefined }
     occupations.set(code, { code, line, title, description, ...own })
@@ -134,14 +131,13 @@ async function readAlternates(file: string, occupations: Occupations): Promise<v
 
 async function readTasks(file: string, occupations: Occupations): Promise<void> {
   const columns = ['O*NET-SOC Code', 'Task ID', 'Task', 'Task Type', 'Incumbents Responding', 'Date'] as const
+  const add = uniqueKeys(file)
   for await (const row of readTable(file, columns)) {
     const { cells } = row
     const { code, tasks } = findOccupation(occupations, file, row)
     const id = cells['Task ID']
-    const earlier = tasks.get(id)
-    if (earlier !== undefined) refuseRepeat(file, row.line, `task ${quote(id)} of ${code}`, earlier.line)
+    add(`${code} ${id}`, `task ${quote(id)} of ${code}`, row.line)
     tasks.set(id, {
-      line: row.line,
       statement: cells.Task,
       type: cells['Task Type'],
       respondents: /^\d+$/.test(cells['Incumbents Responding']) ? Number(cells['Incumbents Responding']) : 0,
@@ -162,9 +158,9 @@ function readMonth(text: string, file: string, line: number): string {
 
 async function readActivities(file: string): Promise<ReadonlyMap<string, string>> {
   const titles = new Map<string, string>()
-  const lines = new Lines(file, 'activity')
+  const add = uniqueKeys(file)
   for await (const { line, cells } of readTable(file, ['DWA ID', 'DWA Title'])) {
-    lines.add(cells['DWA ID'], line)
+    add(cells['DWA ID'], `activity ${quote(cells['DWA ID'])}`, line)
     titles.set(cells['DWA ID'], cells['DWA Title'])
   }
   return titles
@@ -210,9 +206,9 @@ async function readRelated(file: string, occupations: Occupations): Promise<void
 async function readZoneTexts(file: string): Promise<ReadonlyMap<string, OnetJobZone>> {
   const zones = new Map<string, OnetJobZone>()
   const columns = ['Job Zone', 'Name', 'Experience', 'Education', 'Job Training'] as const
-  const lines = new Lines(file, 'job zone')
+  const add = uniqueKeys(file)
   for await (const { line, cells } of readTable(file, columns)) {
-    lines.add(cells['Job Zone'], line)
+    add(cells['Job Zone'], `job zone ${quote(cells['Job Zone'])}`, line)
     const { Name: name, Experience: experience, Education: education, 'Job Training': training } = cells
     zones.set(cells['Job Zone'], { name, experience, education, training })
   }
@@ -224,9 +220,10 @@ async function readZones(
   occupations: Occupations,
   zones: ReadonlyMap<string, OnetJobZone>,
 ): Promise<void> {
-  const lines = new Lines(file, 'job zone of')
+  const add = uniqueKeys(file)
   for await (const row of readTable(file, ['O*NET-SOC Code', 'Job Zone'])) {
-    lines.add(row.cells['O*NET-SOC Code'], row.line)
+    const code = row.cells['O*NET-SOC Code']
+    add(code, `job zone of ${quote(code)}`, row.line)
     const occupation = findOccupation(occupations, file, row)
     const zone = zones.get(row.cells['Job Zone'])
     if (zone === undefined)
@@ -244,27 +241,19 @@ function findOccupation(
   return occupations.get(code) ?? refuseStray(file, line, `occupation ${quote(code)}`, OCCUPATION_FILE)
 }
 
-/** The lines of a table's rows by a key that must be unique. */
-class Lines {
-  readonly #lines = new Map<string, number>()
-  readonly #file: string
-  readonly #noun: string
-
-  constructor(file: string, noun: string) {
-    this.#file = file
-    this.#noun = noun
+/**
+ * Creates a function that keeps the line of each key of a table.
+ *
+ * @throws {InputRefused} from that function, if a row with this key exists
+ */
+function uniqueKeys(file: string): (key: string, what: string, line: number) => void {
+  const lines = new Map<string, number>()
+  return (key, what, line) => {
+    const earlier = lines.get(key)
+    if (earlier !== undefined)
+      refuse({ file, line, message: `repeats the ${what} of line ${earlier}; each must be unique` })
+    lines.set(key, line)
   }
-
-  /** @throws {InputRefused} if a row with this key exists */
-  add(key: string, line: number): void {
-    const earlier = this.#lines.get(key)
-    if (earlier !== undefined) refuseRepeat(this.#file, line, `${this.#noun} ${quote(key)}`, earlier)
-    this.#lines.set(key, line)
-  }
-}
-
-function refuseRepeat(file: string, line: number, what: string, earlier: number): never {
-  refuse({ file, line, message: `repeats the ${what} of line ${earlier}; each must be unique` })
 }
 
 function refuseStray(file: string, line: number, what: string, where: string): never {

@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs'
 import { openDatabase } from '../../foundation/database/open.ts'
 import { endWithParent } from '../../foundation/jobs/end-with-parent.ts'
 import { IndexTooLarge, readOwnMemory } from './build-limits.ts'
-import type { BuildOrder, BuildResult } from './build-messages.ts'
+import type { BuildOrder, BuildResult } from './build-process.ts'
 import { buildStoredIndex } from './build-stored.ts'
 
 // If memory runs out all the same, the system should end this process and not the one that serves requests.

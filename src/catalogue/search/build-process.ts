@@ -1,15 +1,21 @@
 import { entryOf, runInChild } from '../../foundation/jobs/child.ts'
 import { IndexTooLarge } from './build-limits.ts'
-import type { BuildOrder, BuildResult } from './build-messages.ts'
 
 const ENTRY = entryOf('build-child', import.meta)
+
+/** The message to the process that builds an index; a URL may contain a password, so it is no parameter. */
+export interface BuildOrder {
+  readonly databaseUrl: string
+  readonly memoryBytes: number
+}
+
+/** The message from it, unless it has ended unexpectedly: another attempt at what is refused would end in the same way. */
+export type BuildResult = { readonly kind: 'built' } | { readonly kind: 'refused'; readonly reason: string }
 
 /** The index cannot be built, however often it is tried; the message says why. */
 export class IndexRefused extends Error {}
 
-export interface BuildOptions {
-  readonly databaseUrl: string
-  readonly memoryBytes: number
+export interface BuildOptions extends BuildOrder {
   readonly signal?: AbortSignal | undefined
 }
 
