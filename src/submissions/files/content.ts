@@ -1,7 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto'
 import type { Problem } from '../../api/contract/problems.ts'
 import type { Database } from '../../foundation/database/database.ts'
-import type { Sealer, Sealing } from '../../foundation/database/seal.ts'
+import type { Sealer } from '../../foundation/database/seal.ts'
 import { changeSubmission, type SubmissionWriter } from '../lock.ts'
 import { deleteOwners } from '../owned.ts'
 import { assertOpen, cancelled, findState, overtaken } from '../submission.ts'
@@ -13,6 +13,11 @@ export interface StoredContent extends StoredFile {
   readonly sha256: string
 }
 
+interface Owner {
+  readonly token: string
+  readonly eid: string
+}
+
 /**
  * Stores content in chunks while it arrives. Its owner takes it with `keepContent`; what nobody takes is deleted.
  *
@@ -21,101 +26,72 @@ export interface StoredContent extends StoredFile {
 export async function storeContent(
   database: Database,
   sealer: Sealer,
-  owner: { readonly token: string; readonly eid: string },
+  owner: Owner,
   content: AsyncIterable<Uint8Array>,
 ): Promise<StoredContent> {
-  const arriving = new Arriving(database, sealer, owner)
-  await arriving.begin()
-  const timer = setInterval(() => arriving.hold().catch(() => undefined), ARRIVAL_LEASE / 4)
+  const version = randomBytes(16).toString('hex')
+  const sealing = sealer.begin()
+  const digest = createHash('sha256')
+  let [chunks, bytes] = [0, 0]
+  /** Shows that the content still arrives. */
+  const hold = (work: (writer: SubmissionWriter) => Promise<void> = async () => undefined) =>
+    changeSubmission(database, owner.token, async (writer) => {
+      const held = await writer.run(
+        'update file_version set received = $2, chunks = $3, size = $4 where version = $1 and stored = 0',
+        [version, Date.now(), chunks, bytes],
+      )
+      // Without its owner, a chunk would outlive the purge that took the others.
+      if (held === 0) throw await explainLoss(writer, owner)
+      await work(writer)
+    })
+  await changeSubmission(database, owner.token, (writer) =>
+    writer.run(
+      `insert into file_version (version, token, resource, format, chunks, records, size, digest, batches, received, sealed, stored)
+       values ($1, $2, '', '', 0, 0, 0, '', 0, $3, $4, 0)`,
+      [version, owner.token, Date.now(), sealer.keyId],
+    ),
+  )
+  const timer = setInterval(() => hold().catch(() => undefined), ARRIVAL_LEASE / 4)
   try {
-    for await (const piece of content) await arriving.add(piece)
-    return await arriving.end()
+    for await (const chunk of inChunks(content)) {
+      bytes += chunk.length
+      digest.update(chunk)
+      const ordinal = chunks
+      const data = await packChunk(sealing, version, ordinal, chunk)
+      await database.assertRoom(data.length)
+      chunks++
+      await hold((writer) => insertChunk(writer, { version, ordinal, data }))
+    }
+    await hold()
+    return { version, chunks, bytes, sha256: digest.digest('hex') }
   } catch (error) {
-    await dropContent(database, owner.token, arriving.version)
+    await dropContent(database, owner.token, version)
     throw error
   } finally {
     clearInterval(timer)
   }
 }
 
-class Arriving {
-  readonly version = randomBytes(16).toString('hex')
-  readonly #database: Database
-  readonly #owner: { readonly token: string; readonly eid: string }
-  readonly #keyId: string | null
-  readonly #sealing: Sealing
-  readonly #digest = createHash('sha256')
+/** The content in chunks of one size, the last of which may be shorter. Each is valid until the next one. */
+async function* inChunks(content: AsyncIterable<Uint8Array>): AsyncGenerator<Buffer> {
   // One buffer for all chunks: pieces that are collected first stay in memory until the next collection of garbage.
-  readonly #chunk = Buffer.allocUnsafeSlow(CHUNK_BYTES)
-  #filled = 0
-  #chunks = 0
-  #bytes = 0
-
-  constructor(database: Database, sealer: Sealer, owner: { token: string; eid: string }) {
-    this.#database = database
-    this.#owner = owner
-    this.#keyId = sealer.keyId
-    this.#sealing = sealer.begin()
-  }
-
-  async begin(): Promise<void> {
-    const { token } = this.#owner
-    await changeSubmission(this.#database, token, (writer) =>
-      writer.run(
-        `insert into file_version (version, token, resource, format, chunks, records, size, digest, batches, received, sealed, stored)
-         values ($1, $2, '', '', 0, 0, 0, '', 0, $3, $4, 0)`,
-        [this.version, token, Date.now(), this.#keyId],
-      ),
-    )
-  }
-
-  async add(piece: Uint8Array): Promise<void> {
+  const chunk = Buffer.allocUnsafeSlow(CHUNK_BYTES)
+  let filled = 0
+  for await (const piece of content) {
     const bytes = Buffer.from(piece.buffer, piece.byteOffset, piece.byteLength)
-    this.#bytes += bytes.length
-    this.#digest.update(bytes)
     for (let from = 0; from < bytes.length; ) {
-      const copied = bytes.copy(this.#chunk, this.#filled, from)
+      const copied = bytes.copy(chunk, filled, from)
       from += copied
-      this.#filled += copied
-      if (this.#filled === CHUNK_BYTES) await this.#store()
+      filled += copied
+      if (filled < CHUNK_BYTES) continue
+      yield chunk
+      filled = 0
     }
   }
-
-  /** Shows that the content still arrives. */
-  async hold(work: (writer: SubmissionWriter) => Promise<void> = async () => undefined): Promise<void> {
-    await changeSubmission(this.#database, this.#owner.token, async (writer) => {
-      const held = await writer.run(
-        'update file_version set received = $2, chunks = $3, size = $4 where version = $1 and stored = 0',
-        [this.version, Date.now(), this.#chunks, this.#bytes],
-      )
-      // Without its owner, a chunk would outlive the purge that took the others.
-      if (held === 0) throw await explainLoss(writer, this.#owner)
-      await work(writer)
-    })
-  }
-
-  async #store(): Promise<void> {
-    const content = this.#chunk.subarray(0, this.#filled)
-    const ordinal = this.#chunks
-    const data = await packChunk(this.#sealing, this.version, ordinal, content)
-    this.#filled = 0
-    await this.#database.assertRoom(data.length)
-    this.#chunks++
-    await this.hold((writer) => insertChunk(writer, { version: this.version, ordinal, data }))
-  }
-
-  async end(): Promise<StoredContent> {
-    if (this.#filled > 0) await this.#store()
-    await this.hold()
-    const sha256 = this.#digest.digest('hex')
-    return { version: this.version, chunks: this.#chunks, bytes: this.#bytes, sha256 }
-  }
+  if (filled > 0) yield chunk.subarray(0, filled)
 }
 
-async function explainLoss(
-  writer: SubmissionWriter,
-  owner: { readonly token: string; readonly eid: string },
-): Promise<Problem> {
+async function explainLoss(writer: SubmissionWriter, owner: Owner): Promise<Problem> {
   const submission = await findState(writer, owner)
   if (submission === undefined) return cancelled()
   assertOpen(submission)
@@ -125,7 +101,7 @@ async function explainLoss(
 /** Ends the arrival of content, in the transaction that gives it its owner. */
 export async function keepContent(
   writer: SubmissionWriter,
-  owner: { readonly token: string; readonly eid: string },
+  owner: Owner,
   { version, sha256 }: StoredContent,
 ): Promise<void> {
   const kept = await writer.run(
