@@ -23,9 +23,8 @@ export type Result =
       /** Whether it is compressed for a caller who accepts that. */
       readonly compressible: boolean
     }
-  | { readonly kind: 'empty'; readonly headers: Headers }
 
-/** A result that is no document: bytes, or none. */
+/** A result that is no document. */
 export type BytesResult = Exclude<Result, DocumentResult>
 
 /** A page: compressed if the caller accepts that, with its ETag, or as 304. */
@@ -70,9 +69,6 @@ export const accepted = <Body>(
   body,
   headers: { location, 'retry-after': String(retryAfter), ...headers },
 })
-
-/** 204. */
-export const empty = (headers: Headers = {}): BytesResult => ({ kind: 'empty', headers })
 
 /**
  * The rest of a generator whose first value has been taken, so that what cannot be sent is refused before the response

@@ -15,14 +15,11 @@ interface ListenAt {
  *
  * @throws {UserError} if the port is in use or not allowed: the message says what to do
  */
-export async function listen<T>(
-  { setting, port, host, hostSetting = 'HOST' }: ListenAt,
-  start: () => Promise<T>,
-): Promise<T> {
+export async function listen<T>(at: ListenAt, start: () => Promise<T>): Promise<T> {
   try {
     return await start()
   } catch (error) {
-    const message = explain((error as NodeJS.ErrnoException).code, setting, port, host, hostSetting)
+    const message = explain((error as NodeJS.ErrnoException).code, at)
     if (message === undefined) throw error
     throw new UserError(message, { cause: error })
   }
@@ -46,12 +43,10 @@ export function listenForRequests(
   return listen({ setting: 'PORT', port, host }, () => app.listen({ host, port, backlog: BACKLOG }))
 }
 
+/** What to do about an error of the system, by its code. */
 function explain(
   code: string | undefined,
-  setting: string,
-  port: number,
-  host: string,
-  hostSetting: string,
+  { setting, port, host, hostSetting = 'HOST' }: ListenAt,
 ): string | undefined {
   switch (code) {
     case 'EADDRINUSE':

@@ -32,11 +32,6 @@ export class Sender {
       case 'document':
         reply.code(result.status).headers({ 'cache-control': 'no-store', ...result.headers })
         return reply.type(JSON_TYPE).send(JSON.stringify(result.body))
-      case 'empty':
-        return reply
-          .code(204)
-          .headers({ 'cache-control': 'no-store', ...result.headers })
-          .send()
       case 'stream': {
         markTransfer(request.raw)
         const { downloads } = request.server.slots
