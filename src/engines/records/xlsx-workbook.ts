@@ -305,11 +305,9 @@ function unescapeText(text: string): string {
   )
 }
 
-/** Gives the text of a cell of this type. */
-type ToText = (type: string, value: string) => string
-
 interface RowOptions {
-  readonly toText: ToText
+  /** Gives the text of a cell of this type. */
+  readonly toText: (type: string, value: string) => string
   /** Counts the cells of a row up to its last one. */
   readonly addPlaces: (cells: number) => void
   readonly formats: readonly NumberFormat[]
@@ -318,10 +316,7 @@ interface RowOptions {
 
 /** Collects the rows of a sheet. References are optional: without one, a cell is beside the one before it. */
 class RowCollector {
-  readonly #toText: ToText
-  readonly #addPlaces: (cells: number) => void
-  readonly #formats: readonly NumberFormat[]
-  readonly #is1904: boolean
+  readonly #options: RowOptions
   readonly #inline = new TextCollector()
   #rows: SheetRow[] = []
   #number = 0
@@ -335,11 +330,8 @@ class RowCollector {
   /** What the text belongs to: a value, or a formula. */
   #within: 'v' | 'f' | undefined
 
-  constructor({ toText, addPlaces, formats, is1904 }: RowOptions) {
-    this.#toText = toText
-    this.#addPlaces = addPlaces
-    this.#formats = formats
-    this.#is1904 = is1904
+  constructor(options: RowOptions) {
+    this.#options = options
   }
 
   take(): SheetRow[] {
@@ -360,7 +352,7 @@ class RowCollector {
       this.#column = r === undefined ? this.#column + 1 : readColumn(r)
       if (!(this.#column >= 0 && this.#column < MAX_COLUMNS)) throw new WorkbookRefused(DAMAGED)
       this.#type = t ?? 'n'
-      this.#format = this.#formats[Number(s ?? 0)] ?? GENERAL
+      this.#format = this.#options.formats[Number(s ?? 0)] ?? GENERAL
       this.#value = ''
       this.#formula = undefined
     } else if (name === 'f') {
@@ -383,9 +375,10 @@ class RowCollector {
   }
 
   #addCell(): void {
+    const { toText, is1904 } = this.#options
     const inline = this.#inline.take()
     const [type, value] = [this.#type, this.#type === 'inlineStr' ? inline : this.#value]
-    const text = type === 's' && value === '' ? '' : this.#toText(type, value)
+    const text = type === 's' && value === '' ? '' : toText(type, value)
     const cell = readCell(
       {
         type,
@@ -393,7 +386,7 @@ class RowCollector {
         value: type === 'str' ? unescapeText(text) : text,
         formula: this.#formula,
       },
-      this.#is1904,
+      is1904,
     )
     if (cell === '') return
     this.#characters += typeof cell === 'string' ? cell.length : cell.shown.length
@@ -403,8 +396,10 @@ class RowCollector {
   }
 
   #addRow(): void {
-    if (this.#cells.length > 0) this.#addPlaces(this.#cells.length)
-    if (this.#cells.length > 0) this.#rows.push({ number: this.#number, cells: this.#cells })
+    if (this.#cells.length > 0) {
+      this.#options.addPlaces(this.#cells.length)
+      this.#rows.push({ number: this.#number, cells: this.#cells })
+    }
     this.#cells = []
   }
 }
