@@ -51,6 +51,14 @@ test('the cells of a table of cards have the names of their columns', () => {
   ])
 })
 
+test('a link to the rest of a list keeps its filters, and no notice of what was done', async () => {
+  const { service, cookie } = await start()
+  const url = '/console/rules?severity=Error&notice=saved'
+  const { body } = await service.app.inject({ url, headers: { host: 'localhost', cookie } })
+  expect(body).toContain('>Saved.</div>')
+  expect(body).toContain('href="/console/rules?severity=Error&amp;all=yes"')
+})
+
 test('a message without the values of a record keeps the pattern that a value must have', () => {
   expect(summarise('sourceOfFunding is "{value}", but must have the form [0-9]{2}.')).toBe(
     'sourceOfFunding is …, but must have the form [0-9]{2}.',

@@ -182,4 +182,5 @@ test('an organisation sees what is to be done first; the agency sees all, reads 
   expect((await vendor.open('/console/submissions?eid=1002')).statusCode).toBe(200)
   const other = await vendor.open(`/console/submissions/${faulty}/files?eid=1001`)
   expect([other.statusCode, toText(other.body)]).toEqual([401, expect.not.stringContaining('Your key')])
+  expect(toText(other.body)).toContain('1001 is suspended')
 })

@@ -42,8 +42,11 @@ export async function readList<Body extends Page>(
 }
 
 /** Links to the neighbouring pages of a list; nothing if it has one page. A page past the last one is said to be so. */
-export function showPager(context: Context, pages: number): VNode | false {
-  const page = readPage(context.query)
+export function showPager(
+  context: Context,
+  pages: number,
+  page: number = readPage(context.query),
+): VNode | false {
   const end = Math.max(1, pages)
   const to = (number: number) => linkHere(context, { page: number })
   if (page > end)

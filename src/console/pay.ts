@@ -47,7 +47,7 @@ export function payChart(pay: Pay, [from, to]: readonly [number, number], group?
     left !== undefined &&
     right !== undefined &&
     html`<rect class=${name} x=${x(left)} y=${y} width=${Math.max(1, x(right) - x(left))} height=${height} />`
-  return html`<svg class="pay" viewBox=${`0 0 ${WIDTH} 34`} role="img" aria-label=${payText(pay)}>
+  return html`<svg class="pay chart" viewBox=${`0 0 ${WIDTH} 34`} role="img" aria-label=${payText(pay)}>
     ${group !== undefined && span(group.payLowerBound, group.payUpperBound, 2, 18, 'group')}
     <line class="axis" x1=${MARGIN} x2=${WIDTH - MARGIN} y1="21" y2="21" />
     ${p10 !== undefined && p90 !== undefined && html`<line class="whisker" x1=${x(p10)} x2=${x(p90)} y1="11" y2="11" />`}

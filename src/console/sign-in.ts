@@ -27,9 +27,8 @@ const LINK = '/console/link/:secret(^[\\w-]{43}$)'
 /** Where a browser goes after signing in, which shows whether it accepts cookies. */
 const CHECK = '/console/sign-in/check'
 
-function redirectSignedIn(reply: FastifyReply, to: string): FastifyReply {
-  return reply.redirect(`${CHECK}?to=${encodeURIComponent(to)}`, 303)
-}
+const redirectSignedIn = (reply: FastifyReply, to: string): FastifyReply =>
+  reply.redirect(link(CHECK, { to }), 303)
 
 /** The page in the query of a link. */
 const pageAskedFor = (request: FastifyRequest): string | undefined => queryOf(request).get('to') ?? undefined
@@ -37,11 +36,6 @@ const pageAskedFor = (request: FastifyRequest): string | undefined => queryOf(re
 /** Registers all ways to sign in, and sign-out. */
 export function registerSignIn(app: FastifyInstance, services: ConsoleServices): void {
   const { access, sessions, oidc, log } = services
-  const endCurrent = async (request: FastifyRequest): Promise<void> => {
-    const secret = readSession(request)
-    if (secret !== undefined) await sessions.end(secret)
-  }
-
   app.get('/console/sign-in', { config }, (request, reply) => renderSignIn(services, request, reply, {}))
 
   app.post('/console/sign-in', { config }, async (request, reply) => {
@@ -114,7 +108,7 @@ export function registerSignIn(app: FastifyInstance, services: ConsoleServices):
     try {
       const { url, remember } = await oidc.begin(to)
       // The browser comes back without its `Strict` cookie, so the previous session must end here.
-      await endCurrent(request)
+      await endCurrent(services, request)
       writeSigningIn(request, reply, remember)
       return reply.redirect(url, 303)
     } catch (err) {
@@ -146,13 +140,17 @@ export function registerSignIn(app: FastifyInstance, services: ConsoleServices):
   })
 }
 
+async function endCurrent({ sessions }: ConsoleServices, request: FastifyRequest): Promise<void> {
+  const secret = readSession(request)
+  if (secret !== undefined) await sessions.end(secret)
+}
+
 /** Signing out is sent by a form of every page. */
 export const signOut: Route = {
   method: 'POST',
   path: '/sign-out',
   handle: async ({ services, request, reply }: Context): Promise<Redirect> => {
-    const secret = readSession(request)
-    if (secret !== undefined) await services.sessions.end(secret)
+    await endCurrent(services, request)
     endSession(request, reply)
     return { redirect: '/console/sign-in?signed-out=1' }
   },

@@ -5,6 +5,7 @@ const TITLES = 'test/console.titles.test.ts'
 const FORMS = 'test/console.forms.test.ts'
 const FORGERY = 'test/console.forgery.test.ts'
 const PROVIDER = 'test/console.provider.test.ts'
+const LINKS = 'test/console.links.test.ts'
 const ELEMENTS = 'test/console.elements.test.ts'
 
 export default [
@@ -128,6 +129,20 @@ export default [
     text: 'if (route.scope !== undefined && !principal.scopes.has(route.scope))',
     replacement: 'if (route.scope !== undefined && principal.scopes.size === 0)',
     test: SESSIONS,
+  },
+  {
+    fault: 'nobody is told that an organisation is suspended',
+    file: 'src/console/console.ts',
+    text: "problem.type !== '/problems/organisation-suspended'",
+    replacement: "problem.type !== ''",
+    test: LINKS,
+  },
+  {
+    fault: 'a link to the rest of a list loses its filters',
+    file: 'src/console/links.ts',
+    text: '...Object.fromEntries(query), notice',
+    replacement: 'notice',
+    test: ELEMENTS,
   },
   {
     fault: 'scripts can read the cookie of a session',

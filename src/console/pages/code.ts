@@ -265,7 +265,7 @@ async function showList(context: Context): Promise<Shown> {
           <${Select} name="threshold" label="Certain enough from" value=${String(threshold)} options=${THRESHOLDS} />
         </div>
       <//>
-      ${showPager(context, pages)}
+      ${showPager(context, pages, page)}
       <p><a href="/console/code">Another list</a>${canConfirm && html` · <a href="/console/code/confirmed">Confirmed titles</a>`}</p>
       <${PostForm} action=${listLink(id)}><button type="submit" class="danger" name="delete" value="list">Delete this list</button><//>`,
   }

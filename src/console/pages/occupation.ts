@@ -80,7 +80,7 @@ function showSimilar(record: Occupation, { occupationCode: code = '', ...other }
 const showRemoved = (code: string, { removedDate, replacedBy }: RemovedOccupationProblem): Shown =>
   absent(
     'This occupation was removed',
-    html`The occupation ${code} was removed on ${showTime(removedDate)}${showSuccessors(replacedBy)}.
+    html`The occupation ${code} was removed on ${showTime(removedDate)}${showSuccessors(replacedBy)}.${' '}
       <a href="/console/occupations">Find another occupation</a>`,
     410,
   )

@@ -159,8 +159,7 @@ export function showStep(
   return {
     ...shown,
     title: `${title} – ${nameReturn(submission)}`,
-    content: html`<div class="workbench">
-      <nav class="crumbs" aria-label="Breadcrumb"><a href=${link('/console/submissions', { eid })}>Submissions</a></nav>
+    content: html`<nav class="crumbs" aria-label="Breadcrumb"><a href=${link('/console/submissions', { eid })}>Submissions</a></nav>
       <h1>${nameReturn(submission)}${dueDate !== undefined && html` <span class="soft">due <${Until} at=${dueDate} /></span>`}</h1>
       <p class="facts">
         ${submission.returnName !== undefined && html`<span>Return ${returnId}</span>`}
@@ -185,8 +184,7 @@ export function showStep(
         </ol>
       </nav>`
       }
-      ${(!isDeleted || current === undefined) && content}
-    </div>`,
+      ${(!isDeleted || current === undefined) && content}`,
   }
 }
 
