@@ -186,7 +186,7 @@ test('a file that this user may not read exits 2 with what to do', async () => {
   const sentence = `${closed}: cannot be read: this user has no permission. ${advice}\n`
   expect(await run(closed)).toMatchObject({ code: 2, stdout: '', stderr: sentence })
   symlinkSync('nowhere.csv', join(folder, 'book-loans.csv'))
-  expect((await run(folder)).stderr).toBe(sentence)
+  expect((await run(folder)).stderr).toBe(`Note: book-loans.csv was not read: it is no file.\n${sentence}`)
   chmodSync(folder, 0o311)
   expect((await run(folder)).stderr).toBe(sentence.replace(closed, folder))
 })
