@@ -144,7 +144,15 @@ describe('a full disk for submissions', () => {
     const headers = { 'x-api-key': key, eid: '1001' }
     const { submissions } = createClient({ baseUrl: server.url, apiKey: key, eid: '1001', deadline: 60_000 })
     const { submissionToken: token = '' } = await submissions.create({ returnId: '202512' })
-    await submissions.putFile(token, 'people', PEOPLE.before.csv)
+    const work = () => mahi.start(['work'], { environment })
+    /** Uploads a file while a worker runs that reads it, and returns the number of its records. */
+    const put = async (csv: string) => {
+      const worker = work()
+      const { records } = await submissions.putFile(token, 'people', csv)
+      await worker.stop()
+      return records
+    }
+    await put(PEOPLE.before.csv)
     const at = `${server.url}/v1/submissions/${token}`
     /** Exports the file and the findings, completely. */
     const read = async () => {
@@ -155,7 +163,6 @@ describe('a full disk for submissions', () => {
       const localIds = findings.map((line) => (JSON.parse(line) as { localId: string }).localId)
       return describeContent({ csv: file, findings: localIds })
     }
-    const work = () => mahi.start(['work'], { environment })
     const validate = async () => {
       const { runId = 0 } = await submissions.validate(token)
       return await submissions.waitForRun(token, runId)
@@ -176,6 +183,7 @@ describe('a full disk for submissions', () => {
       at,
       read,
       work,
+      put,
       validate,
     }
   }
@@ -183,7 +191,7 @@ describe('a full disk for submissions', () => {
   testSqlite(
     'an upload that fills the disk leaves room for others, without a restart, and one line in the log',
     async () => {
-      const { disk, url, server, headers, submissions, token, at, read } = await start()
+      const { disk, url, server, headers, submissions, at, read, put } = await start()
       const before = await read()
       const versions = () =>
         withDatabase(url, (database) => database.all('select version from file_version order by version'))
@@ -204,17 +212,17 @@ describe('a full disk for submissions', () => {
         // Changes that need little room still find it.
         expect((await submissions.create({ returnId: `20240${round + 1}` })).submissionToken).toBeDefined()
       }
-      expect(await submissions.putFile(token, 'people', PEOPLE.after.csv)).toMatchObject({ records: 300 })
+      expect(await put(PEOPLE.after.csv)).toBe(300)
       expect(server.command.stdout.match(/"level":"error"/g) ?? []).toHaveLength(1)
       disk.empty()
     },
   )
 
   testBoth('a run stores nothing, exports are complete, and with room everything works again', async () => {
-    const { disk, server, submissions, token, read, work, validate } = await start()
+    const { disk, server, submissions, token, read, work, put, validate } = await start()
     // A file that the disk has room for, with more findings than it has room for.
     const large = makePeople(NAME, 60_000, 60_000)
-    await submissions.putFile(token, 'people', large.csv)
+    await put(large.csv)
     const { runId = 0 } = await submissions.validate(token)
     disk.fill(2_000_000)
     const worker = work()
@@ -242,9 +250,9 @@ describe('a full disk for submissions', () => {
   })
 
   testBoth('for the files of a check: the run ends with a reason, and the next one works', async () => {
-    const { disk, submissions, token, read, work, validate } = await start({ CHECK_FOLDER: '' })
+    const { disk, read, work, put, validate } = await start({ CHECK_FOLDER: '' })
     const large = makePeople(NAME, 60_000, 60_000)
-    await submissions.putFile(token, 'people', large.csv)
+    await put(large.csv)
     disk.fill()
     const worker = work()
     for (const left of [0, 500_000]) {
