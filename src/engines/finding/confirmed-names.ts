@@ -57,11 +57,8 @@ export class ConfirmedNames {
   }
 
   #listGrams(name: number): Uint32Array {
-    const known = this.#grams.get(name)
-    if (known !== undefined) return known
-    const words = splitWords(readText(this.#index.names, name)).map(({ word }) => word)
-    const grams = Uint32Array.from(listGrams(words))
-    this.#grams.set(name, grams)
-    return grams
+    return getOrMake(this.#grams, name, () =>
+      Uint32Array.from(listGrams(splitWords(readText(this.#index.names, name)).map(({ word }) => word))),
+    )
   }
 }

@@ -1,3 +1,4 @@
+import { getOrMake } from '../../foundation/get-or-make.ts'
 import { splitWords } from './fold.ts'
 import { RowWriter, type SparseRows } from './sparse.ts'
 import { STOP_WORDS, singular } from './stem.ts'
@@ -38,9 +39,8 @@ export class Spellings {
       const written =
         lower.length === text.length ? lower.slice(from, to) : text.slice(from, to).toLowerCase()
       if (written !== this.words[id]) {
-        const others = this.#others.get(id) ?? new Map<string, number>()
+        const others = getOrMake(this.#others, id, () => new Map())
         others.set(written, (others.get(written) ?? 0) + count)
-        this.#others.set(id, others)
       }
       if (weight > 0 && this.#isStop[id] === false) {
         if (this.#weights[id] === 0) this.#used.push(id)

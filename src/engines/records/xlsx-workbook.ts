@@ -1,5 +1,6 @@
 import type { SaxTag } from '@cj-tech-master/excelts/xml'
 import { refuse } from '../../foundation/faults/faults.ts'
+import { getOrMake } from '../../foundation/get-or-make.ts'
 import { findUtf16 } from './encoding.ts'
 import { type Cell, GENERAL, type NumberFormat, readCell, readFormat } from './xlsx-values.ts'
 import { listEntries, unpackEntry, type ZipEntry } from './zip.ts'
@@ -152,9 +153,7 @@ class Workbook {
           throw tooMany(MAX_FORMATS, 'formats of numbers')
         if (name === 'cellXfs') isOfCells = true
         if (name !== 'xf' || !isOfCells) return
-        const format = read.get(id) ?? readFormat(id, codes.get(id))
-        read.set(id, format)
-        this.#formats.push(format)
+        this.#formats.push(getOrMake(read, id, () => readFormat(id, codes.get(id))))
         if (this.#formats.length > MAX_FORMATS) throw tooMany(MAX_FORMATS, 'formats of cells')
       },
       close: (name) => {

@@ -78,9 +78,7 @@ export class CauseList {
       concerned?: number
     } = {},
   ): Building {
-    const known = this.#causes.get(name)
-    if (known !== undefined) return known
-    const made: Building = {
+    return getOrMake(this.#causes, name, () => ({
       key: toKey(name),
       number: this.#causes.size,
       kind,
@@ -102,9 +100,7 @@ export class CauseList {
       learners: 0,
       lastFile: '',
       lastRecord: -1,
-    }
-    this.#causes.set(name, made)
-    return made
+    }))
   }
 
   /** Adds a finding to its cause. */

@@ -1,3 +1,4 @@
+import { getOrMake } from '../../../foundation/get-or-make.ts'
 import { increment } from '../../../foundation/increment.ts'
 import { formatNumber } from '../../../foundation/text/format-number.ts'
 import type { Field, Resource } from '../definition/definition.ts'
@@ -45,8 +46,9 @@ export class DisplacedRecords {
     if (this.#wrong.has(field)) return
     increment(this.#counts, field)
     if (this.#wrong.add(field).size !== LEAST_WRONG) return
-    const file = this.#files.get(name) ?? { records: new NumberSet(), columns: new Map(), count: 0 }
-    this.#files.set(name, file)
+    const file = getOrMake(this.#files, name, () => {
+      return { records: new NumberSet(), columns: new Map(), count: 0 }
+    })
     file.records.add(record)
     if (file.columns.size < REMEMBERED) file.columns.set(record, this.#wrong)
     file.count++

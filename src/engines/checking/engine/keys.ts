@@ -1,3 +1,4 @@
+import { getOrMake } from '../../../foundation/get-or-make.ts'
 import type { Definition, Resource } from '../definition/definition.ts'
 import { Interner, NumberSet, PairTable } from './interner.ts'
 import { toPlainForm } from './plain-form.ts'
@@ -29,22 +30,21 @@ export class KeySpace {
 
   /** One reader for each field: most fields belong to several keys, and often equal the previous record's. */
   #readerOf(resource: Resource, field: number): KeyReader {
-    const name = `${resource.name}\n${field}`
-    const known = this.#readers.get(name)
-    if (known !== undefined) return known
+    return getOrMake(this.#readers, `${resource.name}\n${field}`, () => this.#compileReader(resource, field))
+  }
+
+  #compileReader(resource: Resource, field: number): KeyReader {
     const definition = resource.fields[field]
     const toKey = definition === undefined ? (value: string) => value : compileValues(definition).toKey
     let last = ''
     let lastNumber = -1
-    const reader: KeyReader = (values) => {
+    return (values) => {
       const value = values[field] as string
       if (value === last) return lastNumber
       last = value
       lastNumber = value === '' ? -1 : this.#texts.intern(toKey(value))
       return lastNumber
     }
-    this.#readers.set(name, reader)
-    return reader
   }
 
   /** Frees the memory of the texts of all keys; no key can be read afterwards. */

@@ -1,3 +1,4 @@
+import { getOrMake } from '../../../foundation/get-or-make.ts'
 import type { Check, Definition, ForeignKey, Resource } from '../definition/definition.ts'
 import { listParts, readCell } from './broken-record.ts'
 import type { FileOf } from './file-state.ts'
@@ -296,12 +297,9 @@ export class References {
     for (const target of this.#definition.resources) {
       for (const each of target.recordChecks) {
         if (each.kind !== 'referenced' || this.#plan.position(each.check) === -1) continue
-        const used = this.#used.get(each.check) ?? {
-          of: target,
-          keys: new NumberSet(),
-          misses: new Misses(),
-        }
-        this.#used.set(each.check, used)
+        const used = getOrMake(this.#used, each.check, () => {
+          return { of: target, keys: new NumberSet(), misses: new Misses() }
+        })
         for (const by of each.by) {
           if (by.resource !== resource.name) continue
           const read = this.#space.compile(resource, by.fields)

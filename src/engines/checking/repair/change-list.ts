@@ -1,4 +1,5 @@
 import { stringify } from 'csv-stringify/sync'
+import { getOrMake } from '../../../foundation/get-or-make.ts'
 import type { AppendBytes } from './output-folder.ts'
 
 /** A change of a file: of a value, of a column's name, of a row, or of all its lines. */
@@ -92,8 +93,7 @@ export class ChangeList {
 function countKind<Each extends Kind & { count: number }>(groups: Map<string, Each>, first: Each): Each {
   const { file, field, why } = first
   const key = JSON.stringify([file, field, why])
-  const known = groups.get(key) ?? first
+  const known = getOrMake(groups, key, () => first)
   known.count++
-  groups.set(key, known)
   return known
 }

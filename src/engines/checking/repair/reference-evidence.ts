@@ -1,3 +1,4 @@
+import { getOrMake } from '../../../foundation/get-or-make.ts'
 import { stripInvisible } from './column-evidence.ts'
 
 /** The least share of letters in one case that makes it the style of a column. */
@@ -37,8 +38,7 @@ export class ReferencedValues {
 
   /** Notes a reference before anything is decided. */
   refer(column: object, value: string): void {
-    const counts = this.#columns.get(column) ?? { exact: 0, all: 0 }
-    this.#columns.set(column, counts)
+    const counts = getOrMake(this.#columns, column, () => ({ exact: 0, all: 0 }))
     counts.all++
     if (!this.#values.has(value)) return
     counts.exact++

@@ -1,3 +1,4 @@
+import { getOrMake } from '../../../foundation/get-or-make.ts'
 import type { CsvReader } from '../../records/index.ts'
 import type { Definition, Resource } from '../definition/definition.ts'
 import { selectChecks } from '../engine/selection.ts'
@@ -84,9 +85,7 @@ export function planRepairs(
       if (fields.length !== 1 || field === undefined || reference === undefined) continue
       if (target === undefined || !target.isWhole || !isActive(check)) continue
       if ((target.file.columns.positions[reference] ?? -1) === -1) continue
-      const key = `${name}\n${reference}`
-      const values = referenced.get(key) ?? collectValues(target, reference)
-      referenced.set(key, values)
+      const values = getOrMake(referenced, `${name}\n${reference}`, () => collectValues(target, reference))
       draft.references[field] = { values, column: {} }
     }
   }
