@@ -78,7 +78,9 @@ export class CauseList {
       concerned?: number
     } = {},
   ): Building {
-    return getOrMake(this.#causes, name, () => ({
+    const known = this.#causes.get(name)
+    if (known !== undefined) return known
+    const made: Building = {
       key: toKey(name),
       number: this.#causes.size,
       kind,
@@ -100,7 +102,9 @@ export class CauseList {
       learners: 0,
       lastFile: '',
       lastRecord: -1,
-    }))
+    }
+    this.#causes.set(name, made)
+    return made
   }
 
   /** Adds a finding to its cause. */

@@ -1,4 +1,3 @@
-import { getOrMake } from '../../../foundation/get-or-make.ts'
 import { lookUp } from '../../../foundation/look-up.ts'
 import { formatNumber } from '../../../foundation/text/format-number.ts'
 import { repairText } from '../../../foundation/text/mojibake.ts'
@@ -299,13 +298,15 @@ export class FieldNatures {
 
   /** Whether a value passes a check of this kind; of a code, the other checks too. */
   passes(kind: string, value: string): boolean {
-    const test = getOrMake(this.#tests, kind, () => {
+    let test = this.#tests.get(kind)
+    if (test === undefined) {
       const isOne = kind === 'type' || !TEXTS.includes(this.#field.type)
       // The natures of a code are those on any date.
       const permitted = this.#field.permitted?.map((each) => ({ ...each, from: undefined, until: undefined }))
       const isInForce = (each: string) => (isOne ? each === kind : each !== 'required')
-      return compileTest({ ...this.#field, permitted }, isInForce, '')
-    })
+      test = compileTest({ ...this.#field, permitted }, isInForce, '')
+      this.#tests.set(kind, test)
+    }
     return test(value)
   }
 
