@@ -257,12 +257,17 @@ async function findFaults(shown: ConsolePage, expected: Expected): Promise<strin
     ...(got === status ? [] : [`status ${got}`]),
     ...((await page.getByRole('heading', { level: 1, name: heading }).isVisible()) ? [] : ['no heading']),
     ...((await main.isVisible()) ? [] : [`no ${action}`]),
+    ...((await page.locator('[hidden]:visible').count()) === 0 ? [] : ['shows what is hidden']),
     ...(await shown.findBarriers()),
   ]
   const size = page.viewportSize() ?? WIDE
   for (const viewport of [NARROW, { width: 768, height: 800 }, size]) {
     await page.setViewportSize(viewport)
     if (!(await shown.isWithinWidth())) faults.push(`wider than ${viewport.width} px`)
+    const empty = page
+      .locator('.cards tbody td:visible')
+      .filter({ hasText: /^\s*$/, hasNot: page.locator('svg, input') })
+    if (viewport === NARROW && (await empty.count()) > 0) faults.push('a card names what is empty')
   }
   return [...faults, ...troubles.slice(known)]
 }

@@ -148,6 +148,7 @@ function showLines(lines: readonly Line[], eid: string, mayWrite: boolean): VNod
       [
         'Due',
         (line) =>
+          line.dueDate !== undefined &&
           html`<${Until} at=${line.dueDate} zone=${line.timeZone} /> ${showWindow(line, line.returnStatus === 'Submitted')}`,
         'when',
       ],
