@@ -22,33 +22,27 @@ export function reportPrimary(revisions: RevisionWatch, metrics: Metrics, logger
         'the database is unavailable: requests that need it get 503 until it is back',
       )
   })
-  metrics.report([
-    {
-      name: 'mahi_primary_up',
-      help: 'Whether the database of DATABASE_URL is available.',
-      read: () => (revisions.reachable ? 1 : 0),
-    },
-    {
-      name: 'mahi_revisions_age_seconds',
-      help: 'Seconds since the process last read what has changed: it serves nothing that is older.',
-      read: () => revisions.age,
-    },
-  ])
+  metrics.gauge('mahi_primary_up', 'Whether the database of DATABASE_URL is available.', () =>
+    revisions.reachable ? 1 : 0,
+  )
+  metrics.gauge(
+    'mahi_revisions_age_seconds',
+    'Seconds since the process last read what has changed: it serves nothing that is older.',
+    () => revisions.age,
+  )
 }
 
 /** Reports the use of the connection pool; SQLite has none. */
 export function reportPool(database: Database, metrics: Metrics): void {
   if (database.pool === undefined) return
-  metrics.report([
-    {
-      name: 'mahi_database_connections_in_use',
-      help: 'Connections to PostgreSQL that are in use, at most DATABASE_POOL_SIZE.',
-      read: () => database.pool?.inUse ?? 0,
-    },
-    {
-      name: 'mahi_database_waiting',
-      help: 'Queries that wait for a connection to PostgreSQL.',
-      read: () => database.pool?.waiting ?? 0,
-    },
-  ])
+  metrics.gauge(
+    'mahi_database_connections_in_use',
+    'Connections to PostgreSQL that are in use, at most DATABASE_POOL_SIZE.',
+    () => database.pool?.inUse ?? 0,
+  )
+  metrics.gauge(
+    'mahi_database_waiting',
+    'Queries that wait for a connection to PostgreSQL.',
+    () => database.pool?.waiting ?? 0,
+  )
 }

@@ -73,11 +73,9 @@ test('a metric that cannot be read hides no other, and a counter never falls', a
     if (fails) throw new Error('the database is away')
     return 7
   }
-  metrics.report([
-    { name: 'mahi_gauge', help: 'One.', read },
-    { name: 'mahi_counter_total', help: 'Another.', read },
-    { name: 'mahi_other', help: 'A third.', read: () => 1 },
-  ])
+  metrics.gauge('mahi_gauge', 'One.', read)
+  metrics.counter('mahi_counter_total', 'Another.', read)
+  metrics.gauge('mahi_other', 'A third.', () => 1)
   const lines = async () =>
     (await metrics.registry.metrics())
       .split('\n')

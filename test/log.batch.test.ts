@@ -1,6 +1,6 @@
 import { EventEmitter } from 'node:events'
 import { expect, test } from 'vitest'
-import { LogLines } from '../src/api/telemetry/log.ts'
+import { LineBatch } from '../src/api/telemetry/log.ts'
 
 /** What writes lines for a reader that takes them when it is told to. */
 class SlowOutput extends EventEmitter {
@@ -27,22 +27,22 @@ const AUDIT = `{"audit":"refused","filler":"${'x'.repeat(40_000)}"}\n`
 
 test('where nobody reads the log, request lines are dropped first, and audit lines are counted', () => {
   const output = new SlowOutput()
-  const log = new LogLines(output, { requests: 200_000, others: 200_000 })
+  const batch = new LineBatch(output, { requests: 200_000, others: 200_000 })
   const told: object[] = []
-  log.onRoom = (dropped) => void told.push(dropped)
+  batch.onRoom = (dropped) => void told.push(dropped)
 
-  for (let count = 0; count < 10; count++) log.writeRequest(REQUEST)
-  expect(log.dropped).toEqual({ request: 6, audit: 0, other: 0 })
-  for (let count = 0; count < 10; count++) log.write(AUDIT)
-  expect(log.dropped).toEqual({ request: 6, audit: 5, other: 0 })
-  log.write(AUDIT.replace('audit', 'other'))
-  expect(log.dropped).toEqual({ request: 6, audit: 5, other: 1 })
+  for (let count = 0; count < 10; count++) batch.writeRequest(REQUEST)
+  expect(batch.dropped).toEqual({ request: 6, audit: 0, other: 0 })
+  for (let count = 0; count < 10; count++) batch.write(AUDIT)
+  expect(batch.dropped).toEqual({ request: 6, audit: 5, other: 0 })
+  batch.write(AUDIT.replace('audit', 'other'))
+  expect(batch.dropped).toEqual({ request: 6, audit: 5, other: 1 })
   expect(told).toEqual([])
 
   // Once there is room it is said, once.
   output.take()
   expect(told).toEqual([{ request: 6, audit: 5, other: 1 }])
-  log.writeRequest(REQUEST)
+  batch.writeRequest(REQUEST)
   output.take()
   expect(told).toHaveLength(1)
   expect(output.text.match(/refused/g)).toHaveLength(5)

@@ -57,10 +57,10 @@ test('what a library writes into its messages of a request names no key, JWT or 
 test('a process whose log nobody reads any more still ends', async () => {
   const program = `
     import { openLog } from ${JSON.stringify(new URL('../src/api/telemetry/log.ts', import.meta.url).href)}
-    const log = openLog('info', { report: () => undefined })
+    const log = openLog('info', { counter: () => undefined })
     process.stdin.once('data', () => {
       // Two batches: one is being written when the process exits, the other waits.
-      for (const id of [1, 2]) log.requests.info({ id, filler: 'x'.repeat(40_000) })
+      for (const id of [1, 2]) log.writeInfo('"id":"' + id + '","filler":"' + 'x'.repeat(40_000) + '"')
       process.exit(0)
     })`
   const child = spawn(process.execPath, ['--input-type=module', '--eval', program])

@@ -82,13 +82,11 @@ export class RedisLimiter {
     this.#shared = createLimiter(limits, open)
     this.#own = createMemoryLimiter(limits)
     this.#probe = open('probe', { requests: Number.MAX_SAFE_INTEGER, seconds: 60 })
-    metrics.report([
-      {
-        name: 'mahi_rate_limit_redis_up',
-        help: 'Whether rate limits are shared through Redis (1) or counted by this process only (0).',
-        read: () => (this.#up ? 1 : 0),
-      },
-    ])
+    metrics.gauge(
+      'mahi_rate_limit_redis_up',
+      'Whether rate limits are shared through Redis (1) or counted by this process only (0).',
+      () => (this.#up ? 1 : 0),
+    )
   }
 
   /** Resolves once Redis is connected, or after a short wait. */

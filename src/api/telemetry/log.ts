@@ -1,4 +1,4 @@
-import pino, { type Logger } from 'pino'
+import pino, { type DestinationStream, type Logger } from 'pino'
 import sonicBoom from 'sonic-boom'
 import type { Metrics } from './metrics.ts'
 
@@ -13,8 +13,13 @@ const SECRETS =
 
 export interface Log {
   readonly logger: Logger
-  /** Writes the lines of requests, the first kind to be dropped when there is no room. */
-  readonly requests: Logger
+  /**
+   * Writes a line of level info from already rendered fields, such as `"id":"1","status":200`, if that level is
+   * enabled. Rendering an object takes longer than finding a page.
+   */
+  readonly writeInfo: (fields: string) => void
+  /** The same at level debug. */
+  readonly writeDebug: (fields: string) => void
 }
 
 /**
@@ -27,47 +32,48 @@ export function openLog(level: string, metrics: Metrics): Log {
   const output = new sonicBoom.SonicBoom({
     fd: 1,
     sync: false,
-    minLength: BATCH,
-    maxWrite: 2 * BATCH,
-    periodicFlush: LATEST,
     maxLength: LIMITS.requests + LIMITS.others + 2 * BATCH,
     retryEAGAIN: () => !isExiting || attempts-- > 0,
   })
-  const lines = new LogLines(output)
-  metrics.report([
-    {
-      name: 'mahi_log_lines_dropped_total',
-      help: 'Log lines that were dropped because nobody read them fast enough: request lines first, audit lines last.',
-      read: () => lines.dropped,
-      label: 'kind',
-    },
-  ])
+  const batch = new LineBatch(output)
+  metrics.counter(
+    'mahi_log_lines_dropped_total',
+    'Log lines that were dropped because nobody read them fast enough: request lines first, audit lines last.',
+    () => batch.dropped,
+    'kind',
+  )
   process.on('exit', () => {
     isExiting = true
-    lines.flushSync()
+    batch.flushSync()
   })
-  const log = createLog(level, lines)
-  lines.onRoom = (dropped) =>
+  const log = createLog(level, batch)
+  batch.onRoom = (dropped) =>
     log.logger.error({ dropped }, 'log lines were dropped because the log was read too slowly')
   return log
 }
 
 /** A log that redacts secrets in every line. */
-export function createLog(level: string, { write, writeRequest = write }: LogDestination): Log {
-  const open = (write: LogDestination['write']) =>
-    pino(
-      {
-        level,
-        base: null,
-        timestamp: pino.stdTimeFunctions.isoTime,
-        formatters: { level: (name) => ({ level: name }) },
-        // Fastify's own would log the URL and the client address of a request.
-        serializers: { err: describeError, error: describeError, req: leaveOut, res: leaveOut },
-        hooks: { streamWrite: redact },
-      },
-      { write },
-    )
-  return { logger: open(write), requests: open(writeRequest) }
+export function createLog(level: string, destination: LogDestination): Log {
+  const logger = pino(
+    {
+      level,
+      base: null,
+      timestamp: nameTime,
+      formatters: { level: (name) => ({ level: name }) },
+      // Fastify's own would log the URL and the client address of a request.
+      serializers: { err: describeError, error: describeError, req: leaveOut, res: leaveOut },
+      hooks: { streamWrite: redact },
+    },
+    destination,
+  )
+  const writeRequest = (line: string) =>
+    destination.writeRequest === undefined ? destination.write(line) : destination.writeRequest(line)
+  const writer = (name: 'info' | 'debug') => {
+    const begin = `{"level":"${name}"`
+    const write = (fields: string) => writeRequest(`${begin}${nameTime()},${fields}}\n`)
+    return logger.isLevelEnabled(name) ? write : () => undefined
+  }
+  return { logger, writeInfo: writer('info'), writeDebug: writer('debug') }
 }
 
 /**
@@ -102,6 +108,19 @@ function redact(line: string): string {
   return line.includes('"msg":') ? line.replaceAll(SECRETS, '$1$2…') : line
 }
 
+let last = 0
+let named = ''
+
+/** The time in pino's format: RFC 3339, rendered once a millisecond. */
+function nameTime(): string {
+  const now = Date.now()
+  if (now !== last) {
+    last = now
+    named = `,"time":"${new Date(now).toISOString()}"`
+  }
+  return named
+}
+
 /** How often a process that exits tries to hand its last lines to a reader that is busy, ten times a second. */
 const LAST_ATTEMPTS = 20
 
@@ -118,13 +137,12 @@ export const LIMITS = { requests: 16 * 2 ** 20, others: 16 * 2 ** 20 }
 /** The number of dropped lines by kind. */
 export type Dropped = Record<'request' | 'audit' | 'other', number>
 
-export interface LogDestination {
-  readonly write: (line: string) => void
-  /** Writes the line of a request; defaults to `write`. */
-  readonly writeRequest?: (line: string) => void
+export interface LogDestination extends DestinationStream {
+  /** Writes a request line, the first kind to be dropped when there is no room. Defaults to `write`. */
+  writeRequest?(line: string): void
 }
 
-/** Writes asynchronously, in batches, and reports how much it has written. */
+/** Writes asynchronously and reports how much it has written. */
 interface Output {
   write(text: string): boolean
   flushSync(): void
@@ -135,17 +153,19 @@ interface Output {
 }
 
 /**
- * Drops log lines that nobody reads: those of requests first. Lines about refused callers and failures have as much room
- * again.
+ * Batches log lines: writing each one separately takes longer than rendering it. If nobody reads the log, request
+ * lines are dropped first. Lines about refused callers and failures have as much room again.
  */
-export class LogLines implements LogDestination {
+export class LineBatch implements LogDestination {
   readonly dropped: Dropped = { request: 0, audit: 0, other: 0 }
   /** Called with the number of dropped lines once there is room again. */
   onRoom: (dropped: Readonly<Dropped>) => void = () => undefined
   readonly #output: Output
   readonly #limits: typeof LIMITS
+  #lines = ''
   #waiting = 0
   #told: Readonly<Dropped> = { request: 0, audit: 0, other: 0 }
+  #timer: NodeJS.Timeout | undefined
   #isClosed = false
 
   constructor(output: Output, limits = LIMITS) {
@@ -163,32 +183,46 @@ export class LogLines implements LogDestination {
     })
   }
 
-  readonly write = (line: string): void => {
-    const kind = line.includes('"audit":') ? 'audit' : 'other'
-    this.#write(line, kind, this.#limits.requests + this.#limits.others)
+  write(line: string): void {
+    if (this.#isClosed || this.#length + line.length > this.#limits.requests + this.#limits.others)
+      this.dropped[line.includes('"audit":') ? 'audit' : 'other']++
+    else this.#add(line)
   }
 
-  readonly writeRequest = (line: string): void => this.#write(line, 'request', this.#limits.requests)
+  writeRequest(line: string): void {
+    if (this.#isClosed || this.#length + line.length > this.#limits.requests) this.dropped.request++
+    else this.#add(line)
+  }
 
   /** Writes the last lines of a process. */
   flushSync(): void {
     if (this.#isClosed) return
     try {
       this.#tell()
+      this.#handOver()
       this.#output.flushSync()
     } catch {
       // The reader of the log has exited.
     }
   }
 
-  #write(line: string, kind: keyof Dropped, most: number): void {
-    const bytes = Buffer.byteLength(line)
-    if (this.#isClosed || this.#waiting + bytes > most) {
-      this.dropped[kind]++
-      return
-    }
-    this.#waiting += bytes
-    this.#output.write(line)
+  get #length(): number {
+    return this.#waiting + this.#lines.length
+  }
+
+  #add(line: string): void {
+    this.#lines += line
+    if (this.#lines.length >= BATCH) this.#handOver()
+    else this.#timer ??= setTimeout(() => this.#handOver(), LATEST).unref()
+  }
+
+  #handOver(): void {
+    clearTimeout(this.#timer)
+    this.#timer = undefined
+    if (this.#lines === '' || this.#isClosed) return
+    this.#waiting += Buffer.byteLength(this.#lines)
+    this.#output.write(this.#lines)
+    this.#lines = ''
   }
 
   /** Reports the lines dropped since the last report. */

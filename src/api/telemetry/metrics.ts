@@ -1,6 +1,5 @@
 import { createServer, type Server } from 'node:http'
 import { Counter, collectDefaultMetrics, Gauge, type Histogram, Registry } from 'prom-client'
-import { getOrMake } from '../../foundation/get-or-make.ts'
 import { increment } from '../../foundation/increment.ts'
 
 /**
@@ -21,12 +20,14 @@ interface Observations {
   readonly upTo: readonly (readonly [bound: number, total: number])[]
 }
 
+/** Read at each scrape. */
+type Read = () => Value | Promise<Value>
+
 /** A metric that a part of the service reports: one whose name ends in `_total` only grows. */
 export interface Measurement {
   readonly name: string
   readonly help: string
-  /** Called at each scrape. */
-  readonly read: () => Value | Promise<Value>
+  readonly read: Read
   /** The label whose values `read` returns. */
   readonly label?: string
 }
@@ -55,37 +56,31 @@ export class Metrics {
     this.#find(operation).expect(statuses)
   }
 
-  /** Reports what a part of the service measures: what only grows, or can rise and fall. */
+  /**
+   * Reports a number that can rise and fall.
+   *
+   * @param label the label whose values `read` returns
+   */
+  gauge(name: string, help: string, read: Read, label?: string): void {
+    new Gauge({
+      name,
+      help,
+      labelNames: label === undefined ? [] : [label],
+      registers: [this.registry],
+      async collect() {
+        const value = await tryRead(read)
+        // Synchronously, so that no concurrent scrape finds the series missing.
+        this.reset()
+        for (const [labels, number] of series(value, label)) this.set(labels, number)
+      },
+    })
+  }
+
+  /** Reports what a part of the service measures. */
   report(measurements: readonly Measurement[]): void {
-    for (const { name, help, read, label } of measurements) {
-      const described = {
-        name,
-        help,
-        labelNames: label === undefined ? [] : [label],
-        registers: [this.registry],
-      }
-      if (name.endsWith('_total'))
-        new Counter({
-          ...described,
-          async collect() {
-            const value = await tryRead(read)
-            // A counter never falls: while it cannot be read, it stays as it was.
-            if (value === undefined) return
-            this.reset()
-            for (const [labels, number] of series(value, label)) this.inc(labels, number)
-          },
-        })
-      else
-        new Gauge({
-          ...described,
-          async collect() {
-            const value = await tryRead(read)
-            // Synchronously, so that no concurrent scrape finds the series missing.
-            this.reset()
-            for (const [labels, number] of series(value, label)) this.set(labels, number)
-          },
-        })
-    }
+    for (const { name, help, read, label } of measurements)
+      if (name.endsWith('_total')) this.counter(name, help, read, label)
+      else this.gauge(name, help, read, label)
   }
 
   /** Reports constant facts as labels of a series whose value is 1. */
@@ -125,8 +120,30 @@ export class Metrics {
     this.registry.registerMetric({ ...described, get } as unknown as Histogram<string>)
   }
 
+  /** Reports a number that only grows; its name ends in `_total`. */
+  counter(name: string, help: string, read: Read, label?: string): void {
+    new Counter({
+      name,
+      help,
+      labelNames: label === undefined ? [] : [label],
+      registers: [this.registry],
+      async collect() {
+        const value = await tryRead(read)
+        // A counter never falls: while it cannot be read, it stays as it was.
+        if (value === undefined) return
+        this.reset()
+        for (const [labels, number] of series(value, label)) this.inc(labels, number)
+      },
+    })
+  }
+
   #find(operation: string): Tally {
-    return getOrMake(this.#tallies, operation, () => new Tally())
+    let tally = this.#tallies.get(operation)
+    if (tally === undefined) {
+      tally = new Tally()
+      this.#tallies.set(operation, tally)
+    }
+    return tally
   }
 
   #reportResponses(): void {
@@ -155,14 +172,12 @@ export class Metrics {
     })
     const ofEach = <T>(read: (tally: Tally) => T): Record<string, T> =>
       Object.fromEntries([...tallies].map(([operation, tally]) => [operation, read(tally)]))
-    this.report([
-      {
-        name: 'mahi_http_response_bytes_total',
-        help: 'Bytes of response bodies that were sent, as compressed.',
-        read: () => ofEach(({ bytes }) => bytes),
-        label: 'operation',
-      },
-    ])
+    this.counter(
+      'mahi_http_response_bytes_total',
+      'Bytes of response bodies that were sent, as compressed.',
+      () => ofEach(({ bytes }) => bytes),
+      'operation',
+    )
     this.histogram(
       'mahi_http_request_duration_seconds',
       'From the arrival of a request to the end of its response.',
@@ -173,7 +188,7 @@ export class Metrics {
 }
 
 /** One metric that cannot be read, such as while the database is away, must not hide the others. */
-async function tryRead(read: Measurement['read']): Promise<Value> {
+async function tryRead(read: Read): Promise<Value> {
   try {
     return await read()
   } catch {
