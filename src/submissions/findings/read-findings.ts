@@ -1,3 +1,5 @@
+import type { LRUCache } from 'lru-cache'
+import { cacheUpTo } from '../../api/serving/page-cache.ts'
 import type { Reader, Value } from '../../foundation/database/database.ts'
 import type { Sealer } from '../../foundation/database/seal.ts'
 import { BLOCK_FINDINGS, blockContext, DETAILS, DOCUMENTS, type Part, textOf, unpackLines } from './blocks.ts'
@@ -47,12 +49,37 @@ async function readLines(
   const blockOf = (ordinal: number) => Math.floor(ordinal / BLOCK_FINDINGS)
   const blocks = new Map<number, Buffer[]>()
   for (const { block, content } of await selectBlocks(reader, run, [...new Set(ordinals.map(blockOf))], part))
-    blocks.set(block, unpackLines(sealer.open(content, blockContext(run, part, block))))
+    blocks.set(block, unpack(sealer, content, blockContext(run, part, block)))
   return ordinals.map((ordinal) => {
     const line = blocks.get(blockOf(ordinal))?.[ordinal % BLOCK_FINDINGS]
     if (line === undefined) throw new RunMissing()
     return line
   })
+}
+
+/** Memory for unpacked blocks, in bytes: those of one page serve others, with filters and exports. */
+const KEPT = 16 * 2 ** 20
+
+interface KeptBlock {
+  readonly content: Buffer
+  readonly lines: Buffer[]
+  readonly weight: number
+}
+
+/** By the keys that open them. */
+const keptBy = new WeakMap<Sealer, LRUCache<string, KeptBlock>>()
+
+/** The lines of a block. One with the same bytes is kept: numbers of runs can come again in a restored database. */
+function unpack(sealer: Sealer, content: Uint8Array, context: string): Buffer[] {
+  const kept = keptBy.get(sealer) ?? cacheUpTo<KeptBlock>(KEPT)
+  keptBy.set(sealer, kept)
+  const known = kept.get(context)
+  if (known?.content.equals(content) === true) return known.lines
+  const lines = unpackLines(sealer.open(content, context))
+  const bytes = lines.reduce((sum, { length }) => sum + length, 0)
+  // A copy: the driver may return a part of a larger buffer.
+  kept.set(context, { content: Buffer.from(content), lines, weight: bytes + content.length + 2_000 })
+  return lines
 }
 
 async function selectBlocks(
