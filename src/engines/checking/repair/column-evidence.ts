@@ -1,9 +1,14 @@
+import type { Field } from '../definition/definition.ts'
 import { CommaEvidence, DECIMAL_COMMA, isColumn, LEAST_VALUES } from '../engine/natures.ts'
 import type { FieldTester } from './field-tester.ts'
 import { HABITS, type Habit } from './habits.ts'
 
 const ISO_DATE = /^\d{4}-\d{2}-(\d{2})$/
 const LOCAL_DATE = /^(\d{1,2})([/.-])(\d{1,2})\2(\d{4})$/
+
+/** Whether a comma in a number of a field may be that of other decimals or of thousands. */
+const mayHaveCommas = ({ type, decimalChar, groupChar }: Field): boolean =>
+  type === 'number' && decimalChar === '.' && groupChar === undefined
 
 /** Collects what the values of a column, together, say about their form. */
 export class ColumnEvidence {
@@ -33,9 +38,9 @@ export class ColumnEvidence {
     if (value !== cell) this.#surrounded++
     if (/\s/.test(value)) this.#spaced++
     this.#addHabits(value)
-    const { type, format, decimalChar, groupChar } = this.#tester.field
-    if (type === 'number' && decimalChar === '.' && groupChar === undefined) this.#commas.add(value)
-    else if (type === 'date' && format === 'default') this.#addDate(value)
+    const { field } = this.#tester
+    if (mayHaveCommas(field)) this.#commas.add(value)
+    else if (field.type === 'date' && field.format === 'default') this.#addDate(value)
   }
 
   #addHabits(value: string): void {
@@ -43,6 +48,7 @@ export class ColumnEvidence {
     const isValid = tester.isValid(value)
     if (isValid) this.#right++
     for (const [habit, count] of this.#habits) {
+      if (this.#denied.has(habit)) continue
       if (habit.denies?.(value, tester)) this.#denied.add(habit)
       else if (!isValid && undo(habit, value, tester) !== undefined) this.#habits.set(habit, count + 1)
     }
@@ -95,6 +101,7 @@ export class ColumnEvidence {
 
   #decideDates(): Pick<ColumnRepair, 'dates' | 'datesLeft'> {
     const { count, others, dayFirst, monthFirst, iso, late } = this.#dates
+    if (count === 0) return {}
     // A spreadsheet has turned the dates around that it could read, and left the others: the column contradicts itself.
     const isTurned = iso >= LEAST_VALUES && late === 0 && dayFirst + monthFirst === count
     if (isTurned)
@@ -191,12 +198,9 @@ function explainLeft(
   tester: FieldTester,
   { commas, datesLeft, doubted }: ColumnRepair,
 ): string | undefined {
-  const { type, format, decimalChar, groupChar } = tester.field
   for (const [habit, doubt] of doubted) if (undo(habit, value, tester) !== undefined) return doubt
-  if (type === 'date' && format === 'default' && LOCAL_DATE.test(value)) return datesLeft
-  const hasComma =
-    type === 'number' && decimalChar === '.' && groupChar === undefined && DECIMAL_COMMA.test(value)
-  if (!hasComma) return undefined
+  if (LOCAL_DATE.test(value)) return datesLeft
+  if (!mayHaveCommas(tester.field) || !DECIMAL_COMMA.test(value)) return undefined
   return commas === 'thousands'
     ? 'The commas of the column seem to separate thousands.'
     : 'Nothing shows whether the commas of the column separate decimals or thousands.'
