@@ -108,12 +108,12 @@ export function selectFiles(
         const match = name === resource.path ? 'path' : 'name'
         candidates.push({ resource, path: file, name: origin.nameOf(file) ?? name, match, given: false })
       }
-      for (const name of readdirSync(path))
-        if (ENDING.test(name) && findResource(name, definition) !== undefined && !isFile(join(path, name)))
-          notes.push(`${name} was not read: it is ${isFolder(join(path, name)) ? 'a folder' : 'no file'}.`)
-      for (const name of listFiles(path)) {
+      for (const name of listNames(path)) {
         const file = join(path, name)
-        if (!isNamed.has(resolve(file)) && !origin.opened.has(resolve(file))) add(file, false)
+        if (!isFile(file)) {
+          if (findResource(name, definition) !== undefined)
+            notes.push(`${name} was not read: it is ${isFolder(file) ? 'a folder' : 'no file'}.`)
+        } else if (!isNamed.has(resolve(file)) && !origin.opened.has(resolve(file))) add(file, false)
       }
     } else if (basename(path) !== CHANGES) add(path, true)
   }
@@ -279,8 +279,13 @@ function isFolder(path: string): boolean {
 }
 
 function listFiles(folder: string): string[] {
+  return listNames(folder).filter((name) => isFile(join(folder, name)))
+}
+
+/** What is named like a file of data, whether it is one or not. */
+function listNames(folder: string): string[] {
   return readdirSync(folder)
-    .filter((name) => ENDING.test(name) && !isJunk(name) && name !== CHANGES && isFile(join(folder, name)))
+    .filter((name) => ENDING.test(name) && !isJunk(name) && name !== CHANGES)
     .sort()
 }
 
