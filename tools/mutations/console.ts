@@ -131,7 +131,7 @@ export default [
     test: SESSIONS,
   },
   {
-    fault: 'nobody is told that an organisation is suspended',
+    fault: 'the page of a suspended organisation says that there is no such submission',
     file: 'src/console/console.ts',
     text: "problem.type !== '/problems/organisation-suspended'",
     replacement: "problem.type !== ''",
