@@ -38,7 +38,7 @@ const onEngines = (
 
 const vitest = (files: readonly string[], environment: Readonly<Record<string, string>> = {}): Command => ({
   words: ['npx', 'vitest', 'run', ...files],
-  environment: { TEST_SUITE: 'long', ...environment },
+  environment,
 })
 
 /** The files of tests that have properties. */
@@ -112,7 +112,6 @@ export const PARTS: readonly Part[] = [
           small ? 'faults.cuts' : 'cuts',
         ],
         environment: {
-          TEST_SUITE: 'long',
           MAHI_TEST_KILLS: small ? '3' : '200',
           MAHI_TEST_SEED: String(seed),
         },
