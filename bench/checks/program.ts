@@ -59,7 +59,7 @@ async function runMahi(only: readonly string[]): Promise<Outcome> {
 
 /** The command as it is installed, from its start to its last line. Its findings exit 1. */
 function runCommand(): Outcome {
-  const command = fileURLToPath(new URL('../../dist/src/cli.js', import.meta.url))
+  const command = fileURLToPath(new URL('../../dist/src/start.js', import.meta.url))
   const { stdout } = spawnSync(process.execPath, [command, 'check', folder, '--json'], {
     encoding: 'utf8',
     maxBuffer: 1 << 26,
