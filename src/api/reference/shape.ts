@@ -41,28 +41,7 @@ function nameNested(named: JsonObject) {
 function addSharedErrors(operation: Json): Json {
   const { responses, ...rest } = asObject(operation)
   if (responses === undefined) return operation
-  const own = mapEntries(asObject(responses), preferJson)
-  return { ...rest, responses: { ...own, default: { $ref: '#/components/responses/Error' } } }
-}
-
-const JSON_TYPE = 'application/json'
-
-/**
- * Keeps one media type of a response that is JSON or, if the caller prefers, something else: code generators give it
- * the type of all of them at once, so that no field of the JSON can be read. The others are in `x-other-media-types`.
- */
-function preferJson(response: Json): Json {
-  const { content, description, ...rest } = asObject(response)
-  const { [JSON_TYPE]: json, ...others } = asObject(content)
-  const names = Object.keys(others)
-  if (json === undefined || names.length === 0) return response
-  const headers = names.map((name) => `\`Accept: ${name}\``).join(' or ')
-  return {
-    ...rest,
-    description: `${String(description)} With ${headers}, in that format.`,
-    content: { [JSON_TYPE]: json },
-    'x-other-media-types': names,
-  }
+  return { ...rest, responses: { ...asObject(responses), default: { $ref: '#/components/responses/Error' } } }
 }
 
 /** Applies `change` to every object in a value, innermost first. */
