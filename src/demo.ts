@@ -29,6 +29,8 @@ const KEY_FILE = 'var/demo-key'
 const DEMO_EID = '9999'
 const DEMO_RETURN = '202512'
 const DEMO_TOKEN = 'sample-submission'
+/** What the invented amounts of the samples are. */
+const DEMO_PAY_BASIS = 'NZD 2025, invented'
 
 const YEAR = 365 * 24 * 60 * 60 * 1000
 
@@ -53,7 +55,7 @@ export async function prepareDemo(indexMemory: number): Promise<Demo> {
   try {
     if ((await countOccupations(database)) === 0) {
       const occupations = readRecords([locateSample('occupations.ndjson')], { columns: OCCUPATION_COLUMNS })
-      await importOccupations(database, occupations)
+      await importOccupations(database, occupations, { payBasis: DEMO_PAY_BASIS })
     }
     const options = { database, databaseUrl: DEMO_DATABASE_URL, memoryBytes: indexMemory }
     await buildWaitingIndex(options, () => undefined)

@@ -251,6 +251,12 @@ test('the pages of the catalogue lead from group to group, to what differs and t
     (await service.app.inject({ url: `/console${path}`, headers: { cookie, host: 'localhost' } })).body
   const rowsOf = (page: string) => page.split('<tbody')[1]?.split('<tr').slice(1) ?? []
   await service.import([record('A1', 1), record('A2', 1, { titleMaori: 'Kaiako' }), record('A3', 1)])
+  // Amounts have a sign only where the import stated which.
+  const amounts = async () =>
+    (await open('/occupations/A1')).match(/less than ([^;.]*)\. ([^<]*?) *</)?.slice(1)
+  const notStated = 'The import did not state currency, year and country.'
+  expect(await amounts()).toEqual(['1', notStated])
+  expect(await open('/compare?code=A1')).toContain(notStated)
   expect(await open('/occupations?group=G1')).toMatch(
     />Minor groups of Care<\/h2>.*href="[^"]*\?group=G1&amp;minor=M1"[^>]*>Teaching</s,
   )
@@ -263,7 +269,10 @@ test('the pages of the catalogue lead from group to group, to what differs and t
     return [rows[pay]?.includes('differs'), pay < rows.findIndex((row) => row.includes('Kaiako'))]
   }
   expect(await compare()).toEqual([false, false])
-  await service.import([record('A1', 2), { occupationCode: 'A3', replacedBy: ['A1', 'A2'] }])
+  const payBasis = 'USD 2023, United States'
+  await service.import([record('A1', 2), { occupationCode: 'A3', replacedBy: ['A1', 'A2'] }], { payBasis })
+  expect(await amounts()).toEqual(['US$2', `In ${payBasis}.`])
+  expect(await open('/compare?code=A1')).toMatch(/In USD 2023, United States\..*by percentile, USD 2023/s)
   expect(await compare()).toEqual([true, true])
   expect((await open('/changes/2')).replaceAll(/<[^>]*>/g, '')).toContain('A3, replaced by A1, A2')
 })

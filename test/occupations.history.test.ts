@@ -129,6 +129,35 @@ test('a revision names its command, its files and what it changed', async () => 
   ])
 })
 
+test('the basis of pay is of the whole catalogue, and no import mixes two', async () => {
+  const mahi = await new Installation().fill([record(1, 'One')])
+  mahi.write('one.ndjson', `${JSON.stringify(record(1, 'One'))}\n`)
+  mahi.write('two.ndjson', `${JSON.stringify(record(2, 'Two'))}\n`)
+  const load = (...options: string[]) => mahi.run(['occupations', 'import', ...options])
+  const bases = async () => {
+    const { revisions } = (await mahi.runJson(['occupations', 'history'])) as {
+      revisions: { payBasis: string }[]
+    }
+    return revisions.map(({ payBasis }) => payBasis)
+  }
+  const nzd = ['--pay-basis', 'NZD 2025, New Zealand']
+  const usd = ['--pay-basis', 'USD 2023, United States']
+  // The records stay as they are; only what their pay is becomes known, and stays so.
+  expect((await load(...nzd, 'one.ndjson')).code).toBe(0)
+  expect((await load('two.ndjson')).code).toBe(0)
+  expect(await bases()).toEqual(['NZD 2025, New Zealand', 'NZD 2025, New Zealand', '', ''])
+  expect((await mahi.run(['occupations', 'history'])).stdout).toContain('pay in NZD 2025, New Zealand')
+
+  const refused = await load(...usd, 'one.ndjson')
+  expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining('both would be mixed')])
+  expect((await load(...usd, '--replace', 'one.ndjson')).code).toBe(0)
+  expect((await load('--replace', 'two.ndjson')).code).toBe(0)
+  expect((await bases()).slice(0, 2)).toEqual(['', 'USD 2023, United States'])
+
+  for (const wrong of ['dollars', 'XYZ 2025', `NZD ${'9'.repeat(100)}`, 'NZD 2025\u001b[2J'])
+    expect((await load('--pay-basis', wrong, 'one.ndjson')).stderr).toContain('It must be')
+})
+
 test('a removed code has its date and its successors until it comes back', async () => {
   const database = await openTemporary()
   await load(database, [record(1, 'One'), record(2, 'Two'), record(3, 'Three')])

@@ -359,6 +359,11 @@ export interface OccupationRevision {
   totalCount?: number
   /** Whether its content is still kept: `HISTORY_DAYS` says for how long. */
   readable?: boolean
+  /**
+   * The currency, year and country of its amounts of pay, such as `NZD 2025, New Zealand`; absent if no import stated
+   * them.
+   */
+  payBasis?: string
 }
 
 /** How two revisions of the catalogue differ. */

@@ -153,7 +153,7 @@ OccupationRevisions = TypedDict("OccupationRevisions", {
 #: A revision of the catalogue.
 OccupationRevision = TypedDict("OccupationRevision", {
     "revision": "int", "stored": "str", "command": "str", "files": "List[str]", "created": "int", "updated": "int",
-    "removed": "int", "totalCount": "int", "readable": "bool",
+    "removed": "int", "totalCount": "int", "readable": "bool", "payBasis": "str",
 }, total=False)
 #: How two revisions of the catalogue differ.
 OccupationDifferences = TypedDict("OccupationDifferences", {

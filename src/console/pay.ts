@@ -1,9 +1,39 @@
 import { formatNumber } from '../foundation/text/format-number.ts'
+import type { Api } from './api.ts'
 import { html, type VNode } from './html.ts'
 import type { Pay } from './records.ts'
+import { listRevisions } from './revisions.ts'
 import { type Column, table } from './table.ts'
 
-export const money = (amount: number): string => `$${formatNumber(Math.round(amount))}`
+/** How amounts are shown. */
+export interface Amounts {
+  /** Their currency, year and country, such as `USD 2023, United States`, if the import stated them. */
+  readonly basis: string | undefined
+  /** An amount with the sign of the currency, or without one where none is known. */
+  readonly show: (amount: number) => string
+}
+
+/** Reads what the amounts of the catalogue are. */
+export async function readAmounts(api: Api): Promise<Amounts> {
+  const { revisions } = await listRevisions(api, 1)
+  const basis = revisions[0]?.payBasis
+  if (basis === undefined) return { basis, show: (amount) => formatNumber(Math.round(amount)) }
+  const format = new Intl.NumberFormat('en-NZ', {
+    style: 'currency',
+    currency: basis.slice(0, 3),
+    maximumFractionDigits: 0,
+  })
+  return { basis, show: (amount) => format.format(amount) }
+}
+
+/** Says what the amounts are. */
+export const describeBasis = ({ basis }: Amounts): string =>
+  basis === undefined ? 'The import did not state currency, year and country.' : `In ${basis}.`
+
+/** What the charts of a list show; nothing if it has none. */
+export const showScale = (pays: readonly (Pay | undefined)[], amounts: Amounts): VNode | false =>
+  pays.some((pay) => pay !== undefined) &&
+  html`<p class="soft">The charts show pay a year on one scale. ${describeBasis(amounts)}</p>`
 
 /** The ends of an axis for all amounts, rounded to tens of thousands. */
 export function payScale(pays: readonly (Pay | undefined)[]): readonly [number, number] {
@@ -14,13 +44,16 @@ export function payScale(pays: readonly (Pay | undefined)[]): readonly [number, 
 }
 
 /** The text alternative of the chart for screen readers. */
-export function payText({ payLowerBound, payMidLowerBound, payMidUpperBound, payUpperBound }: Pay): string {
+export function payText(
+  { payLowerBound, payMidLowerBound, payMidUpperBound, payUpperBound }: Pay,
+  { show }: Amounts,
+): string {
   const parts = [
     ...(payMidLowerBound !== undefined && payMidUpperBound !== undefined
-      ? [`half earn between ${money(payMidLowerBound)} and ${money(payMidUpperBound)} a year`]
+      ? [`half earn between ${show(payMidLowerBound)} and ${show(payMidUpperBound)} a year`]
       : []),
-    ...(payLowerBound !== undefined ? [`one in ten earns less than ${money(payLowerBound)}`] : []),
-    ...(payUpperBound !== undefined ? [`one in ten earns more than ${money(payUpperBound)}`] : []),
+    ...(payLowerBound !== undefined ? [`one in ten earns less than ${show(payLowerBound)}`] : []),
+    ...(payUpperBound !== undefined ? [`one in ten earns more than ${show(payUpperBound)}`] : []),
   ]
   const [first = 'no pay is known', ...rest] = parts
   return `${first[0]?.toUpperCase()}${first.slice(1)}${rest.length > 0 ? `; ${rest.join('; ')}` : ''}.`
@@ -34,7 +67,12 @@ const MARGIN = 4
  *
  * @param group the range of its group, drawn in the background
  */
-export function payChart(pay: Pay, [from, to]: readonly [number, number], group?: Pay): VNode {
+export function payChart(
+  pay: Pay,
+  [from, to]: readonly [number, number],
+  amounts: Amounts,
+  group?: Pay,
+): VNode {
   const x = (amount: number) => MARGIN + ((amount - from) / Math.max(1, to - from)) * (WIDTH - 2 * MARGIN)
   const { payLowerBound: p10, payMidLowerBound: p25, payMidUpperBound: p75, payUpperBound: p90 } = pay
   const span = (
@@ -47,21 +85,24 @@ export function payChart(pay: Pay, [from, to]: readonly [number, number], group?
     left !== undefined &&
     right !== undefined &&
     html`<rect class=${name} x=${x(left)} y=${y} width=${Math.max(1, x(right) - x(left))} height=${height} />`
-  return html`<svg class="pay chart" viewBox=${`0 0 ${WIDTH} 34`} role="img" aria-label=${payText(pay)}>
+  return html`<svg class="pay chart" viewBox=${`0 0 ${WIDTH} 34`} role="img" aria-label=${payText(pay, amounts)}>
     ${group !== undefined && span(group.payLowerBound, group.payUpperBound, 2, 18, 'group')}
     <line class="axis" x1=${MARGIN} x2=${WIDTH - MARGIN} y1="21" y2="21" />
     ${p10 !== undefined && p90 !== undefined && html`<line class="whisker" x1=${x(p10)} x2=${x(p90)} y1="11" y2="11" />`}
     ${span(p25, p75, 6, 10, 'box')}
-    <text x=${MARGIN} y="32">${money(from)}</text>
-    <text x=${WIDTH - MARGIN} y="32" text-anchor="end">${money(to)}</text>
+    <text x=${MARGIN} y="32">${amounts.show(from)}</text>
+    <text x=${WIDTH - MARGIN} y="32" text-anchor="end">${amounts.show(to)}</text>
   </svg>`
 }
 
 /** The same amounts as a table. */
-export function payTable(rows: readonly { readonly name: string; readonly pay: Pay | undefined }[]): VNode {
+export function payTable(
+  rows: readonly { readonly name: string; readonly pay: Pay | undefined }[],
+  { basis, show }: Amounts,
+): VNode {
   const percentile = (name: string, field: keyof Pay): Column<(typeof rows)[number]> => [
     name,
-    ({ pay }) => (pay?.[field] === undefined ? 'not known' : money(pay[field])),
+    ({ pay }) => (pay?.[field] === undefined ? 'not known' : show(pay[field])),
     'number',
   ]
   return table(
@@ -74,6 +115,6 @@ export function payTable(rows: readonly { readonly name: string; readonly pay: P
       percentile('75th', 'payMidUpperBound'),
       percentile('90th', 'payUpperBound'),
     ],
-    { caption: 'Annual pay by percentile' },
+    { caption: `Annual pay by percentile${basis === undefined ? '' : `, ${basis}`}` },
   )
 }

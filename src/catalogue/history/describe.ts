@@ -48,9 +48,10 @@ export function describePreview(changes: readonly RecordChange[], total: number)
 
 /** A revision and its files as text. */
 export function describeRevision(revision: CatalogueRevision, current: boolean): string {
-  const { number, stored, command, files, created, updated, deleted, total, kept } = revision
+  const { number, stored, command, files, created, updated, deleted, total, kept, payBasis } = revision
   const state = current ? ' (current)' : kept ? '' : ' (no longer kept)'
   const time = stored === 0 ? 'at the start' : formatTimestamp(stored)
   const head = `${number}${state}  ${time}  ${command}: ${created} created, ${updated} updated, ${deleted} deleted; ${total} in all`
-  return [head, ...files.map(({ name, sha256 }) => `    ${name}  sha256 ${sha256}`)].join('\n')
+  const pay = payBasis === '' ? [] : [`    pay in ${payBasis}`]
+  return [head, ...pay, ...files.map(({ name, sha256 }) => `    ${name}  sha256 ${sha256}`)].join('\n')
 }

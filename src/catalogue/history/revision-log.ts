@@ -37,12 +37,16 @@ export interface CatalogueRevision {
   readonly total: number
   /** Whether its content can still be read. */
   readonly kept: boolean
+  /** What its amounts of pay are, as the import stated it; empty if none did. */
+  readonly payBasis: string
 }
 
 /** The origin of a revision. */
 export interface Origin {
   readonly command: string
   readonly files: readonly ReadFile[]
+  /** What the amounts of pay are, such as `USD 2023, United States`; without it, what they were. */
+  readonly payBasis?: string
 }
 
 /** How long the history is kept. */
@@ -89,7 +93,7 @@ export async function logRevision(
 async function insertRevision(
   writer: Writer,
   { number, changed }: Revision,
-  { command, files }: Origin,
+  { command, files, payBasis }: Origin,
   { created = 0, updated = 0, deleted = 0 }: Partial<ChangeCounts>,
 ): Promise<void> {
   const whole = await writer.get<{ total: number }>(
@@ -97,8 +101,8 @@ async function insertRevision(
   )
   await writer.run(
     `insert into catalogue_revision
-      (number, id, changed, stored, command, files, created, updated, deleted, total, kept)
-     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, 1)`,
+      (number, id, changed, stored, command, files, created, updated, deleted, total, kept, pay_basis)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, 1, $11)`,
     [
       number,
       randomBytes(16).toString('hex'),
@@ -110,8 +114,17 @@ async function insertRevision(
       updated,
       deleted,
       whole?.total ?? 0,
+      payBasis ?? (await readPayBasis(writer)),
     ],
   )
+}
+
+/** What the amounts of pay in the catalogue are; empty if no import stated it. */
+export async function readPayBasis(reader: Reader): Promise<string> {
+  const row = await reader.get<{ basis: string }>(
+    'select pay_basis as basis from catalogue_revision order by number desc limit 1',
+  )
+  return row?.basis ?? ''
 }
 
 /** Keeps every revision that was current at any time since the cut-off, and the previous revision. */
@@ -129,7 +142,7 @@ async function forget(writer: Writer, current: number, { historyDays }: Retentio
 /** The latest revisions, newest first. */
 export async function listRevisions(reader: Reader, limit: number): Promise<CatalogueRevision[]> {
   const rows = await reader.all<Omit<CatalogueRevision, 'files' | 'kept'> & { files: string; kept: number }>(
-    `select number, stored, command, files, created, updated, deleted, total, kept
+    `select number, stored, command, files, created, updated, deleted, total, kept, pay_basis as "payBasis"
      from catalogue_revision order by number desc limit $1`,
     [limit],
   )

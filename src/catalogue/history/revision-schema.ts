@@ -16,6 +16,11 @@ const OccupationRevision = Type.Object(
     removed: count('Records that were removed.'),
     totalCount: count('Records in the catalogue.'),
     readable: flag('Whether its content is still kept: `HISTORY_DAYS` says for how long.'),
+    payBasis: Type.Optional(
+      text(
+        'The currency, year and country of its amounts of pay, such as `NZD 2025, New Zealand`; absent if no import stated them.',
+      ),
+    ),
   },
   { title: 'OccupationRevision', description: 'A revision of the catalogue.' },
 )

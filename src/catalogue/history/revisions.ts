@@ -40,6 +40,7 @@ const EXAMPLE = {
   removed: 1,
   totalCount: 42,
   readable: true,
+  payBasis: 'NZD 2025, New Zealand',
 }
 
 const [record = {}] = EXAMPLE_PAGE.data
@@ -116,7 +117,7 @@ export function revisionOperations(database: Database): readonly Operation[] {
 }
 
 function renderRevision(revision: CatalogueRevision) {
-  const { number, stored, command, files, created, updated, deleted, total, kept } = revision
+  const { number, stored, command, files, created, updated, deleted, total, kept, payBasis } = revision
   return {
     revision: number,
     ...(stored > 0 && { stored: formatTimestamp(stored) }),
@@ -127,6 +128,7 @@ function renderRevision(revision: CatalogueRevision) {
     removed: deleted,
     totalCount: total,
     readable: kept,
+    ...(payBasis !== '' && { payBasis }),
   }
 }
 

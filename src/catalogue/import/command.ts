@@ -15,6 +15,7 @@ import type { Origin, Retention } from '../history/revision-log.ts'
 import { describeRepaired } from '../records/read-rows.ts'
 import { type ImportOptions, type ImportSummary, importOccupations } from './import.ts'
 import type { NamedRecord } from './named-records.ts'
+import { readPayBasis } from './pay-basis.ts'
 
 /** The flags of every import. */
 export interface ImportFlags {
@@ -22,6 +23,7 @@ export interface ImportFlags {
   dryRun?: true
   keepDates?: true
   acceptDamaged?: true
+  payBasis?: string
   json?: true
 }
 
@@ -32,6 +34,11 @@ export function withImportOptions(subcommand: Command): Command {
     .option('--dry-run', 'report what would change, and change nothing')
     .option('--keep-dates', 'keep the lastUpdatedDate of each record')
     .option('--accept-damaged', 'store records that look damaged: lost macrons, leading zeros or letters')
+    .option(
+      '--pay-basis <text>',
+      'the currency, year and country of all pay, such as "NZD 2025, New Zealand"',
+      readPayBasis,
+    )
     .addOption(jsonOption)
 }
 
@@ -39,7 +46,7 @@ export function withImportOptions(subcommand: Command): Command {
 export async function runImport(
   withDatabase: WithDatabase,
   records: AsyncIterable<SourceRecord | Fault>,
-  { replace, dryRun, keepDates, acceptDamaged }: ImportFlags,
+  { replace, dryRun, keepDates, acceptDamaged, payBasis }: ImportFlags,
   progress: Progress,
   history: Pick<ImportOptions, 'searchNames'> & { origin: () => Origin; retention: Retention },
 ): Promise<ImportSummary> {
@@ -52,6 +59,7 @@ export async function runImport(
         dryRun: dryRun === true,
         keepDates: keepDates === true,
         acceptDamaged: acceptDamaged === true,
+        ...(payBasis !== undefined && { payBasis }),
         onProgress: progress.onRecords,
         onWait: waitingNotice(),
       }),

@@ -6,7 +6,7 @@ import { quote } from '../../foundation/text/quote.ts'
 import { formatTimestamp } from '../../foundation/text/timestamp.ts'
 import { changeCatalogue } from '../history/dry-run.ts'
 import { previewChanges, type RecordChange } from '../history/preview.ts'
-import { nextDate, nextRevision, type Origin, type Retention } from '../history/revision-log.ts'
+import { nextDate, nextRevision, type Origin, type Retention, readPayBasis } from '../history/revision-log.ts'
 import { recordRevision } from '../names/change-search-data.ts'
 import { type NameCounts, type SearchOnlyName, storeSearchNames } from '../names/names.ts'
 import { type FaultyRecord, type RenderedRecord, renderDocument, renderRecord } from '../records/record.ts'
@@ -28,6 +28,7 @@ import {
   type StagedRow,
 } from './merge.ts'
 import { NamedRecords } from './named-records.ts'
+import { decidePayBasis } from './pay-basis.ts'
 
 export interface ImportOptions {
   /** Delete the records that are not in the input. */
@@ -45,6 +46,8 @@ export interface ImportOptions {
   readonly origin?: () => Origin
   /** Store records that look damaged by a program, which are faults otherwise: see `losses.ts` and `mojibake.ts`. */
   readonly acceptDamaged?: boolean
+  /** What the amounts of pay are, such as `USD 2023, United States`. */
+  readonly payBasis?: string
   /** How long the history is kept. */
   readonly retention?: Retention
   /** Called from time to time with the number of records read so far. */
@@ -130,13 +133,16 @@ async function importWithin(
   const given = options.searchNames?.()
   const names = given && (await storeSearchNames(writer, given.source, given.names))
   const renamed = (names?.added ?? 0) + (names?.removed ?? 0)
-  if (counts.created + counts.updated + counts.deleted + replacements.length + renamed > 0) {
+  const basis = await readPayBasis(writer)
+  const payBasis = decidePayBasis(basis, options)
+  const changed = counts.created + counts.updated + counts.deleted + replacements.length + renamed
+  if (changed > 0 || payBasis !== basis) {
     const revision = await nextRevision(writer, date)
     await applyChanges(writer, revision)
     const faults = await findReplacementFaults(writer, replacements)
     if (faults.length > 0) throw new InputRefused(faults.slice(0, MAX_FAULTS))
     const origin = options.origin?.() ?? { command: 'import', files: [] }
-    await recordRevision(writer, revision, origin, counts, options.retention)
+    await recordRevision(writer, revision, { ...origin, payBasis }, counts, options.retention)
   }
   await dropStaged(writer)
   return {

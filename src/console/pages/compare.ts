@@ -3,7 +3,7 @@ import type { Api } from '../api.ts'
 import { type Context, get, type Route, type Shown } from '../context.ts'
 import { html, type VNode } from '../html.ts'
 import { link, occupationLink } from '../links.ts'
-import { payChart, payScale, payTable } from '../pay.ts'
+import { describeBasis, payChart, payScale, payTable, readAmounts } from '../pay.ts'
 import { nameOf, type Occupation, type OccupationPage, primaryGroup } from '../records.ts'
 import { type Column, table } from '../table.ts'
 import { showValue } from './changes.ts'
@@ -47,7 +47,8 @@ async function compare({ api, query }: Context): Promise<Shown> {
   const missing = codes.filter((code) => !byCode.has(code))
   const pays = records.map(({ renumeration }) => renumeration)
   const scale = payScale(pays)
-  const charts = pays.map((pay) => (pay === undefined ? 'not known' : payChart(pay, scale)))
+  const amounts = await readAmounts(api)
+  const charts = pays.map((pay) => (pay === undefined ? 'not known' : payChart(pay, scale, amounts)))
   const texts = FIELDS.map(({ read, ...field }) => {
     const values = records.map(read)
     return { ...field, values, cells: values.map(showValue) }
@@ -83,7 +84,11 @@ async function compare({ api, query }: Context): Promise<Shown> {
         )}
         <details>
           <summary>Pay as a table</summary>
-          ${payTable(records.map((record) => ({ name: nameOf(record), pay: record.renumeration })))}
+          <p>${describeBasis(amounts)}</p>
+          ${payTable(
+            records.map((record) => ({ name: nameOf(record), pay: record.renumeration })),
+            amounts,
+          )}
         </details>`
       }`,
   }

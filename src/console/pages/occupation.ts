@@ -7,7 +7,7 @@ import { type Api, ApiProblem } from '../api.ts'
 import { absent, type Context, get, type Route, type Shown } from '../context.ts'
 import { html, maori, pairs, type VNode } from '../html.ts'
 import { link, occupationLink } from '../links.ts'
-import { money, payChart, payScale, payTable, payText } from '../pay.ts'
+import { type Amounts, describeBasis, payChart, payScale, payTable, payText, readAmounts } from '../pay.ts'
 import { nameOf, type Occupation, type OccupationPage, type Pay, primaryGroup } from '../records.ts'
 import { showTime } from '../time.ts'
 import { showSuccessors } from './changes.ts'
@@ -31,6 +31,7 @@ async function showOccupation(context: Context): Promise<Shown> {
   const neighbours = group?.code === undefined ? [] : await readGroup(context.api, group.code)
   const others = neighbours.filter((each) => each.occupationCode !== record.occupationCode)
   const similar = await findSimilar(context.api, record)
+  const amounts = await readAmounts(context.api)
   const { protocol, host } = context.request
   const url = `${protocol}://${host}/v1/occupations/${encodeURIComponent(record.occupationCode ?? '')}`
   return {
@@ -40,7 +41,7 @@ async function showOccupation(context: Context): Promise<Shown> {
       <h1>${nameOf(record)}${record.titleMaori !== undefined && record.titleEnglish !== undefined && html`<br />${maori(record.titleMaori)}`}</h1>
       ${record.altJobTitlesEnglish !== undefined && html`<p>Also known as: ${record.altJobTitlesEnglish.join(', ')}</p>`}
       ${record.altJobTitlesMaori !== undefined && html`<p>${maori(record.altJobTitlesMaori.join(', '))}</p>`}
-      ${showPay(record, others)}
+      ${showPay(record, others, amounts)}
       ${bilingual('What the work is', record.descriptionEnglish, record.descriptionMaori)}
       ${bilingual('Kaupapa', record.kaupapaDescriptionEnglish, record.kaupapaDescriptionMaori)}
       ${bilingual('Tasks', record.detailedWorkActivitiesEnglish, record.detailedWorkActivitiesMaori)}
@@ -134,21 +135,24 @@ function groupLinks(record: Occupation): VNode[] {
   ]
 }
 
-function showPay(record: Occupation, similar: readonly Occupation[]): VNode | false {
+function showPay(record: Occupation, similar: readonly Occupation[], amounts: Amounts): VNode | false {
   const pay = record.renumeration
   if (pay === undefined) return false
   const others = similar.flatMap(({ renumeration }) => (renumeration === undefined ? [] : [renumeration]))
   const range = rangeOf([pay, ...others])
   const scale = payScale([pay, range])
-  const from = money(range.payLowerBound ?? 0)
-  const band = `The grey band is the range of its group: ${from} to ${money(range.payUpperBound ?? 0)}.`
+  const [from, to] = [range.payLowerBound ?? 0, range.payUpperBound ?? 0].map(amounts.show)
+  const band = `The grey band is the range of its group: ${from} to ${to}.`
   return html`<h2>Pay</h2>
-    ${payChart(pay, scale, others.length > 0 ? range : undefined)}
-    <p>${payText(pay)}${others.length > 0 && html` <span class="soft">${band}</span>`}</p>
-    <details><summary>Pay as a table</summary>${payTable([
-      { name: nameOf(record), pay },
-      ...similar.slice(0, 30).map((each) => ({ name: nameOf(each), pay: each.renumeration })),
-    ])}</details>`
+    ${payChart(pay, scale, amounts, others.length > 0 ? range : undefined)}
+    <p>${payText(pay, amounts)} ${describeBasis(amounts)}${others.length > 0 && html` <span class="soft">${band}</span>`}</p>
+    <details><summary>Pay as a table</summary>${payTable(
+      [
+        { name: nameOf(record), pay },
+        ...similar.slice(0, 30).map((each) => ({ name: nameOf(each), pay: each.renumeration })),
+      ],
+      amounts,
+    )}</details>`
 }
 
 function rangeOf(pays: readonly Pay[]): Pay {

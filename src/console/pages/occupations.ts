@@ -7,7 +7,7 @@ import { listGroups } from '../groups.ts'
 import { html, maori, type VNode } from '../html.ts'
 import { link, occupationLink, type Query } from '../links.ts'
 import { showNext, showPager } from '../lists.ts'
-import { payChart, payScale } from '../pay.ts'
+import { type Amounts, payChart, payScale, readAmounts, showScale } from '../pay.ts'
 import { nameOf, type Occupation, type OccupationPage, primaryGroup } from '../records.ts'
 
 /** A result of `/v1/occupations/search`. */
@@ -71,7 +71,9 @@ async function find(context: Context, words: string): Promise<VNode> {
     api,
     found.results.map(({ occupationCode }) => occupationCode),
   )
-  const scale = payScale([...pay.values()].map(({ renumeration }) => renumeration))
+  const pays = Array.from(pay.values(), ({ renumeration }) => renumeration)
+  const scale = payScale(pays)
+  const amounts = await readAmounts(api)
   const at = Number(page)
   const isGuess = at === 1 && isGuessed(found.results)
   const results = isGuess ? found.results.slice(0, GUESSED) : found.results
@@ -97,9 +99,14 @@ async function find(context: Context, words: string): Promise<VNode> {
       <form method="get" action="/console/compare">
         <ol class="results" start=${(at - 1) * PAGE_SIZE + 1}>
           ${results.map((match) =>
-            showMatch(match, pay.get(match.occupationCode), { scale, isFirstUnlikely: match === unlikely }),
+            showMatch(match, pay.get(match.occupationCode), {
+              scale,
+              amounts,
+              isFirstUnlikely: match === unlikely,
+            }),
           )}
         </ol>
+        ${showScale(pays, amounts)}
         ${results.length > 1 && html`<p><button type="submit" class="quiet">Compare the chosen occupations</button></p>`}
       </form></section>
       ${
@@ -154,7 +161,11 @@ async function readPay(api: Api, codes: readonly string[]): Promise<ReadonlyMap<
 function showMatch(
   match: Match,
   record: Occupation | undefined,
-  { scale, isFirstUnlikely }: { scale: readonly [number, number]; isFirstUnlikely: boolean },
+  {
+    scale,
+    amounts,
+    isFirstUnlikely,
+  }: { scale: readonly [number, number]; amounts: Amounts; isFirstUnlikely: boolean },
 ): VNode {
   const name = nameOf(match)
   const marked = markRanges(match.matchedName, match.highlights)
@@ -174,7 +185,7 @@ function showMatch(
       <p>${shorten(record?.descriptionEnglish)}</p>
       <label class="choice soft"><input type="checkbox" name="code" value=${match.occupationCode} /> <span>Compare<span class="visually-hidden"> ${name}</span></span></label>
     </div>
-    ${pay !== undefined && payChart(pay, scale)}
+    ${pay !== undefined && payChart(pay, scale, amounts)}
   </li>`
 }
 
@@ -212,7 +223,9 @@ async function browse(context: Context, group: string | undefined): Promise<VNod
     }),
   ])
   const records = page.data ?? []
-  const scale = payScale(records.map(({ renumeration }) => renumeration))
+  const pays = records.map(({ renumeration }) => renumeration)
+  const scale = payScale(pays)
+  const amounts = await readAmounts(api)
   const chosen = minors.find(({ code }) => code === minor) ?? majors.find(({ code }) => code === group)
   return html`<div class="columns">
     <section aria-labelledby="list">
@@ -229,9 +242,10 @@ async function browse(context: Context, group: string | undefined): Promise<VNod
             <p>${shorten(record.descriptionEnglish)}</p>
             <p class="soft">${primaryGroup(record)?.nameEnglish}</p>
           </div>
-          ${record.renumeration !== undefined && payChart(record.renumeration, scale)}
+          ${record.renumeration !== undefined && payChart(record.renumeration, scale, amounts)}
         </li>`,
       )}</ul>
+      ${showScale(pays, amounts)}
       ${showNext(context, 'cursor', page.nextCursor)}
     </section>
     <aside aria-labelledby="groups">

@@ -101,12 +101,13 @@ const history = ({ text, compress }: Dialect): string[] => [
     updated bigint not null,
     deleted bigint not null,
     total bigint not null,
-    kept bigint not null
+    kept bigint not null,
+    pay_basis ${text} not null
   )`,
   // The empty catalogue, from which the history begins.
   `insert into catalogue_revision
-    (number, id, changed, stored, command, files, created, updated, deleted, total, kept)
-   values (0, '${randomBytes(16).toString('hex')}', 0, 0, 'before the history', '[]', 0, 0, 0, 0, 1)`,
+    (number, id, changed, stored, command, files, created, updated, deleted, total, kept, pay_basis)
+   values (0, '${randomBytes(16).toString('hex')}', 0, 0, 'before the history', '[]', 0, 0, 0, 0, 1, '')`,
 
   `create table occupation_past (
     code ${text} not null,
