@@ -254,7 +254,7 @@ test('the pages of the catalogue lead from group to group, to what differs and t
   // Amounts have a sign only where the import stated which.
   const amounts = async () =>
     (await open('/occupations/A1')).match(/less than ([^;.]*)\. ([^<]*?) *</)?.slice(1)
-  const notStated = 'The import did not state currency, year and country.'
+  const notStated = 'The import did not state their currency, year and country.'
   expect(await amounts()).toEqual(['1', notStated])
   expect(await open('/compare?code=A1')).toContain(notStated)
   expect(await open('/occupations?group=G1')).toMatch(
@@ -271,8 +271,8 @@ test('the pages of the catalogue lead from group to group, to what differs and t
   expect(await compare()).toEqual([false, false])
   const payBasis = 'USD 2023, United States'
   await service.import([record('A1', 2), { occupationCode: 'A3', replacedBy: ['A1', 'A2'] }], { payBasis })
-  expect(await amounts()).toEqual(['US$2', `In ${payBasis}.`])
-  expect(await open('/compare?code=A1')).toMatch(/In USD 2023, United States\..*by percentile, USD 2023/s)
+  expect(await amounts()).toEqual(['US$2', `The amounts are in ${payBasis}.`])
+  expect(await open('/compare?code=A1')).toMatch(/in USD 2023, United States\..*by percentile, USD 2023/s)
   expect(await compare()).toEqual([true, true])
   expect((await open('/changes/2')).replaceAll(/<[^>]*>/g, '')).toContain('A3, replaced by A1, A2')
 })

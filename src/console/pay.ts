@@ -28,7 +28,9 @@ export async function readAmounts(api: Api): Promise<Amounts> {
 
 /** Says what the amounts are. */
 export const describeBasis = ({ basis }: Amounts): string =>
-  basis === undefined ? 'The import did not state currency, year and country.' : `In ${basis}.`
+  basis === undefined
+    ? 'The import did not state their currency, year and country.'
+    : `The amounts are in ${basis}.`
 
 /** What the charts of a list show; nothing if it has none. */
 export const showScale = (pays: readonly (Pay | undefined)[], amounts: Amounts): VNode | false =>

@@ -23,7 +23,7 @@ async function showRevisions({ api }: Context): Promise<Shown> {
     content: html`<h1>Changes of the catalogue</h1>
       ${revisions.length === 0 && html`<p>Nothing has been imported yet.</p>`}
       ${table('Revisions', revisions, [
-        ['Revision', showRevisionNumber],
+        ['Revision', showRevisionNumber, { label: 'Revision' }],
         ['When', ({ stored }) => showTime(stored), 'when'],
         [
           'Command',
