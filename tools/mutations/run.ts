@@ -79,7 +79,8 @@ function tryMutation({
   const engine = /postgres|partitions/.test(file + test) ? 'postgres' : 'sqlite'
   const report = join(copy, 'report.json')
   const reporting = ['--reporter', 'json', '--outputFile', report, '--bail', '1']
-  spawnSync('npx', ['vitest', 'run', '--project', engine, ...reporting, test], { cwd: copy })
+  const vitest = join(root, 'node_modules/.bin/vitest')
+  spawnSync(vitest, ['run', '--project', engine, ...reporting, test], { cwd: copy })
   writeFileSync(path, original)
   const outcome = existsSync(report) ? judge(readFileSync(report, 'utf8')) : 'BROKEN'
   rmSync(report, { force: true })
