@@ -511,6 +511,24 @@ describe('what people do', () => {
     expect(first('advertising manager', engine)?.occupationCode).toBe('M')
   })
 
+  test('decides between occupations only where the query says it', () => {
+    const occupations = ['Painter', 'Wall Plasterer', 'Trainer', 'Dog Trainer', 'Consultant'].map(
+      (titleEnglish) => ({ occupationCode: titleEnglish, titleEnglish }),
+    )
+    const cook = {
+      occupationCode: 'Cook',
+      titleEnglish: 'Cook',
+      detailedWorkActivitiesEnglish: ['Prepare meals.'],
+    }
+    const small = searchIn([...occupations, cook])
+    const find = (query: string) =>
+      small.search({ query, limit: 9 }).results.map(({ occupationCode }) => occupationCode)
+    // Who paints, before what walls are also a part of.
+    expect(find('painting walls')[0]).toBe('Painter')
+    expect(find('training consultant')).toEqual(['Consultant'])
+    expect(find('preparing')).toEqual(['Cook'])
+  })
+
   test('in everyday words is no mistake, and means what the catalogue says', () => {
     const { results, ...answer } = searchIn([
       { occupationCode: 'A', titleEnglish: 'Spark Plug Assembler' },

@@ -288,7 +288,7 @@ export default [
     file: 'src/api/serving/negotiate.ts',
     text: "return header.split(',').some((each)",
     replacement: "return header.split(',').slice(0, 1).some((each)",
-    test: METHODS,
+    test: 'test/occupations.caching.test.ts',
   },
   {
     fault: 'a compressed page is for every cache the same as the plain one',
