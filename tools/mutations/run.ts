@@ -78,7 +78,8 @@ function tryMutation({
   )
   const engine = /postgres|partitions/.test(file + test) ? 'postgres' : 'sqlite'
   const report = join(copy, 'report.json')
-  const reporting = ['--reporter', 'json', '--outputFile', report, '--bail', '1']
+  // A fault that makes a test hang is noticed, too.
+  const reporting = ['--reporter', 'json', '--outputFile', report, '--bail', '1', '--testTimeout', '120000']
   const vitest = join(root, 'node_modules/.bin/vitest')
   spawnSync(vitest, ['run', '--project', engine, ...reporting, test], { cwd: copy })
   writeFileSync(path, original)
