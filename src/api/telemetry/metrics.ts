@@ -63,10 +63,7 @@ export class Metrics {
    */
   gauge(name: string, help: string, read: Read, label?: string): void {
     new Gauge({
-      name,
-      help,
-      labelNames: label === undefined ? [] : [label],
-      registers: [this.registry],
+      ...this.#describe(name, help, label),
       async collect() {
         const value = await tryRead(read)
         // Synchronously, so that no concurrent scrape finds the series missing.
@@ -123,10 +120,7 @@ export class Metrics {
   /** Reports a number that only grows; its name ends in `_total`. */
   counter(name: string, help: string, read: Read, label?: string): void {
     new Counter({
-      name,
-      help,
-      labelNames: label === undefined ? [] : [label],
-      registers: [this.registry],
+      ...this.#describe(name, help, label),
       async collect() {
         const value = await tryRead(read)
         // A counter never falls: while it cannot be read, it stays as it was.
@@ -135,6 +129,10 @@ export class Metrics {
         for (const [labels, number] of series(value, label)) this.inc(labels, number)
       },
     })
+  }
+
+  #describe(name: string, help: string, label: string | undefined) {
+    return { name, help, labelNames: label === undefined ? [] : [label], registers: [this.registry] }
   }
 
   #find(operation: string): Tally {
