@@ -254,7 +254,7 @@ test('the pages of the catalogue lead from group to group, to what differs and t
   // Amounts have a sign only where the import stated which.
   const amounts = async () =>
     (await open('/occupations/A1')).match(/less than ([^;.]*)\. ([^<]*?) *</)?.slice(1)
-  const notStated = 'The import did not state their currency, year and country.'
+  const notStated = 'The import did not state the currency, year and country of the amounts.'
   expect(await amounts()).toEqual(['1', notStated])
   expect(await open('/compare?code=A1')).toContain(notStated)
   expect(await open('/occupations?group=G1')).toMatch(

@@ -29,7 +29,7 @@ export async function readAmounts(api: Api): Promise<Amounts> {
 /** Says what the amounts are. */
 export const describeBasis = ({ basis }: Amounts): string =>
   basis === undefined
-    ? 'The import did not state their currency, year and country.'
+    ? 'The import did not state the currency, year and country of the amounts.'
     : `The amounts are in ${basis}.`
 
 /** What the charts of a list show; nothing if it has none. */

@@ -30,8 +30,7 @@ async function showOccupation(context: Context): Promise<Shown> {
   const group = primaryGroup(record)
   const neighbours = group?.code === undefined ? [] : await readGroup(context.api, group.code)
   const others = neighbours.filter((each) => each.occupationCode !== record.occupationCode)
-  const similar = await findSimilar(context.api, record)
-  const amounts = await readAmounts(context.api)
+  const [similar, amounts] = await Promise.all([findSimilar(context.api, record), readAmounts(context.api)])
   const { protocol, host } = context.request
   const url = `${protocol}://${host}/v1/occupations/${encodeURIComponent(record.occupationCode ?? '')}`
   return {

@@ -67,13 +67,10 @@ async function find(context: Context, words: string): Promise<VNode> {
   const found = await api.call<SearchResponse>('/occupations/search', {
     query: { q: words, Lang: lang, 'Filter.MajorGroupCode': group, Limit: PAGE_SIZE, Page: page },
   })
-  const pay = await readPay(
-    api,
-    found.results.map(({ occupationCode }) => occupationCode),
-  )
+  const codes = found.results.map(({ occupationCode }) => occupationCode)
+  const [pay, amounts] = await Promise.all([readPay(api, codes), readAmounts(api)])
   const pays = Array.from(pay.values(), ({ renumeration }) => renumeration)
   const scale = payScale(pays)
-  const amounts = await readAmounts(api)
   const at = Number(page)
   const isGuess = at === 1 && isGuessed(found.results)
   const results = isGuess ? found.results.slice(0, GUESSED) : found.results
@@ -210,8 +207,9 @@ async function browse(context: Context, group: string | undefined): Promise<VNod
   const { api, query } = context
   const minor = query.get('minor') ?? undefined
   const cursor = query.get('cursor') ?? undefined
-  const [{ majors, minors }, page] = await Promise.all([
+  const [{ majors, minors }, amounts, page] = await Promise.all([
     listGroups(api, group),
+    readAmounts(api),
     api.call<OccupationPage>('/occupations', {
       query: {
         'Filter.MajorGroupCode': group,
@@ -225,7 +223,6 @@ async function browse(context: Context, group: string | undefined): Promise<VNod
   const records = page.data ?? []
   const pays = records.map(({ renumeration }) => renumeration)
   const scale = payScale(pays)
-  const amounts = await readAmounts(api)
   const chosen = minors.find(({ code }) => code === minor) ?? majors.find(({ code }) => code === group)
   return html`<div class="columns">
     <section aria-labelledby="list">
