@@ -15,7 +15,7 @@ import type { Origin, Retention } from '../history/revision-log.ts'
 import { describeRepaired } from '../records/read-rows.ts'
 import { type ImportOptions, type ImportSummary, importOccupations } from './import.ts'
 import type { NamedRecord } from './named-records.ts'
-import { readPayBasis } from './pay-basis.ts'
+import { parsePayBasis } from './pay-basis.ts'
 
 /** The flags of every import. */
 export interface ImportFlags {
@@ -37,7 +37,7 @@ export function withImportOptions(subcommand: Command): Command {
     .option(
       '--pay-basis <text>',
       'the currency, year and country of all pay, such as "NZD 2025, New Zealand"',
-      readPayBasis,
+      parsePayBasis,
     )
     .addOption(jsonOption)
 }

@@ -6,7 +6,7 @@ import { quote } from '../../foundation/text/quote.ts'
 const MOST = 100
 
 /** Reads `--pay-basis`: text that begins with the code of a currency (ISO 4217). */
-export function readPayBasis(text: string): string {
+export function parsePayBasis(text: string): string {
   const basis = text.trim()
   const [currency = ''] = /^[A-Z]{3}\b/.exec(basis) ?? []
   if (!Intl.supportedValuesOf('currency').includes(currency)) {
