@@ -14,8 +14,11 @@ const onBoth = [
 ]
 const sqlite = { name: 'sqlite', include: ['test/**/*.test.ts'], env: { TEST_ENGINE: 'sqlite' } }
 const postgres = {
-  ...{ name: 'postgres', include: onBoth, env: { TEST_ENGINE: 'postgres' } },
-  ...{ globalSetup: 'test/support/postgres-database.ts', setupFiles: 'test/support/postgres-setup.ts' },
+  name: 'postgres',
+  include: onBoth,
+  env: { TEST_ENGINE: 'postgres' },
+  globalSetup: 'test/support/postgres-database.ts',
+  setupFiles: 'test/support/postgres-setup.ts',
 }
 const projects = (await findPostgres()) ? [sqlite, postgres] : [sqlite]
 
@@ -25,7 +28,9 @@ export default defineConfig({
     isolate: false,
     maxWorkers: 3,
     // Bounds, not expectations: nothing depends on the speed of the machine.
-    ...{ testTimeout: 600_000, hookTimeout: 600_000, expect: { poll: { timeout: 240_000 } } },
+    testTimeout: 600_000,
+    hookTimeout: 600_000,
+    expect: { poll: { timeout: 240_000 } },
     // A change of days does not wait for one unlucky test, but the run names each test that was tried twice.
     retry: process.env.CI === 'true' ? 1 : 0,
     reporters: ['default', new RetryReporter()],
