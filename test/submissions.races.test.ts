@@ -262,8 +262,8 @@ class Arena {
   }
 }
 
-const OF = `${ROUNDS} rounds, seed ${SEED}`
-test(`whatever changes a submission at once has the effect of some serial order: ${OF}`, BOUND, async () => {
+const SERIAL = `whatever changes a submission at once has the effect of some serial order: ${ROUNDS} rounds, seed ${SEED}`
+test(SERIAL, BOUND, async () => {
   const random = new Random(SEED)
   const arena = await Arena.open(random)
   const faults: string[] = []

@@ -325,9 +325,9 @@ export function isSerial(start: State, steps: readonly Observed[], end: string):
       const atom = atoms[done[index] ?? 0]
       if (atom === undefined) return false
       const next = done.map((count, each) => (each === index ? count + 1 : count))
-      const outcome = atom(state, index)
-      const fits = [undefined, response].includes(outcome.response) || outcome.alternative === response
-      return (fits && search(outcome.state, next)) || (optional && search(state, next))
+      const { state: after, response: expected, alternative = expected } = atom(state, index)
+      const fits = expected === undefined || response === expected || response === alternative
+      return (fits && search(after, next)) || (optional && search(state, next))
     })
   }
   return search(
