@@ -131,7 +131,7 @@ export default [
     test: SESSIONS,
   },
   {
-    fault: 'the page of a suspended organisation says that there is no such submission',
+    fault: 'a suspended organisation is told that its submission does not exist',
     file: 'src/console/console.ts',
     text: "problem.type !== '/problems/organisation-suspended'",
     replacement: "problem.type !== ''",
