@@ -1,13 +1,24 @@
 import { appendFileSync } from 'node:fs'
+import { stripVTControlCharacters } from 'node:util'
 import type { Reporter, TestCase } from 'vitest/node'
 
-/** Names each test that passed only in its second try: on standard error, and in the file RETRIED, if that is set. */
+/** The longest reason, in characters. */
+const LONGEST = 2000
+
+/**
+ * Names each test that passed only in its second try, with the reason of the first one, in a line: on standard error,
+ * and in the file RETRIED, if that is set.
+ */
 export class RetryReporter implements Reporter {
   readonly #retried: string[] = []
 
   onTestCaseResult(test: TestCase): void {
-    if (test.diagnostic()?.flaky)
-      this.#retried.push(`${test.project.name} ${test.module.relativeModuleId} > ${test.fullName}`)
+    if (test.diagnostic()?.flaky !== true) return
+    const reasons = (test.result().errors ?? []).map(({ message, diff = '' }) =>
+      stripVTControlCharacters(`: ${message} ${diff}`).replaceAll(/\s+/g, ' ').slice(0, LONGEST),
+    )
+    const name = `${test.project.name} ${test.module.relativeModuleId} > ${test.fullName}`
+    this.#retried.push(name + reasons.join(''))
   }
 
   onTestRunEnd(): void {
