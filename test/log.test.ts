@@ -60,7 +60,7 @@ test('a process whose log nobody reads any more still ends', async () => {
     const log = openLog('info', { counter: () => undefined })
     process.stdin.once('data', () => {
       // Two batches: one is being written when the process exits, the other waits.
-      for (const id of [1, 2]) log.writeInfo('"id":"' + id + '","filler":"' + 'x'.repeat(40_000) + '"')
+      for (const id of [1, 2]) log.writeInfo({ id: String(id), filler: 'x'.repeat(40_000) })
       process.exit(0)
     })`
   const child = spawn(process.execPath, ['--input-type=module', '--eval', program])

@@ -2,6 +2,9 @@ import pino, { type DestinationStream, type Logger } from 'pino'
 import sonicBoom from 'sonic-boom'
 import type { Metrics } from './metrics.ts'
 
+/** The time as RFC 3339. */
+const nameTime = pino.stdTimeFunctions.isoTime
+
 /** Longest message of an error that is logged, in characters. */
 const MAX_MESSAGE = 1000
 /** The most causes of an error that are logged. */
@@ -14,12 +17,12 @@ const SECRETS =
 export interface Log {
   readonly logger: Logger
   /**
-   * Writes a line of level info from already rendered fields, such as `"id":"1","status":200`, if that level is
-   * enabled. Rendering an object takes longer than finding a page.
+   * Writes a line about a request at level info, if that is enabled. Measured: rendering it with pino takes a tenth of
+   * the time of a page from memory.
    */
-  readonly writeInfo: (fields: string) => void
+  readonly writeInfo: (fields: object) => void
   /** The same at level debug. */
-  readonly writeDebug: (fields: string) => void
+  readonly writeDebug: (fields: object) => void
 }
 
 /**
@@ -70,7 +73,8 @@ export function createLog(level: string, destination: LogDestination): Log {
     destination.writeRequest === undefined ? destination.write(line) : destination.writeRequest(line)
   const writer = (name: 'info' | 'debug') => {
     const begin = `{"level":"${name}"`
-    const write = (fields: string) => writeRequest(`${begin}${nameTime()},${fields}}\n`)
+    const write = (fields: object) =>
+      writeRequest(`${begin}${nameTime()},${JSON.stringify(fields).slice(1)}\n`)
     return logger.isLevelEnabled(name) ? write : () => undefined
   }
   return { logger, writeInfo: writer('info'), writeDebug: writer('debug') }
@@ -106,19 +110,6 @@ function leaveOut(): undefined {
 /** Lines with a message may come from a library and contain a URL. Request lines have no message. */
 function redact(line: string): string {
   return line.includes('"msg":') ? line.replaceAll(SECRETS, '$1$2…') : line
-}
-
-let last = 0
-let named = ''
-
-/** The time in pino's format: RFC 3339, rendered once a millisecond. */
-function nameTime(): string {
-  const now = Date.now()
-  if (now !== last) {
-    last = now
-    named = `,"time":"${new Date(now).toISOString()}"`
-  }
-  return named
 }
 
 /** How often a process that exits tries to hand its last lines to a reader that is busy, ten times a second. */

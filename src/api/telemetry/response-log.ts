@@ -1,6 +1,5 @@
 import { hash } from 'node:crypto'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { remember } from '../../foundation/cache/remember.ts'
 import type { Log } from './log.ts'
 import type { Metrics, Outcome } from './metrics.ts'
 
@@ -25,8 +24,12 @@ interface Owned {
   readonly token: string | undefined
 }
 
+/** A line of the log about a response. */
 export interface ResponseRecord {
   readonly id: string
+  readonly method?: string | undefined
+  /** The pattern of the path, such as `/v1/submissions/:submissionToken/validation-results`. */
+  readonly route?: string | undefined
   readonly operation: string
   readonly status: number
   readonly outcome: Outcome
@@ -34,13 +37,12 @@ export interface ResponseRecord {
   readonly bytes: number
   /** From the arrival of the request to the end of the response, in milliseconds. */
   readonly ms: number
-  readonly method?: string | undefined
-  /** The pattern of the path, such as `/v1/submissions/:submissionToken/validation-results`. */
-  readonly route?: string | undefined
   readonly client?: string | undefined
-  /** The public id of the credential, with `owned` only. */
+  /** The public id of the credential, if it reads or changes data of an organisation. */
   readonly key?: string | undefined
-  readonly owned?: Owned | undefined
+  readonly eid?: string | undefined
+  /** The submission, as `nameSubmission` names it. */
+  readonly submission?: string | undefined
   /** The X-Request-Id of the request. */
   readonly requestId?: string | undefined
   /** The trace id of the request. */
@@ -66,8 +68,8 @@ export class ResponseLog {
   record(response: ResponseRecord): void {
     const { operation, status, ms, outcome, bytes } = response
     this.#metrics.count(operation, status, ms / 1000, outcome, bytes)
-    if (PROBES.has(operation) && status < 400) this.#log.writeDebug(renderFields(response))
-    else this.#log.writeInfo(renderFields(response))
+    if (PROBES.has(operation) && status < 400) this.#log.writeDebug(response)
+    else this.#log.writeInfo(response)
   }
 
   /** Records a response that has ended. */
@@ -76,16 +78,17 @@ export class ResponseLog {
     const { config, url: route } = request.routeOptions
     this.record({
       id,
+      method,
+      route,
       operation: config?.operation ?? 'unknown',
       status: reply.statusCode,
       outcome,
       bytes: outcome === 'sent' ? lengthOf(request, reply) : request.streamed,
-      ms: performance.now() - arrived,
-      method,
-      route,
+      ms: Math.round((performance.now() - arrived) * 1000) / 1000,
       client: principal?.client,
       key: owned && principal?.id,
-      owned,
+      eid: owned?.eid,
+      submission: owned?.token && nameSubmission(owned.token),
       requestId: readRandomId(headers['x-request-id']),
       trace: readTrace(headers.traceparent),
     })
@@ -112,58 +115,7 @@ function readTrace(header: string | string[] | undefined): string | undefined {
   )?.[1]
 }
 
-/**
- * Renders the members of a JSON object from as few pieces as possible, because each is copied separately. Only the
- * name of a client and an EID, which an administrator chooses, can need escaping.
- */
-function renderFields(response: ResponseRecord): string {
-  const { id, bytes, ms, client, key, owned, requestId, trace } = response
-  const microseconds = Math.round(ms * 1000)
-  const whole = Math.trunc(microseconds / 1000)
-  let end = client === undefined ? '' : renderClient(client)
-  if (owned !== undefined) end += renderOwned(key ?? '', owned)
-  if (requestId !== undefined) end += `,"requestId":"${requestId}"`
-  if (trace !== undefined) end += `,"trace":"${trace}"`
-  return `"id":"${id}${renderKind(response)}${bytes},"ms":${whole}${THOUSANDTHS[microseconds % 1000]}${end}`
-}
-
-/** The part between the id and the bytes, and the responses that it is of. */
-type Kind = Pick<ResponseRecord, 'method' | 'route' | 'outcome'> & { readonly text: string }
-
-/** By operation and status, each with few methods, routes and outcomes. */
-const kinds = new Map<string, Map<number, Kind[]>>()
-
-function renderKind(response: ResponseRecord): string {
-  const { operation, status, outcome, method, route } = response
-  for (const kind of kinds.get(operation)?.get(status) ?? []) {
-    if (kind.method === method && kind.route === route && kind.outcome === outcome) return kind.text
-  }
-  return addKind(response)
-}
-
-function addKind({ operation, status, outcome, method, route }: ResponseRecord): string {
-  const how = method === undefined ? '' : `"method":"${method}",`
-  const where = route === undefined ? '' : `"route":${JSON.stringify(route)},`
-  const text = `",${how}${where}"operation":"${operation}","status":${status},"outcome":"${outcome}","bytes":`
-  const ofOperation = kinds.get(operation) ?? new Map<number, Kind[]>()
-  kinds.set(
-    operation,
-    ofOperation.set(status, [...(ofOperation.get(status) ?? []), { method, route, outcome, text }]),
-  )
-  return text
-}
-
-function renderOwned(key: string, { eid, token }: Owned): string {
-  const submission = token === undefined ? '' : `,"submission":"${nameSubmission(token)}"`
-  return `,"key":"${key}","eid":${JSON.stringify(eid)}${submission}`
-}
-
 /** Tokens grant access, so logs have only their SHA-256 digests. */
 export function nameSubmission(token: string): string {
   return hash('sha256', token)
 }
-
-const renderClient = remember((client) => `,"client":${JSON.stringify(client)}`)
-
-/** Cached, because rendering a fraction takes longer than the rest of a line. */
-const THOUSANDTHS = Array.from({ length: 1000 }, (_, number) => `.${String(number).padStart(3, '0')}`)
