@@ -227,6 +227,39 @@ test('decimal commas, local dates and lost zeros are repaired by whole columns',
   expect(read('book-loans.csv').toString()).toContain('L2,M2,03/02/2025,2025-02-18,12.25')
 })
 
+describe('a spreadsheet that removes leading zeros removes them from all columns:', () => {
+  /** A return with lost zeros, and its files as they were. */
+  const makeSpoilt = () => {
+    const tables = makeReturn(new Random(2))
+    const clean = tables.map((table) => renderTable(table).toString())
+    for (const { rows } of tables)
+      for (const cell of rows.flatMap(({ cells }) => cells)) cell.now = cell.now.replace(/^0+(?=\d+$)/, '')
+    return { tables, clean }
+  }
+
+  test('a column that shows it speaks for the columns that do not', async () => {
+    const { tables, clean } = makeSpoilt()
+    const { copies, changes } = await fixReturn(tables)
+    expect(changes).toBeGreaterThan(100)
+    expect(copies.map(String)).toEqual(clean)
+  })
+
+  test('unless names are in another order than in the definition, as two that were exchanged are', async () => {
+    const { tables } = makeSpoilt()
+    const enrolments = tables.find(({ name }) => name === 'enrolments.csv') as Table
+    const at = (name: string) => enrolments.header.findIndex(({ now }) => now === name)
+    const [attendance, site] = [at('attendance'), at('deliverySite')]
+    const names = enrolments.header as { original: string; now: string }[]
+    ;[names[attendance], names[site]] = [names[site] as Cell, names[attendance] as Cell]
+    const { copies } = await fixReturn(tables)
+    const [, first = ''] = String(copies[tables.indexOf(enrolments)]).split('\n')
+    const before = enrolments.rows[0]?.cells ?? []
+    expect(splitRecord(first, ',')?.[attendance]).toBe(before[attendance]?.original)
+    expect(splitRecord(first, ',')?.[site]).toBe(before[site]?.now)
+    expect(before[site]?.now).not.toBe(before[site]?.original)
+  })
+})
+
 test('a value that is left says why, once for all of its column', async () => {
   const text = LOANS.replaceAll(/2025-(\d\d)-\d\d/g, '05/$1/2025')
   const { left } = await fixOnly(loans(text))
@@ -429,28 +462,28 @@ describe('what was done to a whole column is undone:', () => {
       funding,
       ['1', '2', '3', '1', '6', '7'],
       [],
-      'The other values of the column do not show that it has lost its leading zeros.',
+      'Neither the other values of the column nor another column show that it has lost its leading zeros.',
     ],
     [
       'unless a code has kept its zero',
       funding,
       ['1', '1', '1', '11', '11', '25', '01'],
       [],
-      'The other values of the column do not show that it has lost its leading zeros.',
+      'Neither the other values of the column nor another column show that it has lost its leading zeros.',
     ],
     [
       'unless one has kept them',
       postcode,
       ['600', '610', '620', '0630', '6011', '6012', '6013'],
       [],
-      'The other values of the column do not show that it has lost its leading zeros.',
+      'Neither the other values of the column nor another column show that it has lost its leading zeros.',
     ],
     [
       'unless no value is right',
       postcode,
       ['3', '4', '5', '6'],
       [],
-      'The other values of the column do not show that it has lost its leading zeros.',
+      'Neither the other values of the column nor another column show that it has lost its leading zeros.',
     ],
     [
       'unless it is one of many',

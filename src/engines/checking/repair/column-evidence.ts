@@ -81,20 +81,37 @@ export class ColumnEvidence {
     return isColumn(count, this.#values)
   }
 
-  /** How values of the column are repaired: one repair, or none. */
-  decide(): ColumnRepair {
+  /** Whether the column alone shows that something was done to it that a program does to all columns of a file. */
+  get showsFile(): boolean {
+    return [...this.#habits].some(
+      ([habit, done]) => habit.ofFile === true && this.#findDoubt(habit, done, false) === undefined,
+    )
+  }
+
+  /** Why something was not surely done to the column. */
+  #findDoubt(habit: Habit, done: number, elsewhere: boolean): string | undefined {
+    const right = this.#right
+    const count = { done, right, other: this.#values - right - done, elsewhere }
+    if (this.#denied.has(habit) || habit.isCertain?.(count, this.#tester) === false)
+      return habit.doubt ?? TOO_FEW
+    return this.#isColumn(done) ? undefined : TOO_FEW
+  }
+
+  /**
+   * How values of the column are repaired: one repair, or none.
+   *
+   * @param elsewhere whether another column of the file shows what was done to all of them
+   */
+  decide(elsewhere = false): ColumnRepair {
     // Where values contain spaces, one at an end may have moved there.
     const spaces = this.#spaced === 0 || this.#isColumn(this.#surrounded)
     const commas = this.#commas.decide()
-    const right = this.#right
     const habits: Habit[] = []
     const doubted = new Map<Habit, string>()
     for (const [habit, done] of this.#habits) {
-      const count = { done, right, other: this.#values - right - done }
-      const isDoubtful = this.#denied.has(habit) || habit.isCertain?.(count, this.#tester) === false
-      if (isDoubtful) doubted.set(habit, habit.doubt ?? TOO_FEW)
-      else if (!this.#isColumn(done)) doubted.set(habit, TOO_FEW)
-      else habits.push(habit)
+      const doubt = this.#findDoubt(habit, done, elsewhere)
+      if (doubt === undefined) habits.push(habit)
+      else doubted.set(habit, doubt)
     }
     return { spaces, commas, habits, doubted, ...this.#decideDates() }
   }

@@ -8,6 +8,8 @@ interface ColumnCount {
   readonly done: number
   readonly right: number
   readonly other: number
+  /** Whether the same was certainly done to another column of the file. */
+  readonly elsewhere: boolean
 }
 
 /** What programs and people do to all values of a column, and how it is undone. */
@@ -15,6 +17,8 @@ export interface Habit {
   readonly why: string
   /** Why it is not undone where other values deny it, or do not make it certain. */
   readonly doubt?: string
+  /** Whether a program that does it to a column does it to all columns of a file. */
+  readonly ofFile?: true
   /** The value as it was meant, if this was done to it; it still has to be valid. */
   readonly undo: (value: string, tester: FieldTester) => string | undefined
   /** Whether the other values show that this was done: that the column is the one that its name says. */
@@ -47,7 +51,8 @@ function isFixed({ field, isValid }: FieldTester, value: string): boolean {
   return code !== undefined && !isValid(`0${code}`)
 }
 
-const ZEROS_IN_DOUBT = 'The other values of the column do not show that it has lost its leading zeros.'
+const ZEROS_IN_DOUBT =
+  'Neither the other values of the column nor another column show that it has lost its leading zeros.'
 
 /** In the order in which they are tried. */
 export const HABITS: readonly Habit[] = [
@@ -91,19 +96,20 @@ export const HABITS: readonly Habit[] = [
   {
     why: 'The codes of the column, which have one length, have lost their leading zeros.',
     doubt: ZEROS_IN_DOUBT,
+    ofFile: true,
     undo: (value, tester) => (isFixed(tester, value) ? addZeros(value, tester.isValid) : undefined),
-    isCertain: ({ right }) => right >= LEAST_VALUES,
+    isCertain: ({ right, other, elsewhere }) => right >= LEAST_VALUES || (elsewhere && other === 0),
     denies: (value) => /^0\d/.test(value),
   },
   {
     why: 'The codes of the column have lost their leading zeros.',
     doubt: ZEROS_IN_DOUBT,
+    ofFile: true,
     undo: (value, { codes }) => codes.get(value),
     // Codes that never had zeros are right as they are.
-    isCertain: ({ done, right, other }, { field: { permitted = [] } }) =>
-      permitted.some(({ value }) => !value.startsWith('0'))
-        ? right >= LEAST_VALUES && other < done
-        : other === 0,
+    isCertain: ({ done, right, other, elsewhere }, { field: { permitted = [] } }) =>
+      (right >= LEAST_VALUES && other < done) ||
+      (other === 0 && (elsewhere || permitted.every(({ value }) => value.startsWith('0')))),
     denies: (value, { codes, isValid }) => codes.size > 0 && /^0\d/.test(value) && isValid(value),
   },
 ]

@@ -121,15 +121,23 @@ function draftRepairs(file: SeparatedFile, testers: readonly FieldTester[]): Dra
     }
   })
   if (misread) return undefined
+  // Where names are in another order than the definition's, two of them may be exchanged: each column speaks for itself.
+  const shows = isAscending(columns.positions.filter((position) => position !== -1))
+    ? evidence.filter(({ showsFile }) => showsFile)
+    : []
   return {
     file,
     unsure,
     testers,
     findNoRecord,
-    repairs: evidence.map((each) => each.decide()),
+    repairs: evidence.map((each) => each.decide(shows.some((other) => other !== each))),
     references: testers.map(() => undefined),
     isWhole: whole,
   }
+}
+
+function isAscending(numbers: readonly number[]): boolean {
+  return numbers.every((number, index) => number > (numbers[index - 1] ?? -1))
 }
 
 function isRemoved({ fault, cells, count }: CsvReader, find: FindNoRecord): boolean {
