@@ -32,7 +32,9 @@ test('a terminal shows the causes, and the verdict as the last line', async () =
     /^Error +members\.csv:\d+ +2 +2 +kind is wrong in 2 of 3 records: kind must be 01 or 02/,
   )
   expect(lines.at(-1)).toBe('3 errors and 1 warning in the 2 files that were checked.')
-  expect(lines.at(-3)).toBe('Every code: --all. Every record: --format html --output report.html.')
+  expect(lines.at(-3)).toBe(
+    'Every code: --all. Every record: --format html --output report.html. Corrected copies, where only one repair is possible: --fix FOLDER.',
+  )
 })
 
 test('nothing of a file or a definition moves the cursor of a terminal', async () => {

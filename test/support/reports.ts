@@ -13,6 +13,7 @@ export async function renderReport(format: FormatName, checked: Checked): Promis
       summary: checked.summary,
       path,
       changes: undefined,
+      isFixed: false,
       findings: async function* () {
         yield* checked.findings
       },

@@ -149,6 +149,7 @@ async function runCheck(paths: readonly string[], flags: CheckFlags): Promise<nu
       summary,
       path,
       changes,
+      isFixed: flags.fix !== undefined,
       findings: async function* () {
         const standingOf = baseline?.compare()
         for await (const finding of result.findings())

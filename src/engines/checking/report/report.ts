@@ -14,6 +14,8 @@ export interface ReportInput {
   readonly path: string
   /** The changes since an earlier run by code, if there is one. */
   readonly changes: ReadonlyMap<string, Change> | undefined
+  /** Whether the files are copies that `--fix` has corrected. */
+  readonly isFixed: boolean
 }
 
 type Append = (text: string) => Promise<void>

@@ -15,8 +15,10 @@ import {
 /** The gaps that a terminal shows. */
 const SHOWN_GAPS = 5
 
+const FIX_HINT = ' Corrected copies, where only one repair is possible: --fix FOLDER.'
+
 /** A report for a terminal of one screen: what to fix, what was not checked, and the verdict as the last line. */
-export const writeTable: ReportWriter = async ({ summary, changes }, append) => {
+export const writeTable: ReportWriter = async ({ summary, changes, isFixed }, append) => {
   await writeHead({ summary, changes }, append)
   const causes = tabulateCauses(summary.causes)
   if (causes.length > 0) await append(`\n${causes.join('\n')}\n`)
@@ -25,7 +27,9 @@ export const writeTable: ReportWriter = async ({ summary, changes }, append) => 
   if (gaps.length > SHOWN_GAPS) shown.push(`  And ${count(gaps.length - SHOWN_GAPS, 'more gap')}.\n`)
   if (gaps.length > 0) await append(`\nNot checked:\n${shown.join('')}`)
   if (causes.length > 0)
-    await append('\nEvery code: --all. Every record: --format html --output report.html.\n')
+    await append(
+      `\nEvery code: --all. Every record: --format html --output report.html.${isFixed ? '' : FIX_HINT}\n`,
+    )
   await append(`${causes.length === 0 && gaps.length === 0 ? '' : '\n'}${describeVerdict(summary)}\n`)
 }
 
