@@ -205,16 +205,28 @@ describe('a file of another year is one cause, with the proof:', () => {
   })
 })
 
+/** A date of which a spreadsheet with American settings has read that it has the day first. */
+const turn = (date = '') =>
+  date.replace(/^(\d+)-(\d+)-(\d+)$/, (_, year, month, day) =>
+    Number(day) <= 12 ? `${year}-${day}-${month}` : `${day}/${month}/${year}`,
+  )
+
+test('dates that a spreadsheet has turned around are one cause with all that the rules find by them', async () => {
+  const causes = await listReturn(({ enrolments }) => {
+    for (const row of enrolments) row.courseStartDate = turn(row.courseStartDate)
+  })
+  expect(causes.map(({ sentence }) => sentence)).toEqual([
+    expect.stringMatching(/^courseStartDate: .* turned day and month around\.$/),
+  ])
+  expect(causes[0]?.codes.length).toBeGreaterThan(2)
+})
+
 test('dates that a spreadsheet has turned around are named, with the proof', async () => {
-  const turn = (date = '') =>
-    date.replace(/^(\d+)-(\d+)-(\d+)$/, (_, year, month, day) =>
-      Number(day) <= 12 ? `${year}-${day}-${month}` : `${day}/${month}/${year}`,
-    )
   const turned = (rows: string[][]) => {
     for (const row of rows) row[1] = turn(row[1])
   }
   expect(await checkWide(turned)).toEqual([
-    'two: 34 of 40 values have a day after the 12th and are left as they were, while the other 6 dates have a day up to 12: a spreadsheet has turned day and month around. Export the file again from its source, with dates as year-month-day: in this file, nobody can tell which dates are right.',
+    'two: 34 of 40 values have a day after the 12th and are left as they were, while none of the others has one: there, a spreadsheet has turned day and month around. Export the file again from its source, with dates as year-month-day: in this file, nobody can tell which dates are right.',
   ])
   // One date that is right says that nothing was turned.
   const [cause] = await checkWide((rows) => {

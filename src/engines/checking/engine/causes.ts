@@ -12,7 +12,7 @@ import { DisplacedRecords, describeDisplaced } from './displaced-records.ts'
 import type { FileFault } from './file-fault.ts'
 import type { FileOf } from './file-state.ts'
 import { KeyEvidence, type Misspelling, readKey } from './key-evidence.ts'
-import { FieldNatures } from './natures.ts'
+import { FieldNatures, TURNED } from './natures.ts'
 import { findOtherYear } from './other-year.ts'
 import type { SeenFinding } from './seen-finding.ts'
 import { SharedValues } from './shared-values.ts'
@@ -29,7 +29,7 @@ const COUNTED_VALUES = 2000
 /** The part of a column's values that fail a check if all of them have one cause. */
 const SHARE_OF_COLUMN = 0.9
 
-/** What is wrong with a file or two of its columns, and explains what all checks find that read them. */
+/** What is wrong with a file, or with one or two of its columns, and explains what all checks find that read them. */
 interface Suspect {
   readonly resource: Resource
   readonly key: string
@@ -181,16 +181,33 @@ export class Causes {
     })
   }
 
-  /** Where no date in the right form has a day behind the 12th, the others say what happened. */
+  /**
+   * Where no date in the right form has a day behind the 12th, the others say what happened: no check can tell which of
+   * the dates are right.
+   */
   #judgeDates(resource: Resource, field: Field): void {
     const at = resource.fields.indexOf(field)
-    let [early, late] = [0, 0]
+    let [early, late, left] = [0, 0, 0]
     this.#fileOf(resource.name).scan((cell) => {
-      const [, day] = /^\d{4}-\d{2}-(\d{2})$/.exec(cell(at).trim()) ?? []
+      const value = cell(at).trim()
+      const [, day] = /^\d{4}-\d{2}-(\d{2})$/.exec(value) ?? []
       if (Number(day) > 12) late++
       else if (day !== undefined) early++
+      else if (value !== '') left++
     })
-    if (late === 0 && early >= LEAST_OF_VALUE) this.#naturesOf(field).setTurned(early)
+    if (late > 0 || early < LEAST_OF_VALUE) return
+    this.#naturesOf(field).isTurned = true
+    const { name, many, fix } = TURNED
+    this.#suspects.push({
+      resource,
+      key: `column:${resource.name}.${field.name}:${name}`,
+      kind: 'column',
+      swapped: [],
+      concerns: (uses) => fieldsOf(uses, resource).includes(at),
+      sentence: `${field.name}: ${formatNumber(left)} of ${formatNumber(left + early)} values ${many}.`,
+      general: `${field.name} has dates whose day and month a spreadsheet has turned around.`,
+      fix,
+    })
   }
 
   /** Whether nearly all values of a column fail a check, by a sample, which also shows how the column is written. */

@@ -1,5 +1,4 @@
 import { lookUp } from '../../../foundation/look-up.ts'
-import { formatNumber } from '../../../foundation/text/format-number.ts'
 import { repairText } from '../../../foundation/text/mojibake.ts'
 import { isNoValueWord } from '../../../foundation/text/no-value-word.ts'
 import { quote } from '../../../foundation/text/quote.ts'
@@ -232,6 +231,15 @@ const DAY_NUMBER = /^\d{5}$/
 /** The days from 1954 to 2064, as a spreadsheet counts them. */
 const LIKELY_DAYS = { from: 20_000, to: 60_000 }
 
+/** A spreadsheet has read the dates that have a month at the place where it expects one, and left the others as text. */
+export const TURNED = {
+  name: 'turned',
+  many: 'have a day after the 12th and are left as they were, while none of the others has one: there, a spreadsheet has turned day and month around',
+  one: 'has a day after the 12th',
+  fix: 'Export the file again from its source, with dates as year-month-day: in this file, nobody can tell which dates are right.',
+  hint: 'A spreadsheet has turned day and month around in other dates of the column.',
+} as const satisfies Nature
+
 /** Any other value that fails another check than that of its type reads well. */
 const TEXTS: readonly Field['type'][] = ['string', 'list', 'any']
 
@@ -249,7 +257,8 @@ export class FieldNatures {
   /** Dates with the year last, and those of them that have a day behind the 12th. */
   #yearLast = 0
   #late = 0
-  #turned: Nature | undefined
+  /** Whether a spreadsheet has done so, as all dates of the column show. */
+  isTurned = false
   #whole: ((value: string) => boolean) | undefined
 
   constructor(field: Field) {
@@ -271,18 +280,6 @@ export class FieldNatures {
   /** Whether a spreadsheet may have turned day and month around wherever both are at most 12. */
   get mayBeTurned(): boolean {
     return hasIsoForm(this.#field) && this.#late >= LEAST_VALUES && this.#late === this.#yearLast
-  }
-
-  /** @param dates how many other dates the column has, all of them up to the 12th of a month */
-  setTurned(dates: number): void {
-    const proof = `have a day after the 12th and are left as they were, while the other ${formatNumber(dates)} dates have a day up to 12: a spreadsheet has turned day and month around`
-    this.#turned = {
-      name: 'turned',
-      many: proof,
-      one: proof,
-      fix: 'Export the file again from its source, with dates as year-month-day: in this file, nobody can tell which dates are right.',
-      hint: 'A spreadsheet has turned day and month around in other dates of the column.',
-    }
   }
 
   /** Whether something typical happened to a value, whichever check it fails. */
@@ -390,7 +387,7 @@ export class FieldNatures {
     const unlike = isIso ? `not written ${form}` : `not written as ${form}`
     const [isLast, day = '', month = '', year = ''] = YEAR_LAST.exec(text) ?? []
     if (isLast !== undefined) {
-      if (this.#turned !== undefined) return this.#turned
+      if (this.isTurned) return TURNED
       const iso = `${year}-${month.padStart(2, '0')}-${day.padStart(2, '0')}`
       const hint = isIso && isDate(iso) ? `Write ${iso} if the day comes first.` : ''
       return make('day-month-year', unlike, hint)
