@@ -244,6 +244,21 @@ describe('a spreadsheet that removes leading zeros removes them from all columns
     expect(copies.map(String)).toEqual(clean)
   })
 
+  test.each([
+    ['nor where every value lacks several zeros, as years without the century do', ['24', '25', '23'], false],
+    ['nor where a value is something else', ['138', '42', '7', 'none'], false],
+    ['but where some values lack one zero, and others more', ['138', '42', '7', '138'], true],
+  ])('%s', (_case, values, isRepaired) => {
+    const fields = [{ name: 'x', constraints: { pattern: '[0-9]{4}' } }]
+    const { resources } = loadDefinition(define({ things: { fields } }))
+    const tester = compileTester(resources[0]?.fields[0] as Field, () => true, '2025-12-31')
+    const evidence = new ColumnEvidence(tester)
+    for (const value of values) evidence.add(value)
+    const repaired = values.map((value) => repairValue(value, tester, evidence.decide(true))?.value)
+    expect(repaired).toEqual(values.map((value) => (isRepaired ? value.padStart(4, '0') : undefined)))
+    expect(repairValue('138', tester, evidence.decide(false))?.value).toBeUndefined()
+  })
+
   test('unless names are in another order than in the definition, as two that were exchanged are', async () => {
     const { tables } = makeSpoilt()
     const enrolments = tables.find(({ name }) => name === 'enrolments.csv') as Table

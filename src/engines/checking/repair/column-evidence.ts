@@ -22,8 +22,8 @@ export class ColumnEvidence {
   readonly #separators = new Set<string>()
   readonly #padded = { first: false, second: false }
   readonly #unpadded = { first: false, second: false }
-  /** The values to which each habit was done. */
-  readonly #habits = new Map<Habit, number>(HABITS.map((habit) => [habit, 0]))
+  /** The values to which each habit was done, and the fewest characters that it took from one. */
+  readonly #habits = new Map(HABITS.map((habit) => [habit, { done: 0, fewest: Number.POSITIVE_INFINITY }]))
   /** The habits that a value denies. */
   readonly #denied = new Set<Habit>()
 
@@ -50,7 +50,10 @@ export class ColumnEvidence {
     for (const [habit, count] of this.#habits) {
       if (this.#denied.has(habit)) continue
       if (habit.denies?.(value, tester)) this.#denied.add(habit)
-      else if (!isValid && undo(habit, value, tester) !== undefined) this.#habits.set(habit, count + 1)
+      const before = isValid || this.#denied.has(habit) ? undefined : undo(habit, value, tester)
+      if (before === undefined) continue
+      count.done++
+      count.fewest = Math.min(count.fewest, before.length - value.length)
     }
   }
 
@@ -83,15 +86,14 @@ export class ColumnEvidence {
 
   /** Whether the column alone shows that something was done to it that a program does to all columns of a file. */
   get showsFile(): boolean {
-    return [...this.#habits].some(
-      ([habit, done]) => habit.ofFile === true && this.#findDoubt(habit, done, false) === undefined,
-    )
+    return HABITS.some((habit) => habit.ofFile === true && this.#findDoubt(habit, false) === undefined)
   }
 
   /** Why something was not surely done to the column. */
-  #findDoubt(habit: Habit, done: number, elsewhere: boolean): string | undefined {
+  #findDoubt(habit: Habit, elsewhere: boolean): string | undefined {
     const right = this.#right
-    const count = { done, right, other: this.#values - right - done, elsewhere }
+    const { done = 0, fewest = 0 } = this.#habits.get(habit) ?? {}
+    const count = { done, right, other: this.#values - right - done, elsewhere, fewest }
     if (this.#denied.has(habit) || habit.isCertain?.(count, this.#tester) === false)
       return habit.doubt ?? TOO_FEW
     return this.#isColumn(done) ? undefined : TOO_FEW
@@ -108,8 +110,8 @@ export class ColumnEvidence {
     const commas = this.#commas.decide()
     const habits: Habit[] = []
     const doubted = new Map<Habit, string>()
-    for (const [habit, done] of this.#habits) {
-      const doubt = this.#findDoubt(habit, done, elsewhere)
+    for (const habit of HABITS) {
+      const doubt = this.#findDoubt(habit, elsewhere)
       if (doubt === undefined) habits.push(habit)
       else doubted.set(habit, doubt)
     }

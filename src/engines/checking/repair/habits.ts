@@ -10,6 +10,8 @@ interface ColumnCount {
   readonly other: number
   /** Whether the same was certainly done to another column of the file. */
   readonly elsewhere: boolean
+  /** The fewest characters that it took from a value. */
+  readonly fewest: number
 }
 
 /** What programs and people do to all values of a column, and how it is undone. */
@@ -53,6 +55,10 @@ function isFixed({ field, isValid }: FieldTester, value: string): boolean {
 
 const ZEROS_IN_DOUBT =
   'Neither the other values of the column nor another column show that it has lost its leading zeros.'
+
+/** Where every value lacks two zeros or more, codes may be something shorter, such as years without the century. */
+const areShown = ({ other, elsewhere, fewest }: ColumnCount): boolean =>
+  elsewhere && other === 0 && fewest === 1
 
 /** In the order in which they are tried. */
 export const HABITS: readonly Habit[] = [
@@ -98,7 +104,7 @@ export const HABITS: readonly Habit[] = [
     doubt: ZEROS_IN_DOUBT,
     ofFile: true,
     undo: (value, tester) => (isFixed(tester, value) ? addZeros(value, tester.isValid) : undefined),
-    isCertain: ({ right, other, elsewhere }) => right >= LEAST_VALUES || (elsewhere && other === 0),
+    isCertain: (count) => count.right >= LEAST_VALUES || areShown(count),
     denies: (value) => /^0\d/.test(value),
   },
   {
@@ -107,9 +113,11 @@ export const HABITS: readonly Habit[] = [
     ofFile: true,
     undo: (value, { codes }) => codes.get(value),
     // Codes that never had zeros are right as they are.
-    isCertain: ({ done, right, other, elsewhere }, { field: { permitted = [] } }) =>
-      (right >= LEAST_VALUES && other < done) ||
-      (other === 0 && (elsewhere || permitted.every(({ value }) => value.startsWith('0')))),
+    isCertain: (count, { field: { permitted = [] } }) => {
+      const { done, right, other } = count
+      if (areShown(count) || (right >= LEAST_VALUES && other < done)) return true
+      return other === 0 && permitted.every(({ value }) => value.startsWith('0'))
+    },
     denies: (value, { codes, isValid }) => codes.size > 0 && /^0\d/.test(value) && isValid(value),
   },
 ]
