@@ -51,11 +51,11 @@ async function fixReturn(tables: readonly Table[]) {
   }
 }
 
-/** Whether a value is what it was or what it had become. A program that dropped zeros behind a comma dropped nothing. */
+/** Whether a value is what it was or what it had become. A program that dropped zeros behind decimals dropped nothing. */
 function isRight({ original, now }: Cell, value: string): boolean {
-  const isSameNumber =
-    /^\d+,\d+$/.test(now) && value === now.replace(',', '.') && Number(value) === Number(original)
-  return value === original || value === now || isSameNumber
+  const isSameNumber = /^[\d,.]+$/.test(now) && Number(value) === Number(original)
+  const isAsWritten = value === now.replace(',', '.') || value === now.replaceAll(',', '')
+  return value === original || value === now || (isSameNumber && isAsWritten)
 }
 
 /** Cells of a copy that are neither what they were nor what they had become; `undefined` if it is unchanged. */
@@ -364,9 +364,28 @@ test.skipIf(!canFill)('a full disk leaves no file, and is explained', async () =
   expect(readdirSync(disk.folder).sort()).toEqual(['filler', 'lost+found'])
 })
 
+test('the labels of codes are written as the codes', async () => {
+  const tables = makeReturn(new Random(2))
+  const clean = tables.map((table) => renderTable(table).toString())
+  const { fields = [] } = SDR.resources.find(({ name }) => name === 'enrolments') ?? {}
+  const { permitted = [] } = fields.find(({ name }) => name === 'sourceOfFunding') ?? {}
+  const { header, rows } = tables.find(({ name }) => name === 'enrolments.csv') as Table
+  const at = header.findIndex(({ now }) => now === 'sourceOfFunding')
+  // Several codes have no public name, so that it means none of them.
+  const named = permitted.filter(({ label }) => !/not public/.test(label ?? ''))
+  for (const { cells } of rows) {
+    const cell = cells[at] as Cell
+    cell.now = named.find(({ value }) => value === cell.now)?.label ?? cell.now
+  }
+  const { copies, changes } = await fixReturn(tables)
+  expect(changes).toBeGreaterThan(10)
+  expect(copies.map(String)).toEqual(clean)
+})
+
 describe('what was done to a whole column is undone:', () => {
   const codes = { constraints: { enum: ['X', 'Y', 'z'] } }
   const funding = { constraints: { enum: ['01', '02', '03', '11', '25'] } }
+  const answers = { constraints: { enum: ['Y', 'N'] } }
   const postcode = { constraints: { pattern: '[0-9]{4}' } }
   test.each<[string, object, string[], string[], string?]>([
     [
@@ -447,13 +466,41 @@ describe('what was done to a whole column is undone:', () => {
       'Nothing shows whether the commas of the column separate decimals or thousands.',
     ],
     [
-      'unless points say that they do',
+      'unless points say that they may',
       { type: 'number' },
-      ['1,250', '1,250.50', '7.25'],
+      ['1,250', '2,750', '3,125', '7.25'],
       [],
       'The commas of the column seem to separate thousands.',
     ],
-    ['words for no value', { type: 'integer' }, ['N/A', 'null', 'n/a', '7'], ['', '', '', '7']],
+    [
+      'commas between thousands',
+      { type: 'number' },
+      ['1,250', '1,250.50', '-7,012,345.25', '7.25'],
+      ['1250', '1250.50', '-7012345.25', '7.25'],
+    ],
+    [
+      'unless another comma is that of decimals',
+      { type: 'number' },
+      ['1,250.50', '2,750.25', '3,125.75', '7,5'],
+      [],
+      'Nothing shows whether the commas of the column separate decimals or thousands.',
+    ],
+    ['words and signs for no value', { type: 'integer' }, ['N/A', 'null', '-', '7'], ['', '', '', '7']],
+    ['words for codes', answers, ['Yes', 'no', 'NO', 'Y'], ['Y', 'N', 'N', 'Y']],
+    [
+      'apostrophes and formulas that mark text',
+      postcode,
+      ["'0600", '="6011"', '="0610"', '6012'],
+      ['0600', '6011', '0610', '6012'],
+    ],
+    ['decimal places of whole numbers', postcode, ['6011.0', '6012.0', '8011.0'], ['6011', '6012', '8011']],
+    [
+      'unless other values have decimals',
+      { type: 'integer' },
+      ['6011.0', '6012.0', '6013.0', '8011.5'],
+      [],
+      'Too few values of the column are written so.',
+    ],
     [
       'unless there must be a value',
       { type: 'integer', constraints: { required: true } },

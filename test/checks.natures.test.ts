@@ -106,7 +106,9 @@ test.each<[object, string, string, string]>([
     '02',
     'is an error of a spreadsheet. Correct the formula in the spreadsheet, or enter the value.',
   ],
-  [INTEGER, 'N/A', '2', 'is a word that programs write for no value. Leave the cell empty.'],
+  [INTEGER, 'N/A', '2', 'is a word or a sign for no value. Leave the cell empty.'],
+  [INTEGER, '-', '2', 'is a word or a sign for no value. Leave the cell empty.'],
+  [CODE, '"01"', '02', 'is in quotation marks. Write only the value, without quotation marks.'],
 ])('the cause in a column of %j with %s says what to do', async (field, value, valid, expected) => {
   const { summary } = await checkColumn(field, [value, valid])
   expect(advise(summary)).toEqual([`n: 1 of 2 values ${expected}`])

@@ -199,7 +199,7 @@ columns:
       {
         line: 6,
         doubt:
-          'The column "Also" has na, which programs write for no value. It is stored as text, unless a mapping has it under noValue.',
+          'The column "Also" has na, which often stands for no value. It is stored as text, unless a mapping has it under noValue.',
       },
     ],
   })

@@ -48,10 +48,10 @@ export function describeDoubt(cells: readonly string[], header: readonly string[
   return `The column ${quote(header[at] ?? '')} has ${cells[at]?.trim()}, an error of a spreadsheet.`
 }
 
-/** Which cell of a row has a word for no value, as a full sentence; `undefined` if none has. */
+/** Which cell of a row has a word or a sign for no value, as a full sentence; `undefined` if none has. */
 export function describeNoValue(cells: readonly string[], header: readonly string[]): string | undefined {
   const at = cells.findIndex((cell) => isNoValueWord(cell.trim()))
   if (at === -1) return undefined
   const word = cells[at]?.trim() ?? ''
-  return `The column ${quote(header[at] ?? '')} has ${word}, which programs write for no value. It is stored as text, unless a mapping has it under noValue.`
+  return `The column ${quote(header[at] ?? '')} has ${word}, which often stands for no value. It is stored as text, unless a mapping has it under noValue.`
 }

@@ -37,6 +37,7 @@ export function isColumn(count: number, values: number): boolean {
 }
 
 export const DECIMAL_COMMA = /^-?\d+,\d+$/
+export const THOUSANDS_COMMA = /^-?\d{1,3}(?:,\d{3})+(?:\.\d+)?$/
 /** A comma that can be no separator of thousands. */
 const SURELY_DECIMAL = /^-?(?:0\d*,\d+|\d{4,},\d+|\d+,(?:\d{1,2}|\d{4,}))$/
 
@@ -49,6 +50,7 @@ export class CommaEvidence {
   #points = 0
   #decimals = 0
   #others = 0
+  #grouped = 0
   /** Whether a number has both marks, such as `1.234,50`. */
   hasBoth = false
 
@@ -56,8 +58,14 @@ export class CommaEvidence {
     this.#values++
     if (value.includes('.')) this.#points++
     if (BOTH_MARKS.test(value)) this.hasBoth = true
+    if (THOUSANDS_COMMA.test(value)) this.#grouped++
     if (SURELY_DECIMAL.test(value)) this.#decimals++
     else if (value.includes(',') && !DECIMAL_COMMA.test(value)) this.#others++
+  }
+
+  /** Whether the column has commas between thousands, as a number such as `1,234.50` shows, and none denies. */
+  get hasThousands(): boolean {
+    return this.#others > 0 && this.#decimals === 0 && isColumn(this.#grouped, this.#values)
   }
 
   /** What the commas separate; `undefined` if that is not certain. */
@@ -118,8 +126,8 @@ const NARROW: Nature = {
 }
 const NO_VALUE: Nature = {
   name: 'no-value',
-  many: 'are words that programs write for no value',
-  one: 'is a word that programs write for no value',
+  many: 'are words or signs for no value',
+  one: 'is a word or a sign for no value',
   fix: 'Enter the value.',
 }
 const OPTIONAL_NO_VALUE: Nature = { ...NO_VALUE, fix: 'Leave the cell empty.' }
@@ -138,6 +146,12 @@ const FORMULA: Nature = {
   many: 'are formulas of a spreadsheet',
   one: 'is a formula of a spreadsheet',
   fix: 'Write only the value, without =" and ".',
+}
+const QUOTED: Nature = {
+  name: 'quoted',
+  many: 'are in quotation marks',
+  one: 'is in quotation marks',
+  fix: 'Write only the value, without quotation marks.',
 }
 const APOSTROPHE: Nature = {
   name: 'apostrophe',
@@ -322,7 +336,8 @@ export class FieldNatures {
     const visible = trimmed.replace(/\p{Cf}/gu, '')
     const text = visible.replace(/[\u00a0\u202f]/g, ' ').trim()
     if (text !== trimmed && passes(text)) return visible === trimmed ? NO_BREAK_SPACE : INVISIBLE
-    if (passes(/^="(.*)"$/.exec(text)?.[1] ?? '')) return FORMULA
+    const [, equals, marked = ''] = /^(=?)"(.*)"$/.exec(text) ?? []
+    if (passes(marked)) return equals === '' ? QUOTED : FORMULA
     if (isSpreadsheetError(text)) return required ? SPREADSHEET_ERROR : OPTIONAL_ERROR
     if (/^#{3,}$/.test(text)) return NARROW
     return (

@@ -1,5 +1,5 @@
 import type { Field } from '../definition/definition.ts'
-import { CommaEvidence, DECIMAL_COMMA, isColumn, LEAST_VALUES } from '../engine/natures.ts'
+import { CommaEvidence, DECIMAL_COMMA, isColumn, LEAST_VALUES, THOUSANDS_COMMA } from '../engine/natures.ts'
 import type { FieldTester } from './field-tester.ts'
 import { HABITS, type Habit } from './habits.ts'
 
@@ -115,7 +115,8 @@ export class ColumnEvidence {
       if (doubt === undefined) habits.push(habit)
       else doubted.set(habit, doubt)
     }
-    return { spaces, commas, habits, doubted, ...this.#decideDates() }
+    const hasThousands = this.#commas.hasThousands
+    return { spaces, commas, hasThousands, habits, doubted, ...this.#decideDates() }
   }
 
   #decideDates(): Pick<ColumnRepair, 'dates' | 'datesLeft'> {
@@ -146,8 +147,10 @@ export class ColumnEvidence {
 export interface ColumnRepair {
   /** Whether spaces around a value do not belong to it. */
   readonly spaces: boolean
-  /** What the commas of its numbers separate, if that is certain. */
+  /** What the commas of its numbers separate, if one of them shows it. */
   readonly commas: 'decimals' | 'thousands' | undefined
+  /** Whether they surely separate thousands. */
+  readonly hasThousands: boolean
   readonly dates?: 'day first' | 'month first'
   /** Why dates with slashes or points are left as they are. */
   readonly datesLeft?: string
@@ -205,6 +208,8 @@ export function repairValue(
   }
   if (commas === 'decimals' && DECIMAL_COMMA.test(plain))
     return sure(plain.replace(',', '.'), [...before, 'The column has decimal commas.'])
+  if (repair.hasThousands && THOUSANDS_COMMA.test(plain))
+    return sure(plain.replaceAll(',', ''), [...before, 'The column has commas between thousands.'])
   if (dates !== undefined)
     return sure(toIso(plain, dates), [...before, `The dates of the column have the ${dates}.`])
   const why = explainLeft(plain, tester, repair)

@@ -1,3 +1,4 @@
+import { lookUp } from '../../../foundation/look-up.ts'
 import { repairText } from '../../../foundation/text/mojibake.ts'
 import { isNoValueWord } from '../../../foundation/text/no-value-word.ts'
 import { addZeros, LEAST_VALUES } from '../engine/natures.ts'
@@ -34,6 +35,8 @@ const DAY_MONTH = /^(\d{1,2})[ ./-]?([a-z]{3})[a-z]*\.?[ ,./-]{1,2}(\d{4})$/i
 const MONTH_DAY = /^([a-z]{3})[a-z]*\.? ?(\d{1,2}),? (\d{4})$/i
 const MIDNIGHT = /^(.+?)(?:T|,? )0?0:00(?::00(?:\.0+)?)?Z?$/i
 const AMOUNT = /^(-?)[$€£] ?(\d+(?:\.\d+)?|\d{1,3}(?:,\d{3})+\.\d+)$/
+/** What a spreadsheet or a form shows for these codes. */
+const ANSWERS = lookUp({ Y: 'yes', N: 'no' })
 const OTHER_TIME = /[T ]\d{1,2}:\d{2}/
 
 function toIso(value: string): string | undefined {
@@ -92,11 +95,34 @@ export const HABITS: readonly Habit[] = [
     },
   },
   {
+    why: 'The codes of the column were written as words.',
+    undo: (value, { field: { permitted = [], type } }) => {
+      if (type !== 'string') return undefined
+      const word = value.toLowerCase()
+      const meant = new Set(
+        permitted.flatMap(({ value: code, label }) =>
+          label?.toLowerCase() === word || ANSWERS[code] === word ? [code] : [],
+        ),
+      )
+      return meant.size === 1 ? [...meant][0] : undefined
+    },
+  },
+  {
+    why: 'The values of the column were marked as text for a spreadsheet.',
+    undo: (value) => (value.startsWith("'") ? value.slice(1) : /^="(.*)"$/.exec(value)?.[1]),
+  },
+  {
+    why: 'The whole numbers of the column were written with a decimal place, as programs do where a column has gaps.',
+    undo: (value, { field: { type } }) =>
+      ['integer', 'string', 'year', 'list'].includes(type) ? /^(-?\d+)\.0$/.exec(value)?.[1] : undefined,
+    isCertain: ({ other }) => other === 0,
+  },
+  {
     why: 'The characters of the column were decoded wrongly.',
     undo: (value, { field }) => (field.checks.characters === undefined ? undefined : repairText(value).text),
   },
   {
-    why: 'The column has words for no value, and may be empty.',
+    why: 'The column has words or signs for no value, and may be empty.',
     undo: (value, { field }) => (!field.required && isNoValueWord(value) ? '' : undefined),
   },
   {
