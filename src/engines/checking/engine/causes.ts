@@ -8,6 +8,7 @@ import { describeCheck, summariseMessage } from '../explain.ts'
 import { AlikeColumns, SILENT_KINDS } from './alike-columns.ts'
 import { type Building, CauseList, type CheckShare, sortChecks, toExample } from './cause-list.ts'
 import { type CheckUses, fieldsOf } from './check-uses.ts'
+import { DateEvidence } from './column-forms.ts'
 import { DisplacedRecords, describeDisplaced } from './displaced-records.ts'
 import type { FileFault } from './file-fault.ts'
 import type { FileOf } from './file-state.ts'
@@ -184,13 +185,9 @@ export class Causes {
   /** Where no date in the right form has a day behind the 12th, the others say what happened. */
   #judgeDates(resource: Resource, field: Field): void {
     const at = resource.fields.indexOf(field)
-    let [early, late] = [0, 0]
-    this.#fileOf(resource.name).scan((cell) => {
-      const [, day] = /^\d{4}-\d{2}-(\d{2})$/.exec(cell(at).trim()) ?? []
-      if (Number(day) > 12) late++
-      else if (day !== undefined) early++
-    })
-    if (late === 0 && early >= LEAST_OF_VALUE) this.#naturesOf(field).setTurned(early)
+    const dates = new DateEvidence()
+    this.#fileOf(resource.name).scan((cell) => dates.add(cell(at).trim()))
+    if (dates.isTurned) this.#naturesOf(field).setTurned(dates.iso)
   }
 
   /** Whether nearly all values of a column fail a check, by a sample, which also shows how the column is written. */
