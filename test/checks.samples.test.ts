@@ -8,7 +8,8 @@ import {
   loadDefinition,
 } from '../src/engines/checking/definition/load.ts'
 import { testRules } from '../src/engines/checking/definition/test-rules.ts'
-import { describeCheck, describeKind } from '../src/engines/checking/explain.ts'
+import { kindOfCheck } from '../src/engines/checking/engine/check-kinds.ts'
+import { describeCheck } from '../src/engines/checking/explain.ts'
 import { resolveParameters } from '../src/engines/checking/parameters.ts'
 import { checkFolder, places, readFaults } from './support/checking.ts'
 import { Installation } from './support/command.ts'
@@ -58,7 +59,9 @@ describe('the definition of the Single Data Return', () => {
 
   test('describes a reference, a list and a wrong return by what is wrong', () => {
     const enrolments = definition.resources.find(({ name }) => name === 'enrolments')
-    const described = enrolments?.foreignKeys.map(({ check }) => describeKind(enrolments, check))
+    const described = enrolments?.foreignKeys.map(({ check }) =>
+      kindOfCheck(check, enrolments).describe(check, enrolments),
+    )
     expect(described).toContain('studentIdentificationCode refers to no record of learners.')
     const ethnicity = checks.find(({ code }) => code === 'LEA-21-items')
     expect(ethnicity?.message).toBe('ethnicity contains a code that is not permitted.')

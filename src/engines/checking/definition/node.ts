@@ -98,6 +98,12 @@ export class Node {
     return this.fault(`must be text, not ${describe(this.value)}`)
   }
 
+  /** Text that is not empty; null is none. */
+  filledText(): string | undefined {
+    const text = this.value === null ? undefined : this.text()
+    return text === '' ? this.fault('must not be empty') : text
+  }
+
   /** This object with the properties of others, which are in its place in the descriptors of some programs. */
   with(...others: readonly Node[]): Node {
     const objects = [this, ...others].map((each) => each.value).filter(isObject)

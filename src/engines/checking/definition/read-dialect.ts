@@ -35,7 +35,7 @@ export function readDialect(given: Node, layout: Node): Dialect {
   const headerRows = readRows(node.get('headerRows'))
   if (node.get('headerRows').present && !header && headerRows.length > 0)
     node.get('headerRows').fault('contradicts header, which is false')
-  const delimiter = readText(node.get('delimiter'))
+  const delimiter = node.get('delimiter').filledText()
   if (delimiter !== undefined && /["\r\n]/.test(delimiter))
     node.get('delimiter').fault('must not contain a quote or the end of a line')
   const doubleQuote = node.get('doubleQuote')
@@ -44,8 +44,8 @@ export function readDialect(given: Node, layout: Node): Dialect {
     headerRows: !header ? [] : headerRows.length > 0 ? headerRows : [1],
     headerJoin: node.get('headerJoin').text() ?? ' ',
     commentRows: readRows(node.get('commentRows')),
-    commentChar: readText(node.get('commentChar')),
-    lineTerminator: readText(node.get('lineTerminator')),
+    commentChar: node.get('commentChar').filledText(),
+    lineTerminator: node.get('lineTerminator').filledText(),
     // Without one, quotes are text.
     quoteChar: ['', null].includes(node.get('quoteChar').value as never)
       ? ''
@@ -65,13 +65,8 @@ function readRows(node: Node): number[] {
   return [...new Set(rows)].sort((one, other) => one - other)
 }
 
-function readText(node: Node): string | undefined {
-  const text = node.value === null ? undefined : node.text()
-  return text === '' ? node.fault('must not be empty') : text
-}
-
 function readCharacter(node: Node): string | undefined {
-  const text = readText(node)
+  const text = node.filledText()
   if (text !== undefined && (text.length !== 1 || /[\r\n]/.test(text)))
     return node.fault('must be one character')
   return text

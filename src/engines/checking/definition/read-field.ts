@@ -107,7 +107,7 @@ export function readField(node: Node, position: number, context: FieldContext): 
     synonyms: node.get('mahi:synonyms').texts(),
     type,
     format: readFormat(node.get('format'), type),
-    delimiter: readCharacters(node.get('delimiter')) ?? ',',
+    delimiter: node.get('delimiter').filledText() ?? ',',
     itemType: node.get('itemType').oneOf(ITEM_TYPES) ?? 'string',
     ...readNumberForm(node),
     trueValues: readTruth(node.get('trueValues')) ?? ['true', 'TRUE', 'True', '1'],
@@ -183,13 +183,8 @@ function readTruth(node: Node): string[] | undefined {
   return texts
 }
 
-function readCharacters(node: Node): string | undefined {
-  const text = node.text()
-  return text === '' ? node.fault('must not be empty') : text
-}
-
 function readNumberForm(node: Node): Pick<Field, 'decimalChar' | 'groupChar' | 'bareNumber'> {
-  const decimalChar = readCharacters(node.get('decimalChar')) ?? '.'
+  const decimalChar = node.get('decimalChar').filledText() ?? '.'
   // Some programs write that there is none.
   const groupChar = node.get('groupChar').text() || undefined
   for (const name of ['decimalChar', 'groupChar']) {

@@ -1,6 +1,6 @@
 import Database from 'better-sqlite3'
 import type { Fault } from '../../../foundation/faults/user-error.ts'
-import { createTables } from '../engine/assert-queries.ts'
+import { createTables, listQueryFaults } from '../engine/assert-queries.ts'
 import { bindings, prepareQuery, type Query, QueryRefused } from '../engine/query.ts'
 import { compileValues } from '../engine/values.ts'
 import { resolveParameters } from '../parameters.ts'
@@ -40,19 +40,20 @@ class RuleTest {
 
   run(): RuleTestResult {
     for (const resource of this.#definition.resources) {
-      for (const rule of resource.rules) this.#testRule(rule)
+      for (const rule of resource.rules) this.#testRule(resource, rule)
       this.#comparePairs(resource)
     }
     const rules = this.#definition.resources.reduce((sum, resource) => sum + resource.rules.length, 0)
     return { rules, examples: this.#examples, mutants: this.#mutants, faults: this.#faults }
   }
 
-  #testRule(rule: SqlRule): void {
+  #testRule(resource: Resource, rule: SqlRule): void {
     const fault = (message: string) => this.#faults.push({ file: rule.file, message })
     const { examples } = rule
     if (!examples.some(({ finds }) => finds.length > 0)) fault('has no example that finds a record')
     if (!examples.some(({ finds }) => finds.length === 0)) fault('has no example that finds nothing')
-    const query = this.#prepare(rule.sql, fault)
+    for (const message of listQueryFaults(this.#database, this.#definition, resource, rule)) fault(message)
+    const query = this.#prepare(rule.sql)
     if (query === undefined) return
     for (const example of examples) {
       this.#examples++
@@ -68,7 +69,7 @@ class RuleTest {
     this.#testRelations(rule, query, fault)
     for (const mutant of mutateComparisons(rule.sql)) {
       // A change that is not valid SQL, such as in a window frame, is not a comparison.
-      const changed = this.#prepare(mutant.sql, () => undefined)
+      const changed = this.#prepare(mutant.sql)
       if (changed === undefined) continue
       this.#mutants++
       const detected = examples.some((example) => {
@@ -103,7 +104,7 @@ class RuleTest {
 
   /** Two rules with the same findings in all examples are duplicates, or lack an example. */
   #comparePairs({ rules }: Resource): void {
-    const queries = rules.map((rule) => this.#prepare(rule.sql, () => undefined))
+    const queries = rules.map((rule) => this.#prepare(rule.sql))
     for (const [index, one] of rules.entries()) {
       for (const [offset, other] of rules.slice(index + 1).entries()) {
         const [first, second] = [queries[index], queries[index + 1 + offset]]
@@ -120,13 +121,12 @@ class RuleTest {
     }
   }
 
-  #prepare(sql: string, fault: (message: string) => unknown): Query | undefined {
+  #prepare(sql: string): Query | undefined {
     try {
       return prepareQuery(this.#database, { sql })
     } catch (error) {
-      if (!(error instanceof QueryRefused)) throw error
-      fault(error.message)
-      return undefined
+      if (error instanceof QueryRefused) return undefined
+      throw error
     }
   }
 

@@ -25,7 +25,7 @@ export function assertQueries(
   try {
     createTables(database, definition)
     const faults = rules.flatMap(({ resource, rule }): Fault[] =>
-      listFaults(database, definition, resource, rule).map((message) => ({ file: rule.file, message })),
+      listQueryFaults(database, definition, resource, rule).map((message) => ({ file: rule.file, message })),
     )
     if (faults.length > 0) throw new DefinitionRefused(faults)
   } finally {
@@ -44,7 +44,8 @@ export function createTables(database: Database.Database, { resources }: Definit
   }
 }
 
-function listFaults(
+/** What is wrong with the query and the message of a rule, as full sentences. */
+export function listQueryFaults(
   database: Database.Database,
   definition: Definition,
   { fields }: Resource,

@@ -8,6 +8,7 @@ import { describeCheck, summariseMessage } from '../explain.ts'
 import { AlikeColumns, SILENT_KINDS } from './alike-columns.ts'
 import { type Building, CauseList, type CheckShare, sortChecks, toExample } from './cause-list.ts'
 import { type CheckUses, fieldsOf } from './check-uses.ts'
+import { DateEvidence } from './column-forms.ts'
 import { DisplacedRecords, describeDisplaced } from './displaced-records.ts'
 import type { FileFault } from './file-fault.ts'
 import type { FileOf } from './file-state.ts'
@@ -187,15 +188,9 @@ export class Causes {
    */
   #judgeDates(resource: Resource, field: Field): void {
     const at = resource.fields.indexOf(field)
-    let [early, late, left] = [0, 0, 0]
-    this.#fileOf(resource.name).scan((cell) => {
-      const value = cell(at).trim()
-      const [, day] = /^\d{4}-\d{2}-(\d{2})$/.exec(value) ?? []
-      if (Number(day) > 12) late++
-      else if (day !== undefined) early++
-      else if (value !== '') left++
-    })
-    if (late > 0 || early < LEAST_OF_VALUE) return
+    const dates = new DateEvidence()
+    this.#fileOf(resource.name).scan((cell) => dates.add(cell(at).trim()))
+    if (!dates.isTurned) return
     this.#naturesOf(field).isTurned = true
     const { name, many, fix } = TURNED
     this.#suspects.push({
@@ -204,7 +199,7 @@ export class Causes {
       kind: 'column',
       swapped: [],
       concerns: (uses) => fieldsOf(uses, resource).includes(at),
-      sentence: `${field.name}: ${formatNumber(left)} of ${formatNumber(left + early)} values ${many}.`,
+      sentence: `${field.name}: ${formatNumber(dates.late)} of ${formatNumber(dates.late + dates.iso)} values ${many}.`,
       general: `${field.name} has dates whose day and month a spreadsheet has turned around.`,
       fix,
     })

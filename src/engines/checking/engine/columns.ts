@@ -210,7 +210,10 @@ function findMeant(
 
 /** A name without its case, what separates its words, and what nobody sees. */
 export function plainName(name: string): string {
-  return name.toLowerCase().replace(/[\s_\p{Cf}-]+/gu, '')
+  return name
+    .normalize('NFKC')
+    .replace(/[\s_.\p{Cf}-]+/gu, '')
+    .toLowerCase()
 }
 
 /** A header can have 262,144 columns, but one finding names few of them. */

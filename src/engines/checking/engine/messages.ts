@@ -3,8 +3,8 @@ import { quote } from '../../../foundation/text/quote.ts'
 import { PLACEHOLDER } from '../definition/check-info.ts'
 import type { Check, Field, Resource } from '../definition/definition.ts'
 import { compilePattern } from '../definition/pattern.ts'
-import { describeKind } from '../explain.ts'
 import type { Parameters } from '../parameters.ts'
+import { kindOfCheck } from './check-kinds.ts'
 import { FIELD_KINDS, permittedOn } from './field-kinds.ts'
 import type { Extras } from './found.ts'
 import { addZeros, FieldNatures } from './natures.ts'
@@ -35,16 +35,9 @@ function compileDescription(check: Check, resource: Resource, parameters: Parame
   const positions = check.fields.map((name) => resource.fields.findIndex((each) => each.name === name))
   const showValues = (cells: (field: number) => string) =>
     check.fields.map((name, index) => `${name} ${quote(cells(positions[index] ?? -1))}`).join(', ')
-  if (check.kind.startsWith('key'))
-    return (cells) => `An earlier record has the same key: ${showValues(cells)}.`
-  if (check.kind.startsWith('reference')) {
-    const key = resource.foreignKeys.find((each) => each.check === check)
-    return (cells) => `No record of ${key?.resource ?? 'the other file'} has ${showValues(cells)}.`
-  }
-  if (check.kind === 'order') return (cells) => `The values are not in ascending order: ${showValues(cells)}.`
-  if (check.kind === 'sum') return (cells) => `The values do not add up: ${showValues(cells)}.`
-  const plain = describeKind(resource, check)
-  return () => plain
+  const { describe, blame } = kindOfCheck(check, resource)
+  const beginning = (blame ?? describe)(check, resource)
+  return blame === undefined ? () => beginning : (cells) => `${beginning}${showValues(cells)}.`
 }
 
 function compileTemplate(template: string, resource: Resource, parameters: Parameters): MessageWriter {

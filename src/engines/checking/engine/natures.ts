@@ -5,6 +5,14 @@ import { quote } from '../../../foundation/text/quote.ts'
 import { isSpreadsheetError } from '../../records/index.ts'
 import type { Field } from '../definition/definition.ts'
 import { isDate } from '../parameters.ts'
+import {
+  BOTH_MARKS,
+  CommaEvidence,
+  DateEvidence,
+  isColumn,
+  LEAST_VALUES,
+  SURELY_DECIMAL,
+} from './column-forms.ts'
 import { describeType } from './describe-field.ts'
 import { compileField } from './field-checks.ts'
 import { compileMoment, showMoment } from './moments.ts'
@@ -24,55 +32,6 @@ interface Nature {
 /** What is said of values that have something. */
 function has(what: string): Pick<Nature, 'many' | 'one'> {
   return { many: `have ${what}`, one: `has ${what}` }
-}
-
-/** Fewer values prove nothing about a column: they may be slips. */
-export const LEAST_VALUES = 3
-/** The least share of a column's values, for the same reason. */
-const LEAST_SHARE = 0.1
-
-/** Whether enough values of a column have a form to say that the column has it. */
-export function isColumn(count: number, values: number): boolean {
-  return count >= LEAST_VALUES && count >= values * LEAST_SHARE
-}
-
-export const DECIMAL_COMMA = /^-?\d+,\d+$/
-export const THOUSANDS_COMMA = /^-?\d{1,3}(?:,\d{3})+(?:\.\d+)?$/
-/** A comma that can be no separator of thousands. */
-const SURELY_DECIMAL = /^-?(?:0\d*,\d+|\d{4,},\d+|\d+,(?:\d{1,2}|\d{4,}))$/
-
-/** A number with a comma before its decimals and points between its thousands. */
-const BOTH_MARKS = /^-?\d{1,3}(?:\.\d{3})+,\d+$/
-
-/** Collects what the values of a column, together, say about their commas. */
-export class CommaEvidence {
-  #values = 0
-  #points = 0
-  #decimals = 0
-  #others = 0
-  #grouped = 0
-  /** Whether a number has both marks, such as `1.234,50`. */
-  hasBoth = false
-
-  add(value: string): void {
-    this.#values++
-    if (value.includes('.')) this.#points++
-    if (BOTH_MARKS.test(value)) this.hasBoth = true
-    if (THOUSANDS_COMMA.test(value)) this.#grouped++
-    if (SURELY_DECIMAL.test(value)) this.#decimals++
-    else if (value.includes(',') && !DECIMAL_COMMA.test(value)) this.#others++
-  }
-
-  /** Whether the column has commas between thousands, as a number such as `1,234.50` shows, and none denies. */
-  get hasThousands(): boolean {
-    return this.#others > 0 && this.#decimals === 0 && isColumn(this.#grouped, this.#values)
-  }
-
-  /** What the commas separate; `undefined` if that is not certain. */
-  decide(): 'decimals' | 'thousands' | undefined {
-    if (this.#points + this.#others > 0) return this.#decimals === 0 ? 'thousands' : undefined
-    return isColumn(this.#decimals, this.#values) ? 'decimals' : undefined
-  }
 }
 
 /** Compiles whether a value passes those checks of a field that are in force. */
@@ -268,10 +227,8 @@ export class FieldNatures {
   readonly #commas = new CommaEvidence()
   #values = 0
   #dayNumbers = 0
-  /** Dates with the year last, and those of them that have a day behind the 12th. */
-  #yearLast = 0
-  #late = 0
-  /** Whether a spreadsheet has done so, as all dates of the column show. */
+  readonly #dates = new DateEvidence()
+  /** Whether a spreadsheet has turned day and month around, as all dates of the column show. */
   isTurned = false
   #whole: ((value: string) => boolean) | undefined
 
@@ -285,15 +242,12 @@ export class FieldNatures {
     this.#values++
     if (DAY_NUMBER.test(value)) this.#dayNumbers++
     this.#commas.add(this.#toPointForm(value))
-    const [, first, second] = YEAR_LAST.exec(value) ?? []
-    if (first === undefined) return
-    this.#yearLast++
-    if (Number(first) > 12 || Number(second) > 12) this.#late++
+    if (this.#field.type === 'date') this.#dates.add(value)
   }
 
   /** Whether a spreadsheet may have turned day and month around wherever both are at most 12. */
   get mayBeTurned(): boolean {
-    return hasIsoForm(this.#field) && this.#late >= LEAST_VALUES && this.#late === this.#yearLast
+    return hasIsoForm(this.#field) && this.#dates.late >= LEAST_VALUES
   }
 
   /** Whether something typical happened to a value, whichever check it fails. */

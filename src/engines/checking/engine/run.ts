@@ -57,7 +57,7 @@ export async function runEngine(
   mkdirSync(input.folder, { recursive: true })
   const isSelected = selectChecks(parameters, input.only ?? [])
   assertQueries(definition, (check) => check.status === 'active' || isSelected(check))
-  const run = new Run(definition, parameters, input, onProgress)
+  const run = new Run(input, parameters, onProgress)
   await run.prepare()
   run.check()
   run.runRules()
@@ -78,17 +78,12 @@ class Run {
   #store: SqlStore | undefined
   #storeFault: string | undefined
 
-  constructor(
-    definition: Definition,
-    parameters: Parameters,
-    input: EngineInput,
-    progress: (progress: EngineProgress) => void,
-  ) {
-    this.#definition = definition
-    this.#parameters = parameters
+  constructor(input: EngineInput, parameters: Parameters, progress: (progress: EngineProgress) => void) {
     this.#input = input
+    this.#parameters = parameters
     this.#progress = progress
-    const { findingsOfCode, only = [] } = input
+    const { definition, findingsOfCode, only = [] } = input
+    this.#definition = definition
     this.#files = definition.resources.map((resource) => new FileState(resource, findingsOfCode))
     this.#fileOf = (name) => {
       const file = this.#files.find(({ resource }) => resource.name === name)

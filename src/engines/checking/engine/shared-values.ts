@@ -13,6 +13,7 @@ const MOST_SHARED = 3
 const COUNTED = 64
 
 interface RuleCount {
+  readonly resource: Resource
   findings: number
   readonly fields: Map<number, Map<string, number>>
   readonly needs: readonly number[]
@@ -25,7 +26,7 @@ interface RuleCount {
  */
 export class SharedValues {
   readonly #fileOf: FileOf
-  readonly #rules = new Map<Check, RuleCount & { resource: Resource }>()
+  readonly #rules = new Map<Check, RuleCount>()
   /** How many records two rules both find. */
   readonly #both = new Map<Check, Map<Check, number>>()
   readonly #leaders = new Map<Check, string>()
@@ -94,7 +95,7 @@ export class SharedValues {
     }
   }
 
-  #chooseValues(rule: RuleCount & { resource: Resource }): RuleCount['chosen'] {
+  #chooseValues(rule: RuleCount): RuleCount['chosen'] {
     const { sample } = this.#fileOf(rule.resource.name)
     let best: { field: number; values: string[]; base: number } | undefined
     for (const [field, counts] of rule.fields) {

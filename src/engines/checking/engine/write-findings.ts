@@ -63,21 +63,18 @@ export class FindingsWriter {
 
   /** @throws if the disk is full; the file is then not complete */
   write(checked: FileState, causes: Causes): void {
-    checked.read((view) => this.#writeAll(checked, view, causes))
+    checked.read((view) => {
+      for (const finding of this.#open(checked, view, true)) {
+        const cause = causes.assign(finding)
+        if (this.#shares.hasRoom(finding.check.code)) this.#append(finding, view, cause)
+      }
+    })
   }
 
-  /** Passes each finding that will be written, without its message. */
+  /** Passes each finding of a record that can be read, without its message. */
   visit(checked: FileState, handle: (finding: SeenFinding) => void): void {
     checked.read((view) => {
-      const { resource, name } = checked
-      const cell = (field: number) => view.cell(field)
-      for (const { record, check: position } of checked.found.sorted()) {
-        const check = resource.checks[position]
-        if (check === undefined || record === 0 || check === resource.recordCheck) continue
-        view.move(record)
-        const { line, studentId } = view
-        handle({ resource, name, check, record, line, field: check.fields[0], message: '', studentId, cell })
-      }
+      for (const finding of this.#open(checked, view, false)) handle(finding)
     })
   }
 
@@ -87,28 +84,26 @@ export class FindingsWriter {
     if (this.#shares.exceeded) this.#trim()
   }
 
-  #writeAll(checked: FileState, view: RecordView, causes: Causes): void {
-    const { resource, found, records } = checked
+  /** The findings in their order, each with its record; either all of them, or those that `visit` passes. */
+  *#open(checked: FileState, view: RecordView, isWhole: boolean): Generator<SeenFinding> {
+    const { resource, name, found, records } = checked
     const messages: (MessageWriter | undefined)[] = []
     const fileFaults = new Map([...checked.fileFaults].map(([check, list]) => [check, list.values()]))
     const cell = (field: number) => view.cell(field)
     for (const { record, check: position, extras } of found.sorted()) {
       const check = resource.checks[position]
-      if (check === undefined) continue
+      const isOfRecord = record > 0 && check !== resource.recordCheck
+      if (check === undefined || !(isWhole || isOfRecord)) continue
       view.move(record)
       let field = check.fields[0]
       let fault: FileFault | RecordFault | undefined
-      let message: string
-      const ofFile = fileFaults.get(check)
-      if (ofFile !== undefined) {
-        const { value: next } = ofFile.next()
-        fault = next
-        message = next?.message ?? ''
-        field = next?.field
-      } else if (check === resource.recordCheck) {
-        fault = records?.index.faults.get(record) ?? UNREADABLE
+      let message = ''
+      if (!isOfRecord) {
+        const ofFile = fileFaults.get(check)?.next().value
+        fault = ofFile ?? records?.index.faults.get(record) ?? UNREADABLE
         message = fault.message
-      } else {
+        field = ofFile?.field
+      } else if (isWhole) {
         messages[position] ??= compileMessage(check, resource, this.#parameters)
         const earlier = extras?.earlierRecord
         const known =
@@ -116,10 +111,7 @@ export class FindingsWriter {
         message = (messages[position] as MessageWriter)(cell, known)
       }
       const { line, studentId } = view
-      const { name } = checked
-      const seen = { resource, name, check, record, line, field, message, fault, studentId, cell }
-      const cause = causes.assign(seen)
-      if (this.#shares.hasRoom(check.code)) this.#append(seen, view, cause)
+      yield { resource, name, check, record, line, field, message, fault, studentId, cell }
     }
   }
 

@@ -1,14 +1,6 @@
-import type { Field } from '../definition/definition.ts'
-import { CommaEvidence, DECIMAL_COMMA, isColumn, LEAST_VALUES, THOUSANDS_COMMA } from '../engine/natures.ts'
+import { CommaEvidence, DateEvidence, isColumn } from '../engine/column-forms.ts'
 import type { FieldTester } from './field-tester.ts'
-import { HABITS, type Habit } from './habits.ts'
-
-const ISO_DATE = /^\d{4}-\d{2}-(\d{2})$/
-const LOCAL_DATE = /^(\d{1,2})([/.-])(\d{1,2})\2(\d{4})$/
-
-/** Whether a comma in a number of a field may be that of other decimals or of thousands. */
-const mayHaveCommas = ({ type, decimalChar, groupChar }: Field): boolean =>
-  type === 'number' && decimalChar === '.' && groupChar === undefined
+import { HABITS, type Habit, hasIsoDates, mayHaveCommas, TOO_FEW } from './habits.ts'
 
 /** Collects what the values of a column, together, say about their form. */
 export class ColumnEvidence {
@@ -18,10 +10,7 @@ export class ColumnEvidence {
   #spaced = 0
   #right = 0
   readonly #commas = new CommaEvidence()
-  readonly #dates = { count: 0, others: 0, dayFirst: 0, monthFirst: 0, iso: 0, late: 0 }
-  readonly #separators = new Set<string>()
-  readonly #padded = { first: false, second: false }
-  readonly #unpadded = { first: false, second: false }
+  readonly #dates = new DateEvidence()
   /** The values to which each habit was done, and the fewest characters that it took from one. */
   readonly #habits = new Map(HABITS.map((habit) => [habit, { done: 0, fewest: Number.POSITIVE_INFINITY }]))
   /** The habits that a value denies. */
@@ -40,7 +29,7 @@ export class ColumnEvidence {
     this.#addHabits(value)
     const { field } = this.#tester
     if (mayHaveCommas(field)) this.#commas.add(value)
-    else if (field.type === 'date' && field.format === 'default') this.#addDate(value)
+    else if (hasIsoDates(field)) this.#dates.add(value)
   }
 
   #addHabits(value: string): void {
@@ -57,89 +46,36 @@ export class ColumnEvidence {
     }
   }
 
-  #addDate(value: string): void {
-    const [, first = '', separator = '', second = ''] = LOCAL_DATE.exec(value) ?? []
-    if (first === '') {
-      // Two digits of a year, or a time: the column was written by something else.
-      if (/^\d{1,2}[/.-]\d{1,2}[/.-]/.test(value)) this.#dates.others++
-      const [, day = ''] = ISO_DATE.exec(value) ?? []
-      if (day !== '') this.#dates.iso++
-      if (Number(day) > 12) this.#dates.late++
-      return
-    }
-    this.#dates.count++
-    this.#separators.add(separator)
-    if (Number(first) > 12) this.#dates.dayFirst++
-    if (Number(second) > 12) this.#dates.monthFirst++
-    this.#addPadding('first', first)
-    this.#addPadding('second', second)
-  }
-
-  #addPadding(part: 'first' | 'second', digits: string): void {
-    if (digits.startsWith('0')) this.#padded[part] = true
-    else if (digits.length === 1) this.#unpadded[part] = true
-  }
-
-  #isColumn(count: number): boolean {
-    return isColumn(count, this.#values)
-  }
-
   /** Whether the column alone shows that something was done to it that a program does to all columns of a file. */
   get showsFile(): boolean {
-    return HABITS.some((habit) => habit.ofFile === true && this.#findDoubt(habit, false) === undefined)
+    return HABITS.some((habit) => habit.ofFile === true && this.#doubt(habit, false) === undefined)
   }
 
-  /** Why something was not surely done to the column. */
-  #findDoubt(habit: Habit, elsewhere: boolean): string | undefined {
-    const right = this.#right
+  /** Why it is not certain that something was done to the column, as a habit says. */
+  #doubt(habit: Habit, elsewhere: boolean): string | undefined {
+    const [values, right, commas, dates] = [this.#values, this.#right, this.#commas, this.#dates]
     const { done = 0, fewest = 0 } = this.#habits.get(habit) ?? {}
-    const count = { done, right, other: this.#values - right - done, elsewhere, fewest }
-    if (this.#denied.has(habit) || habit.isCertain?.(count, this.#tester) === false)
-      return habit.doubt ?? TOO_FEW
-    return this.#isColumn(done) ? undefined : TOO_FEW
+    const isDenied = this.#denied.has(habit)
+    const column = { done, right, other: values - right - done, isDenied, elsewhere, fewest, commas, dates }
+    return habit.doubt?.(column, this.#tester) ?? (isColumn(done, values) ? undefined : TOO_FEW)
   }
 
   /**
-   * How values of the column are repaired: one repair, or none.
+   * How values of the column are repaired.
    *
    * @param elsewhere whether another column of the file shows what was done to all of them
    */
   decide(elsewhere = false): ColumnRepair {
     // Where values contain spaces, one at an end may have moved there.
-    const spaces = this.#spaced === 0 || this.#isColumn(this.#surrounded)
-    const commas = this.#commas.decide()
+    const spaces = this.#spaced === 0 || isColumn(this.#surrounded, this.#values)
     const habits: Habit[] = []
     const doubted = new Map<Habit, string>()
     for (const habit of HABITS) {
-      const doubt = this.#findDoubt(habit, elsewhere)
+      const doubt = this.#doubt(habit, elsewhere)
       if (doubt === undefined) habits.push(habit)
-      else doubted.set(habit, doubt)
+      else if (doubt !== '') doubted.set(habit, doubt)
     }
-    const hasThousands = this.#commas.hasThousands
-    return { spaces, commas, hasThousands, habits, doubted, ...this.#decideDates() }
-  }
-
-  #decideDates(): Pick<ColumnRepair, 'dates' | 'datesLeft'> {
-    const { count, others, dayFirst, monthFirst, iso, late } = this.#dates
-    if (count === 0) return {}
-    // A spreadsheet has turned the dates around that it could read, and left the others: the column contradicts itself.
-    const isTurned = iso >= LEAST_VALUES && late === 0 && dayFirst + monthFirst === count
-    if (isTurned)
-      return {
-        datesLeft: 'A spreadsheet has probably turned day and month around in other dates of the column.',
-      }
-    if (dayFirst > 0 && monthFirst > 0)
-      return { datesLeft: 'Some dates of the column have the day first, and others the month.' }
-    if (dayFirst + monthFirst === 0)
-      return { datesLeft: 'No date of the column shows whether the day or the month is first.' }
-    const isMixed =
-      others > 0 ||
-      this.#separators.size !== 1 ||
-      (this.#padded.first && this.#unpadded.first) ||
-      (this.#padded.second && this.#unpadded.second)
-    if (isMixed) return { datesLeft: 'The dates of the column are written in several ways.' }
-    if (!this.#isColumn(count)) return { datesLeft: TOO_FEW }
-    return { dates: dayFirst > 0 ? 'day first' : 'month first' }
+    return { spaces, habits, doubted }
   }
 }
 
@@ -147,19 +83,11 @@ export class ColumnEvidence {
 export interface ColumnRepair {
   /** Whether spaces around a value do not belong to it. */
   readonly spaces: boolean
-  /** What the commas of its numbers separate, if one of them shows it. */
-  readonly commas: 'decimals' | 'thousands' | undefined
-  /** Whether they surely separate thousands. */
-  readonly hasThousands: boolean
-  readonly dates?: 'day first' | 'month first'
-  /** Why dates with slashes or points are left as they are. */
-  readonly datesLeft?: string
+  /** What is undone. */
   readonly habits: readonly Habit[]
   /** Why what was done to some values is not undone. */
   readonly doubted: ReadonlyMap<Habit, string>
 }
-
-const TOO_FEW = 'Too few values of the column are written so.'
 
 /** A repair of a value; without a value, why it is left as it is although it looks like one that has a repair. */
 export interface ValueRepair {
@@ -184,9 +112,8 @@ export function stripInvisible(text: string): string {
 export function repairValue(
   cell: string,
   tester: FieldTester,
-  repair: ColumnRepair,
+  { spaces: trims, habits, doubted }: ColumnRepair,
 ): ValueRepair | undefined {
-  const { spaces: trims, commas, dates, habits } = repair
   const { field, reportsSpaces, isValid } = tester
   const trimmed = field.keepSpaces ? cell : cell.trim()
   if (trimmed === '' && cell !== '' && reportsSpaces) return { value: '', why: 'It had only spaces.' }
@@ -199,40 +126,11 @@ export function repairValue(
   const plain = field.keepSpaces ? visible : visible.trim()
   if (plain === '') return undefined
   const before = plain === trimmed ? spaces : [...spaces, 'It contained invisible characters.']
-  const sure = (value: string | undefined, why: readonly string[]) =>
-    value !== undefined && value !== cell && isValid(value) ? { value, why: why.join(' ') } : undefined
-  if (isValid(plain)) return sure(plain, before)
+  if (isValid(plain)) return { value: plain, why: before.join(' ') }
   for (const habit of habits) {
     const value = undo(habit, plain, tester)
     if (value !== undefined) return { value, why: [...before, habit.why].join(' ') }
   }
-  if (commas === 'decimals' && DECIMAL_COMMA.test(plain))
-    return sure(plain.replace(',', '.'), [...before, 'The column has decimal commas.'])
-  if (repair.hasThousands && THOUSANDS_COMMA.test(plain))
-    return sure(plain.replaceAll(',', ''), [...before, 'The column has commas between thousands.'])
-  if (dates !== undefined)
-    return sure(toIso(plain, dates), [...before, `The dates of the column have the ${dates}.`])
-  const why = explainLeft(plain, tester, repair)
-  return why === undefined ? undefined : { why }
-}
-
-/** Why a value stays as it is that looks like one of the known faults. */
-function explainLeft(
-  value: string,
-  tester: FieldTester,
-  { commas, datesLeft, doubted }: ColumnRepair,
-): string | undefined {
-  for (const [habit, doubt] of doubted) if (undo(habit, value, tester) !== undefined) return doubt
-  if (LOCAL_DATE.test(value)) return datesLeft
-  if (!mayHaveCommas(tester.field) || !DECIMAL_COMMA.test(value)) return undefined
-  return commas === 'thousands'
-    ? 'The commas of the column seem to separate thousands.'
-    : 'Nothing shows whether the commas of the column separate decimals or thousands.'
-}
-
-function toIso(value: string, order: 'day first' | 'month first'): string | undefined {
-  const [, first, , second, year] = LOCAL_DATE.exec(value) ?? []
-  if (first === undefined || second === undefined) return undefined
-  const [day, month] = order === 'day first' ? [first, second] : [second, first]
-  return `${year}-${month.padStart(2, '0')}-${day.padStart(2, '0')}`
+  for (const [habit, why] of doubted) if (undo(habit, plain, tester) !== undefined) return { why }
+  return undefined
 }

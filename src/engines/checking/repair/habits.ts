@@ -1,36 +1,48 @@
 import { lookUp } from '../../../foundation/look-up.ts'
 import { repairText } from '../../../foundation/text/mojibake.ts'
 import { isNoValueWord } from '../../../foundation/text/no-value-word.ts'
-import { addZeros, LEAST_VALUES } from '../engine/natures.ts'
+import type { Field } from '../definition/definition.ts'
+import {
+  type CommaEvidence,
+  type DateEvidence,
+  DECIMAL_COMMA,
+  LEAST_VALUES,
+  THOUSANDS_COMMA,
+} from '../engine/column-forms.ts'
+import { addZeros } from '../engine/natures.ts'
 import type { FieldTester } from './field-tester.ts'
 
-/** The values of a column to which something was done, those that are right, and those that are wrong otherwise. */
-interface ColumnCount {
+/** What the values of a column say together about something that may have been done to them. */
+interface Column {
+  /** How many were changed by it, how many are right, and how many are wrong otherwise. */
   readonly done: number
   readonly right: number
   readonly other: number
+  /** Whether one of them shows that it was not done. */
+  readonly isDenied: boolean
   /** Whether the same was certainly done to another column of the file. */
   readonly elsewhere: boolean
   /** The fewest characters that it took from a value. */
   readonly fewest: number
+  readonly commas: CommaEvidence
+  readonly dates: DateEvidence
 }
 
 /** What programs and people do to all values of a column, and how it is undone. */
 export interface Habit {
   readonly why: string
-  /** Why it is not undone where other values deny it, or do not make it certain. */
-  readonly doubt?: string
   /** Whether a program that does it to a column does it to all columns of a file. */
   readonly ofFile?: true
   /** The value as it was meant, if this was done to it; it still has to be valid. */
   readonly undo: (value: string, tester: FieldTester) => string | undefined
-  /** Whether the other values show that this was done: that the column is the one that its name says. */
-  readonly isCertain?: (count: ColumnCount, tester: FieldTester) => boolean
+  /** Why it is not certain that this was done, if so many values of the column as it needs have it; empty if it surely was not. */
+  readonly doubt?: (column: Column, tester: FieldTester) => string | undefined
   /** Whether a value shows that this was not done to the column. */
   readonly denies?: (value: string, tester: FieldTester) => boolean
 }
 
 const MONTHS = ['jan', 'feb', 'mar', 'apr', 'may', 'jun', 'jul', 'aug', 'sep', 'oct', 'nov', 'dec']
+const LOCAL_DATE = /^(\d{1,2})([/.-])(\d{1,2})\2(\d{4})$/
 const DAY_MONTH = /^(\d{1,2})[ ./-]?([a-z]{3})[a-z]*\.?[ ,./-]{1,2}(\d{4})$/i
 const MONTH_DAY = /^([a-z]{3})[a-z]*\.? ?(\d{1,2}),? (\d{4})$/i
 const MIDNIGHT = /^(.+?)(?:T|,? )0?0:00(?::00(?:\.0+)?)?Z?$/i
@@ -56,25 +68,45 @@ function isFixed({ field, isValid }: FieldTester, value: string): boolean {
   return code !== undefined && !isValid(`0${code}`)
 }
 
+/** Whether a comma in a number of a field may be that of other decimals or of thousands. */
+export const mayHaveCommas = ({ type, decimalChar, groupChar }: Field): boolean =>
+  type === 'number' && decimalChar === '.' && groupChar === undefined
+
+const COMMAS_IN_DOUBT = {
+  decimals: undefined,
+  thousands: 'The commas of the column seem to separate thousands.',
+  unknown: 'Nothing shows whether the commas of the column separate decimals or thousands.',
+} as const
+
+export const hasIsoDates = ({ type, format }: Field): boolean => type === 'date' && format === 'default'
+
+function toOrderedIso(value: string, order: 'day first' | 'month first'): string | undefined {
+  const [isDate, first = '', , second = '', year] = LOCAL_DATE.exec(value) ?? []
+  if (isDate === undefined) return undefined
+  const [day, month] = order === 'day first' ? [first, second] : [second, first]
+  return `${year}-${month.padStart(2, '0')}-${day.padStart(2, '0')}`
+}
+
 const ZEROS_IN_DOUBT =
   'Neither the other values of the column nor another column show that it has lost its leading zeros.'
 
 /** Where every value lacks two zeros or more, codes may be something shorter, such as years without the century. */
-const areShown = ({ other, elsewhere, fewest }: ColumnCount): boolean =>
-  elsewhere && other === 0 && fewest === 1
+const areShown = ({ other, elsewhere, fewest }: Column): boolean => elsewhere && other === 0 && fewest === 1
+
+export const TOO_FEW = 'Too few values of the column are written so.'
 
 /** In the order in which they are tried. */
 export const HABITS: readonly Habit[] = [
   {
     why: 'The dates of the column had the time of midnight behind them.',
-    doubt: 'Other dates of the column have a time that is not midnight.',
     undo: (value, { field }) => (field.type === 'date' ? MIDNIGHT.exec(value)?.[1] : undefined),
+    doubt: ({ isDenied }) =>
+      isDenied ? 'Other dates of the column have a time that is not midnight.' : undefined,
     denies: (value) => OTHER_TIME.test(value) && !MIDNIGHT.test(value),
   },
   {
     why: 'The months of the column were written as names.',
-    undo: (value, { field }) =>
-      field.type === 'date' && field.format === 'default' ? toIso(value) : undefined,
+    undo: (value, { field }) => (hasIsoDates(field) ? toIso(value) : undefined),
   },
   {
     why: 'The codes of the column were in the other case.',
@@ -115,7 +147,7 @@ export const HABITS: readonly Habit[] = [
     why: 'The whole numbers of the column were written with a decimal place, as programs do where a column has gaps.',
     undo: (value, { field: { type } }) =>
       ['integer', 'string', 'year', 'list'].includes(type) ? /^(-?\d+)\.0$/.exec(value)?.[1] : undefined,
-    isCertain: ({ other }) => other === 0,
+    doubt: ({ other }) => (other > 0 ? TOO_FEW : undefined),
   },
   {
     why: 'The characters of the column were decoded wrongly.',
@@ -127,23 +159,44 @@ export const HABITS: readonly Habit[] = [
   },
   {
     why: 'The codes of the column, which have one length, have lost their leading zeros.',
-    doubt: ZEROS_IN_DOUBT,
     ofFile: true,
     undo: (value, tester) => (isFixed(tester, value) ? addZeros(value, tester.isValid) : undefined),
-    isCertain: (count) => count.right >= LEAST_VALUES || areShown(count),
+    doubt: (column) =>
+      !column.isDenied && (column.right >= LEAST_VALUES || areShown(column)) ? undefined : ZEROS_IN_DOUBT,
     denies: (value) => /^0\d/.test(value),
   },
   {
     why: 'The codes of the column have lost their leading zeros.',
-    doubt: ZEROS_IN_DOUBT,
     ofFile: true,
     undo: (value, { codes }) => codes.get(value),
-    // Codes that never had zeros are right as they are.
-    isCertain: (count, { field: { permitted = [] } }) => {
-      const { done, right, other } = count
-      if (areShown(count) || (right >= LEAST_VALUES && other < done)) return true
-      return other === 0 && permitted.every(({ value }) => value.startsWith('0'))
+    doubt: (column, { field: { permitted = [] } }) => {
+      const { isDenied, done, right, other } = column
+      // Codes that never had zeros are right as they are.
+      const isCertain = permitted.some(({ value }) => !value.startsWith('0'))
+        ? right >= LEAST_VALUES && other < done
+        : other === 0
+      return !isDenied && (isCertain || areShown(column)) ? undefined : ZEROS_IN_DOUBT
     },
     denies: (value, { codes, isValid }) => codes.size > 0 && /^0\d/.test(value) && isValid(value),
   },
+  {
+    why: 'The column has decimal commas.',
+    undo: (value, { field }) =>
+      mayHaveCommas(field) && DECIMAL_COMMA.test(value) ? value.replace(',', '.') : undefined,
+    doubt: ({ commas }) => COMMAS_IN_DOUBT[commas.decide() ?? 'unknown'],
+  },
+  {
+    why: 'The column has commas between thousands.',
+    undo: (value, { field }) =>
+      mayHaveCommas(field) && THOUSANDS_COMMA.test(value) ? value.replaceAll(',', '') : undefined,
+    doubt: ({ commas }) =>
+      commas.hasThousands ? undefined : (COMMAS_IN_DOUBT[commas.decide() ?? 'unknown'] ?? ''),
+  },
+  ...(['day first', 'month first'] as const).map(
+    (order): Habit => ({
+      why: `The dates of the column have the ${order}.`,
+      undo: (value, { field }) => (hasIsoDates(field) ? toOrderedIso(value, order) : undefined),
+      doubt: ({ dates }) => dates.doubt(order),
+    }),
+  ),
 ]

@@ -68,15 +68,12 @@ export async function markFiles(
       await folder.write(WORKBOOK, (append) => writeMarkedXlsx(sheets, summary, rows, append, signal))
       return [WORKBOOK]
     }
-    const names = nameUniquely(
-      files.map(({ name }) => name),
-      nameCopy,
-    )
     for (const source of sources) {
       const file = openSource(source)
       if (file === undefined) continue
       try {
-        const name = names.get(source.name) ?? source.name
+        // Choosing the folder has refused copies of one name.
+        const name = nameCopy(source.name)
         await folder.write(name, (append) => writeMarkedCsv(source, file, rows, append, signal))
         written.push(name)
       } finally {

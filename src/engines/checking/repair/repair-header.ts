@@ -1,6 +1,7 @@
 import { distance } from 'fastest-levenshtein'
 import { trimName } from '../../records/index.ts'
 import type { Resource } from '../definition/definition.ts'
+import { plainName } from '../engine/columns.ts'
 
 /** A column whose name is repaired. */
 export interface Renaming {
@@ -36,7 +37,7 @@ export function renameColumns({ fields }: Resource, header: readonly string[]): 
 }
 
 function findSynonym(cell: string, fields: Resource['fields'], free: readonly string[]) {
-  const meant = fields.filter(({ synonyms }) => synonyms.some((each) => normalise(each) === normalise(cell)))
+  const meant = fields.filter(({ synonyms }) => synonyms.some((each) => plainName(each) === plainName(cell)))
   const [field] = meant
   if (field === undefined || meant.length > 1 || !free.includes(field.name)) return undefined
   return { after: field.name, why: 'The definition knows the column by this other name.' }
@@ -47,8 +48,8 @@ function findField(
   free: readonly string[],
   names: readonly string[],
 ): Pick<Renaming, 'after' | 'why'> | undefined {
-  const plain = normalise(cell)
-  const same = names.filter((name) => normalise(name) === plain)
+  const plain = plainName(cell)
+  const same = names.filter((name) => plainName(name) === plain)
   if (same.length > 0) {
     const [after = ''] = same
     const isSure = same.length === 1 && free.includes(after)
@@ -56,20 +57,12 @@ function findField(
   }
   if (plain.length < SHORTEST_MISSPELT) return undefined
   const digits = digitsOf(plain)
-  const near = names.map((name) => ({ name, steps: distance(normalise(name), plain) }))
+  const near = names.map((name) => ({ name, steps: distance(plainName(name), plain) }))
   const [best, second] = near.sort((one, other) => one.steps - other.steps)
-  if (best?.steps !== 1 || !free.includes(best.name) || digitsOf(normalise(best.name)) !== digits)
+  if (best?.steps !== 1 || !free.includes(best.name) || digitsOf(plainName(best.name)) !== digits)
     return undefined
   if (second !== undefined && second.steps < LEAST_DIFFERENT) return undefined
   return { after: best.name, why: 'The name of the column is misspelt by one letter.' }
-}
-
-/** A name without case, separators of words and invisible characters. */
-function normalise(name: string): string {
-  return name
-    .normalize('NFKC')
-    .replaceAll(/[\s_.\p{Cf}-]/gu, '')
-    .toLowerCase()
 }
 
 function digitsOf(name: string): string {
