@@ -18,13 +18,9 @@ async function serve(primary: Cluster, environment: Readonly<Record<string, stri
   const filled = await fillDatabase(DATABASE_URL)
   const mahi = new Installation({ inProcesses: true })
   const common = { ...UNLIMITED, PAGE_CACHE_MB: '0', LOG_LEVEL: 'info', DATABASE_URL }
-  const { url, command, readMetrics } = await mahi.serveWithMetrics({ ...common, ...environment })
+  const { url, command, metric } = await mahi.serveWithMetrics({ ...common, ...environment })
   const get = (path: string, headers: Record<string, string> = {}) =>
     ask(url + path, { ...filled.headers, ...headers })
-  const metric = async (series: string) => {
-    const value = (await readMetrics()).split('\n').find((line) => line.startsWith(`${series} `))
-    return Number(value?.slice(series.length + 1))
-  }
   return { ...filled, mahi, url, command, get, metric, DATABASE_URL }
 }
 
@@ -185,7 +181,7 @@ describe.skipIf(!hasCluster)('with a PostgreSQL of its own', () => {
   })
 
   test('requests use a limited number of connections, and those that would wait in vain are rejected', async () => {
-    const { url, questions, get } = await serve(cluster, { DATABASE_POOL_SIZE: '3' })
+    const { url, questions, get, metric } = await serve(cluster, { DATABASE_POOL_SIZE: '3' })
     const load = new Load([url], questions, { check: checkPage, callers: 40 })
     const used: number[] = []
     await load.until(({ ok }) => ok > 0)
@@ -206,6 +202,7 @@ describe.skipIf(!hasCluster)('with a PostgreSQL of its own', () => {
         statuses.push((await get(`/v1/occupations?Limit=1&Cursor=C${index}`)).status)
       })
       await until(() => (statuses.length >= 400 - 153 ? true : undefined))
+      await until(async () => ((await metric('mahi_database_waiting')) > 10 ? true : undefined))
       expect(new Set(statuses)).toEqual(new Set([503]))
       await client.query('rollback')
       await Promise.all(asked)

@@ -139,7 +139,12 @@ export class Installation {
     const served = await this.serve(settings)
     const readMetrics = async () =>
       await (await fetch(`http://127.0.0.1:${settings.METRICS_PORT}/metrics`)).text()
-    return { ...served, settings, readMetrics }
+    /** The value of a series; not a number if there is none. */
+    const metric = async (series: string) => {
+      const value = (await readMetrics()).split('\n').find((line) => line.startsWith(`${series} `))
+      return Number(value?.slice(series.length + 1))
+    }
+    return { ...served, settings, readMetrics, metric }
   }
 
   /** Makes the tables, without a command. */
