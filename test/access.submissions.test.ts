@@ -13,6 +13,8 @@ const marksIn = (text: string): readonly string[] => text.match(/zq\d+zq/g) ?? [
 /** Names that are easily taken for each other, or for something else. */
 const EIDS = ['7001', '70011', 'Org-a', 'org-A', '__proto__'] as const
 const organisation = fc.nat(EIDS.length - 1)
+const mostly = <Usual extends string>(usual: Usual, other: fc.Arbitrary<number>) =>
+  fc.oneof({ weight: 5, arbitrary: fc.constant(usual) }, { weight: 1, arbitrary: other })
 
 type Method = 'GET' | 'PUT' | 'POST' | 'DELETE'
 
@@ -40,18 +42,14 @@ const OPERATIONS: readonly (readonly [Method, string, boolean, 'csv' | 'batch' |
 
 const call = fc.record({
   operation: fc.nat(OPERATIONS.length - 1),
-  /** Most calls are right; of the others each part may be another organisation's. */
-  credential: fc.oneof(
-    { weight: 5, arbitrary: fc.constant('own' as const) },
-    { weight: 1, arbitrary: organisation },
-  ),
-  eid: fc.oneof(
-    { weight: 5, arbitrary: fc.constant('own' as const) },
-    { weight: 1, arbitrary: organisation },
-  ),
-  organisation,
+  /** The owner of the submission. */
+  owner: organisation,
+  /** Who acts; each part may be that of yet another organisation. */
+  caller: mostly('owner', organisation),
+  credential: mostly('caller', organisation),
+  eid: mostly('caller', organisation),
   which: fc.nat(20),
-  token: fc.constantFrom('own', 'own', 'own', 'own', 'own', 'own', 'longer', 'in other letters'),
+  token: fc.constantFrom(...Array.from({ length: 6 }, () => 'own' as const), 'longer', 'in other letters'),
   /** What the key may do; one that has ended may do nothing. */
   rights: fc.oneof(
     { weight: 6, arbitrary: fc.constant('all' as const) },
@@ -96,13 +94,14 @@ test('no sequence of calls shows one organisation a submission of another', asyn
   }
 
   const take = async (call: Call) => {
-    const { operation, credential, eid, organisation, which, rights, isConditional, purge } = call
+    const { operation, owner, which, rights, isConditional, purge } = call
     const [method, path, writes, sends] = OPERATIONS[operation] ?? ['GET', '/submissions', false, 'none']
-    const owned = [...tokens].filter(([, owner]) => owner === organisation)
+    const owned = [...tokens].filter(([, each]) => each === owner)
     const own = owned[which % Math.max(1, owned.length)]?.[0] ?? 'never-existed'
-    const token = { longer: `${own}x`, 'in other letters': own.toUpperCase() }[call.token] ?? own
-    const holder = credential === 'own' ? organisation : credential
-    const acting = eid === 'own' ? organisation : eid
+    const token = { own, longer: `${own}x`, 'in other letters': own.toUpperCase() }[call.token]
+    const caller = call.caller === 'owner' ? owner : call.caller
+    const holder = call.credential === 'caller' ? caller : call.credential
+    const acting = call.eid === 'caller' ? caller : call.eid
     const named = mark(acting)
     const csv = `localId,id,group,age\n${named},${named},${named},3\n`
     const batch = { content: [{ localId: named, ...(method === 'POST' && { id: named, group: named }) }] }
@@ -132,7 +131,7 @@ test('no sequence of calls shows one organisation a submission of another', asyn
     const whole = response.body + JSON.stringify(response.headers)
     const foreign = marksIn(whole).filter((each) => marks.get(each) !== acting)
     expect(foreign).toEqual([])
-    for (const [each, owner] of tokens) if (owner !== acting) expect(whole.includes(each)).toBe(false)
+    for (const [each, whose] of tokens) if (whose !== acting) expect(whole.includes(each)).toBe(false)
     if (!allowed) {
       const { instance: _, ...rest } = response.json()
       const asked = JSON.stringify([covered || [holder, acting, rights, writes], acting])
@@ -147,9 +146,10 @@ test('no sequence of calls shows one organisation a submission of another', asyn
 
   // Whatever the sequences contain, each operation succeeds once.
   const right = {
-    credential: 'own',
-    eid: 'own',
-    organisation: 0,
+    owner: 0,
+    caller: 'owner',
+    credential: 'caller',
+    eid: 'caller',
     which: 0,
     token: 'own',
     rights: 'all',
