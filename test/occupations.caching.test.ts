@@ -35,7 +35,8 @@ test('a page has a weak ETag that names its query, however the query is written'
     '/v1/occupations?Limit=20&Cursor=B',
     '/v1/occupations?cursor=%42&limit=20',
     '/v1/occupations?Cursor=B',
-    '/v1/occupations?Cursor=B&Limit=&Filter.MajorGroupCode=',
+    '/v1/occupations?Cursor=B&Limit=&Filter.MajorGroupCode=&Filter.LastUpdatedAfter=',
+    '/v1/occupations?&&lImIt=20&&Cu%72sor=B&',
     '/v1.0/occupations?Cursor=B',
     '/occupations?Cursor=B',
   ]) {
