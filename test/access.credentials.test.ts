@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import fc from 'fast-check'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { cases } from './support/properties.ts'
@@ -104,6 +105,33 @@ test('a credential is valid for its scopes only', async () => {
   expect(await detailOf('/v1/overview', await create('occupations:read'))).toBe(
     'This key lacks the scope operate.',
   )
+})
+
+test('every operation refuses a request without a credential, and a key without its scope', async () => {
+  interface Described {
+    readonly security?: readonly { readonly apiKey?: readonly string[] }[]
+  }
+  const { paths } = JSON.parse(readFileSync(new URL('../openapi.json', import.meta.url), 'utf8')) as {
+    paths: Record<string, Record<string, Described>>
+  }
+  const { key } = await service.createKey({ scopes: [], eids: ['1001'] })
+  let refused = 0
+  for (const [path, operations] of Object.entries(paths))
+    for (const [method, { security = [] }] of Object.entries(operations)) {
+      const [scope] = security.flatMap(({ apiKey = [] }) => apiKey)
+      if (scope === undefined) continue
+      const ask = async (headers: Record<string, string>) => {
+        const url = path.replaceAll(/\{[^}]+\}/g, 'x')
+        const options = { method: method.toUpperCase() as 'GET', url, headers }
+        const response = await service.request(options)
+        return [method, path, response.statusCode, response.json().detail]
+      }
+      expect(await ask({})).toEqual([method, path, 401, expect.any(String)])
+      const detail = expect.stringContaining(`lacks the scope ${scope}`)
+      expect(await ask({ 'x-api-key': key, eid: '1001' })).toEqual([method, path, 401, detail])
+      refused++
+    }
+  expect(refused).toBeGreaterThan(40)
 })
 
 test('an unknown submission and one of another organisation get the same refusal', async () => {
