@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { renderRecord } from '../src/catalogue/records/record.ts'
-import { get, type OccupationPage } from './support/catalogue.ts'
+import { get } from './support/catalogue.ts'
 import { Service } from './support/service.ts'
 
 const LATE = '2024-05-01T09:30:00.120Z'
@@ -137,21 +137,4 @@ test('the figures of renumeration rise, titles are at most seven, and one group 
     [related(['Primary', 'None']), 'minorGroups[0].minorGroup.majorGroups[0].majorGroupRelationType'],
   ] as const)
     expect([wrong, complain(wrong)]).toEqual([wrong, [field]])
-})
-
-test('nothing of an import with a faulty record is stored', async () => {
-  const service = await Service.start()
-  await service.import([{ occupationCode: 'A', titleEnglish: 'before' }])
-
-  const faulty = [
-    { occupationCode: 'A', titleEnglish: 'after' },
-    { occupationCode: 'B' },
-    { titleEnglish: 'no code' },
-  ]
-  await expect(service.import(faulty)).rejects.toThrow('test.ndjson:3: occupationCode: is missing')
-  await expect(service.import(faulty.slice(0, 2).concat(faulty.slice(0, 1)))).rejects.toThrow(
-    'repeats "A" of',
-  )
-  const page = (await get(service, '/v1/occupations')).json<OccupationPage>()
-  expect(page).toMatchObject({ totalCount: 1, data: [{ titleEnglish: 'before' }] })
 })

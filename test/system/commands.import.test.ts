@@ -25,18 +25,6 @@ test('the summary of an import is one JSON object on standard output, and nothin
   })
 })
 
-test('--replace refuses an input without a record, which would delete everything', async () => {
-  const mahi = await new Installation().fill(RECORDS)
-  const before = await mahi.catalogue()
-  const input = 'occupationCode,titleEnglish\n'
-  expect(await mahi.run(['occupations', 'import', '--replace', '-'], { input })).toMatchObject({
-    code: 1,
-    stdout: '',
-    stderr: expect.stringMatching(/^--replace: .*\nNothing was stored: 1 fault\.\n$/),
-  })
-  expect(await mahi.catalogue()).toBe(before)
-})
-
 test('--dry-run reports what would change, and changes nothing', async () => {
   const mahi = await new Installation().fill(RECORDS)
   const before = await mahi.catalogue()
@@ -64,24 +52,6 @@ test('--dry-run reports what would change, and changes nothing', async () => {
   )
   expect(await mahi.catalogue()).toBe(before)
   expect(await mahi.runJson(['occupations', 'import', '--replace', '-'], { input })).toMatchObject(summary)
-})
-
-test('text that was decoded wrongly is repaired, and the first ten records are named in a warning', async () => {
-  const mahi = new Installation()
-  const decoded = (text: string) => Buffer.from(text).toString('latin1')
-  const records = Array.from({ length: 12 }, (_, index) => ({
-    occupationCode: `A${index}`,
-    titleEnglish: decoded('Children’s Nurse'),
-  }))
-  const input = toLines([{ occupationCode: 'B1', titleEnglish: 'Café' }, ...records])
-  const { stderr } = await mahi.run(['occupations', 'import', '--dry-run', '-'], { input })
-  expect(stderr.split('\n').slice(0, 11)).toEqual([
-    expect.stringMatching(/^Warning: the text of 12 records .* \(the first 10 are shown\):$/),
-    ...Array.from({ length: 10 }, (_, index) => `  -:${index + 2}: A${index}`),
-  ])
-  const summary = await mahi.runJson(['occupations', 'import', '-'], { input })
-  expect(summary).toMatchObject({ normalised: 12, repaired: { count: 12 } })
-  expect(await mahi.catalogue()).toContain('"Children’s Nurse"')
 })
 
 test('rows of totals and errors of a spreadsheet are named, in a dry run too', async () => {
