@@ -56,14 +56,6 @@ test('/problems lists every kind of problem, to people and to programs', async (
   for (const slug of Object.keys(PROBLEMS)) expect(page.body).toContain(`href="/problems/${slug}"`)
 })
 
-test('the name of an unknown problem is shown as text', async () => {
-  const service = await Service.start()
-  const page = await service.request({ url: '/problems/%3Cb%3Ex', headers: { accept: BROWSER } })
-  expect(page.statusCode).toBe(404)
-  expect(page.body).toContain('&lt;b&gt;x')
-  expect(page.body).not.toContain('<b>x')
-})
-
 test('every error of an operation is described where it belongs, and those of any request once', async () => {
   const service = await Service.start()
   const { paths, components } = (await service.request({ url: '/openapi.json' })).json()

@@ -239,7 +239,15 @@ describe('the page of a kind of problem', () => {
 
   test('that does not exist gets 404, whatever its name', async () => {
     const service = await Service.start()
-    for (const slug of ['nothing', 'constructor', '__proto__', 'toString', 'Unauthorized', '%00']) {
+    for (const slug of [
+      'nothing',
+      'constructor',
+      '__proto__',
+      'toString',
+      'Unauthorized',
+      '%00',
+      '%3Cb%3Ex',
+    ]) {
       const response = await service.request({ url: `/problems/${slug}` })
       expect([slug, response.statusCode]).toEqual([slug, 404])
       expect(response.json().detail).toContain('organisation-suspended, not-found')
@@ -248,6 +256,7 @@ describe('the page of a kind of problem', () => {
       expect(page.headers['content-type']).toBe('text/html; charset=utf-8')
       expect(page.body).toContain('Unknown problem')
       expect(page.body).toContain('href="/problems"')
+      expect(page.body).not.toContain('<b>x')
     }
   })
 

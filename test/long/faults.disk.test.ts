@@ -41,8 +41,7 @@ describe('a full disk', () => {
       const key = await mahi.run(['keys', 'create', '--client', 'a'], { environment })
       expect([key.code, key.stderr]).toEqual([1, expect.stringMatching(NO_ROOM)])
       disk.empty()
-      second.command.kill('SIGTERM')
-      expect(await second.command.ended).toMatchObject({ code: 0 })
+      expect(await second.command.stop()).toBe(0)
 
       disk.fill()
       const third = await mahi.run(['serve'], { environment })
@@ -169,8 +168,7 @@ describe('a full disk for submissions', () => {
     }
     const worker = work()
     expect(await validate()).toMatchObject({ status: 'Processed' })
-    worker.kill('SIGTERM')
-    await worker.ended
+    await worker.stop()
     expect(await read()).toEqual(describeContent(PEOPLE.before))
     return { disk, url, server, headers, submissions, token, at, read, work, put, validate }
   }

@@ -124,8 +124,7 @@ class Place {
     await this.#untilUnlocked(`submission:${token}`)
     await this.serve()
     await this.#untilRead()
-    worker.kill('SIGTERM')
-    await worker.ended
+    await worker.stop()
     const now = await this.file(token)
     expect(now === before || now === csv, 'the file is neither the old one nor the new one').toBe(true)
     if (acknowledged) expect(now === csv).toBe(true)
@@ -177,8 +176,7 @@ class Place {
         return kept.length === current.length ? true : undefined
       }),
     )
-    worker.kill('SIGTERM')
-    expect(await worker.ended).toMatchObject({ code: 0 })
+    expect(await worker.stop()).toBe(0)
     await withDatabase(this.mahi.databaseUrl, readState)
     await this.#expectNothingLeft()
     expect(readdirSync(join(this.mahi.folder, 'checks'))).toEqual([])
@@ -201,8 +199,7 @@ class Place {
   async #put(token: string, csv: string): Promise<number | undefined> {
     const worker = this.work()
     const { records } = await this.client.submissions.putFile(token, 'people', csv)
-    worker.kill('SIGTERM')
-    await worker.ended
+    await worker.stop()
     return records
   }
 
@@ -221,8 +218,7 @@ class Place {
     const run = await this.client.submissions.waitForRun(this.#validated, runId)
     expect(run).toMatchObject({ status: 'Processed', errorCount: findings.length })
     expect(await this.findings(this.#validated)).toEqual(findings)
-    worker.kill('SIGTERM')
-    await worker.ended
+    await worker.stop()
   }
 
   /** Sends a file to a server that may be killed, and returns whether it was acknowledged. */

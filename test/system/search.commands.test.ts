@@ -26,28 +26,6 @@ describe('mahi occupations find', () => {
   })
 })
 
-describe('mahi occupations import-names', () => {
-  test('stores names that only the search shows, and replaces those of its source', async () => {
-    const mahi = await new Installation().fill(RECORDS)
-    mahi.write('names.csv', 'occupationCode,name,language\nB2,Logging Rig Hand,en\nA1,Māhita,mi\n')
-    expect(await mahi.runJson(['occupations', 'import-names', 'names.csv'])).toEqual({ added: 2, removed: 0 })
-    expect((await find(mahi, 'logging rig hand')).results[0]).toMatchObject({
-      occupationCode: 'B2',
-      matchedField: 'searchOnly',
-    })
-    const { stdout } = await mahi.run(['occupations', 'export'])
-    expect(stdout).not.toContain('Logging Rig Hand')
-
-    expect(await mahi.runJson(['occupations', 'import-names', 'names.csv'])).toEqual({ added: 0, removed: 0 })
-    mahi.write('fewer.ndjson', '{"occupationCode":"B2","name":"Haulier"}\n')
-    expect(await mahi.runJson(['occupations', 'import-names', 'fewer.ndjson'])).toEqual({
-      added: 1,
-      removed: 2,
-    })
-    expect((await find(mahi, 'mahita')).totalCount).toBe(0)
-  })
-})
-
 test('mahi occupations import-synonyms stores a list of synonyms', async () => {
   const mahi = await new Installation().fill(RECORDS)
   mahi.write('synonyms.txt', '# British\nlorry = truck\n')
