@@ -4,7 +4,6 @@ import fc from 'fast-check'
 import { exportJWK, exportSPKI, generateKeyPair } from 'jose'
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { cacheTokens } from '../src/api/access/jwt.ts'
-import { readSettings } from '../src/settings.ts'
 import { until } from './support/command.ts'
 import { Issuer } from './support/jwks.ts'
 import { cases } from './support/properties.ts'
@@ -135,23 +134,6 @@ describe('signatures', () => {
           expect(await statusOf(service, changed)).toBe(401)
         },
       ),
-      cases(25),
-    )
-  })
-
-  test('anything other than a token is refused', async () => {
-    const issuer = await Issuer.start()
-    await issuer.addKey()
-    const service = await Service.start(issuer.settings)
-    const part = fc.oneof(
-      fc.base64String().map((text) => text.replaceAll(/[+/=]/g, '_')),
-      fc.json().map((text) => Buffer.from(text).toString('base64url')),
-      fc.constantFrom('eyJhbGciOiJFZERTQSJ9', 'eyJhbGciOiJSUzI1NiIsImNyaXQiOlsieCJdLCJ4IjoxfQ'),
-    )
-    await fc.assert(
-      fc.asyncProperty(fc.array(part, { minLength: 1, maxLength: 5 }), async (parts) => {
-        expect(await statusOf(service, parts.join('.'))).toBe(401)
-      }),
       cases(25),
     )
   })
@@ -382,7 +364,7 @@ describe('the keys of the issuer', () => {
     clock.advance(59)
     expect(await statusOf(used, token)).toBe(200)
     clock.advance(1)
-    await until(async () => (await statusOf(used, token)) === 401 || undefined)
+    await until(async () => (await statusOf(used, token)) === 401)
     clock.advance(60)
     expect(await statusOf(quiet, token)).toBe(401)
   })
@@ -466,22 +448,6 @@ describe('an unavailable JWKS URL', () => {
     expect(await statusOf(service, await issuer.sign(key))).toBe(200)
     expect(await statusOf(service, await issuer.sign({ ...key, jwk: { kid: 'unknown' } }))).toBe(401)
     expect(linesOf(service, 'the JWKS URL returned no keys')).toHaveLength(1)
-  })
-})
-
-describe('settings', () => {
-  const all = {
-    JWT_ISSUER: 'https://i.example',
-    JWT_AUDIENCE: 'mahi',
-    JWT_JWKS_URL: 'https://i.example/keys',
-  }
-
-  test('issuer, audience and JWKS URL belong together', () => {
-    expect(readSettings(all)).toMatchObject(all)
-    for (const left of Object.keys(all)) {
-      expect(() => readSettings({ ...all, [left]: '' })).toThrow(`${left} must also be set`)
-      expect(() => readSettings({ [left]: all[left as keyof typeof all] })).toThrow('only work together')
-    }
   })
 })
 
