@@ -2,11 +2,11 @@ import { execFile } from 'node:child_process'
 import { once } from 'node:events'
 import { cpSync, existsSync, readdirSync } from 'node:fs'
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { join, relative } from 'node:path'
 import { promisify } from 'node:util'
 import { expect, test } from 'vitest'
 import { readSettings } from '../src/settings.ts'
+import { listenOn } from './support/connection.ts'
 import { isSetting, PACKAGE, ROOT, readDockerfile, readRepositoryFile, type Stage } from './support/deploy.ts'
 import { temporaryFolder } from './support/temporary.ts'
 
@@ -148,9 +148,8 @@ test('the health check of the image distinguishes a ready service from one that 
   let status = 200
   const server = createServer(({ url }, response) => {
     response.writeHead(url === '/readyz' ? status : 404).end()
-  }).listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const PORT = String((server.address() as AddressInfo).port)
+  })
+  const PORT = String(await listenOn(server))
   const check = () =>
     run(process.execPath, given, { env: { PORT } }).then(
       () => 0,

@@ -22,7 +22,7 @@ test('/ redirects people to the console or the reference, and shows programs whe
       expect((await service.request({ url: program.json()[path] })).statusCode).toBe(200)
     // A process that has had no turn for a second is not ready.
     const { health } = program.json()
-    await until(async () => (await service.request({ url: health })).statusCode === 200 || undefined)
+    await until(async () => (await service.request({ url: health })).statusCode === 200)
   }
 })
 

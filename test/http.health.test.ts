@@ -55,7 +55,7 @@ test('readyz has a connection of its own: it does not wait for changes that hold
       }),
     ),
   )
-  await until(() => begun > 0 || undefined)
+  await until(() => begun > 0)
   await service.revisions.probe()
   gate.resolve()
   await Promise.all(changes)

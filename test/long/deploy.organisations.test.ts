@@ -59,9 +59,7 @@ describe.skipIf(!hasCaddy || !hasCluster)(
       expect((await ask(proxy + second.path, { ...first.headers, EID: '2001' })).status).toBe(401)
 
       await one.kill()
-      await until(async () =>
-        (await ask(proxy + first.path, first.headers)).status === 503 ? true : undefined,
-      )
+      await until(async () => (await ask(proxy + first.path, first.headers)).status === 503)
       expect((await ask(proxy + second.path, second.headers)).status).toBe(200)
     })
   },

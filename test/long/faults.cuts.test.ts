@@ -335,7 +335,7 @@ class World {
            where application_name = 'mahi' and (state <> 'idle' or xact_start is not null)`,
         )
         .catch(() => undefined)
-      return rows?.[0]?.count === '0' ? true : undefined
+      return rows?.[0]?.count === '0'
     })
   }
 

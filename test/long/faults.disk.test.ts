@@ -92,9 +92,7 @@ describe('a full disk', () => {
     await mahi.fill(
       Array.from({ length: 500 }, (_, index) => ({ occupationCode: `A${index}`, titleEnglish })),
     )
-    await until(async () =>
-      (await (await ask(`${url}/v1/occupations`)).text()).includes('"totalCount":501') ? true : undefined,
-    )
+    await until(async () => (await (await ask(`${url}/v1/occupations`)).text()).includes('"totalCount":501'))
     for (const left of [0, 50_000]) {
       disk.fill(left)
       for (const command of commands) {

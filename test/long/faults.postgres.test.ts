@@ -50,7 +50,7 @@ describe.skipIf(!hasCluster)('with a PostgreSQL of its own', () => {
     proxy.pause()
     await command.output(LOST)
     expect(await metric('mahi_primary_up')).toBe(0)
-    await until(async () => ((await metric('mahi_revisions_age_seconds')) > 5 ? true : undefined))
+    await until(async () => (await metric('mahi_revisions_age_seconds')) > 5)
     expect(await statusOf('/readyz')).toBe(503)
     expect(await statusOf('/livez')).toBe(200)
     for (const { path } of [questions[0], questions.at(-1)] as Question[]) {
@@ -60,7 +60,7 @@ describe.skipIf(!hasCluster)('with a PostgreSQL of its own', () => {
 
     proxy.resume()
     await command.output(BACK)
-    await until(async () => ((await statusOf('/readyz')) === 200 ? true : undefined))
+    await until(async () => (await statusOf('/readyz')) === 200)
     expect((await get('/v1/occupations?Limit=3', { 'if-none-match': etag })).status).toBe(304)
     expect(command.stdout.match(new RegExp(LOST, 'g'))).toHaveLength(1)
   })
@@ -82,7 +82,7 @@ describe.skipIf(!hasCluster)('with a PostgreSQL of its own', () => {
     const input = '{"occupationCode":"ZZZ"}\n'
     const environment = { DATABASE_URL: cluster.url('limited') }
     await mahi.runJson(['occupations', 'import', '-'], { input, environment })
-    await until(async () => ((await count()) === before + 1 ? true : undefined))
+    await until(async () => (await count()) === before + 1)
   })
 
   test('the procedure of a failover: promote, move the address, and nothing acknowledged is lost', async () => {
@@ -105,13 +105,11 @@ describe.skipIf(!hasCluster)('with a PostgreSQL of its own', () => {
     await standby.promote()
     proxy.redirect(standby.port)
     await command.output(BACK)
-    await until(async () => ((await get('/readyz')).status === 200 ? true : undefined))
+    await until(async () => (await get('/readyz')).status === 200)
     expect((await get('/v1/occupations', { 'x-api-key': before })).status).toBe(200)
     // The new primary waits for no standby yet.
     const { key: after } = await key()
-    await until(async () =>
-      (await get('/v1/occupations', { 'x-api-key': after })).status === 200 ? true : undefined,
-    )
+    await until(async () => (await get('/v1/occupations', { 'x-api-key': after })).status === 200)
     expect(await metric('mahi_primary_up')).toBe(1)
   })
 
@@ -139,7 +137,7 @@ describe.skipIf(!hasCluster)('with a PostgreSQL of its own', () => {
       const [row] = await cluster.query<{ count: string }>(
         `select count(*) as count from pg_stat_activity where datname = 'mahi' and application_name = 'mahi-follower'`,
       )
-      return row?.count === '1' ? true : undefined
+      return row?.count === '1'
     })
   })
 
@@ -201,8 +199,8 @@ describe.skipIf(!hasCluster)('with a PostgreSQL of its own', () => {
       const asked = Array.from({ length: 400 }, async (_, index) => {
         statuses.push((await get(`/v1/occupations?Limit=1&Cursor=C${index}`)).status)
       })
-      await until(() => (statuses.length >= 400 - 153 ? true : undefined))
-      await until(async () => ((await metric('mahi_database_waiting')) > 10 ? true : undefined))
+      await until(() => statuses.length >= 400 - 153)
+      await until(async () => (await metric('mahi_database_waiting')) > 10)
       expect(new Set(statuses)).toEqual(new Set([503]))
       await client.query('rollback')
       await Promise.all(asked)
@@ -226,7 +224,7 @@ describe.skipIf(!hasCluster)('with a PostgreSQL of its own', () => {
         const [row] = await cluster.query<{ waiting: string }>(
           `select count(*) as waiting from pg_stat_activity where datname = 'mahi' and wait_event_type = 'Lock'`,
         )
-        return Number(row?.waiting) > 0 ? true : undefined
+        return Number(row?.waiting) > 0
       })
       // The import waits for as long as two reads after each other do.
       for (let count = 0; count < 2; count++) expect((await get('/v1/occupations')).status).toBe(503)
@@ -270,13 +268,10 @@ describe.skipIf(!hasCluster)('with a PostgreSQL of its own', () => {
       database.write('catalogue', (writer) => bumpRevision(writer, 'catalogue'))
     await withDatabase(cluster.url('watched', proxy.port), async (database) => {
       const watch = await RevisionWatch.start(database)
-      const sees = (count: number) =>
-        until(() => (watch.current.catalogue.number === count ? true : undefined))
+      const sees = (count: number) => until(() => watch.current.catalogue.number === count)
       for (let count = 1; count <= 3; count++) {
         const listening = `from pg_stat_activity where datname = 'watched' and application_name = 'mahi-follower'`
-        await until(async () =>
-          (await cluster.query(`select pid ${listening}`)).length === 1 ? true : undefined,
-        )
+        await until(async () => (await cluster.query(`select pid ${listening}`)).length === 1)
         await cluster.query(`select pg_terminate_backend(pid) ${listening}`)
         await change(database)
         await sees(count)
@@ -284,7 +279,7 @@ describe.skipIf(!hasCluster)('with a PostgreSQL of its own', () => {
       let blind = 0
       watch.onStale(() => blind++)
       proxy.pause()
-      await until(() => (blind > 0 ? true : undefined))
+      await until(() => blind > 0)
       await withDatabase(cluster.url('watched'), change)
       proxy.resume()
       await sees(4)

@@ -173,7 +173,7 @@ class Place {
         )
         const kept = await database.all('select version from file_version')
         const current = await database.all('select version from submission_file where version is not null')
-        return kept.length === current.length ? true : undefined
+        return kept.length === current.length
       }),
     )
     expect(await worker.stop()).toBe(0)
@@ -208,7 +208,7 @@ class Place {
     await until(() =>
       withDatabase(this.mahi.databaseUrl, async (database) => {
         const waiting = await database.all("select id from job where kind = 'upload'")
-        return waiting.length === 0 ? true : undefined
+        return waiting.length === 0
       }),
     )
   }

@@ -283,12 +283,15 @@ export class RunningCommand {
   }
 }
 
+/** What a check answers that has nothing to say yet. */
+type NotYet = undefined | false
+
 /** Waits until a check answers something. */
-export async function until<T>(check: () => Promise<T | undefined> | T | undefined): Promise<T> {
+export async function until<T>(check: () => Promise<T | NotYet> | T | NotYet): Promise<T> {
   const deadline = Date.now() + DEADLINE
   for (;;) {
     const found = await check()
-    if (found !== undefined) return found
+    if (found !== undefined && found !== false) return found
     if (Date.now() > deadline) throw new Error('what was waited for did not happen')
     await sleep(10)
   }

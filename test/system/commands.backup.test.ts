@@ -34,7 +34,7 @@ describe.skipIf(engine !== 'sqlite')('backup', () => {
         await writer.run(`update occupation set hash = 'changed'`)
         backup = mahi.runJson(['backup', file])
         // It waits for this change to be over only to record the backup.
-        await until(() => existsSync(file) || undefined)
+        await until(() => existsSync(file))
         throw new Error('not kept')
       }),
     )
@@ -140,22 +140,20 @@ test('the age of the newest backup is a metric, from the creation of the databas
       writer.run('update migration set applied = applied - $1', [9 * DAY]),
     ),
   )
-  await until(async () => ((await metric('mahi_backup_age_seconds')) > 8 * 86_400 ? true : undefined))
+  await until(async () => (await metric('mahi_backup_age_seconds')) > 8 * 86_400)
   expect((await mahi.run(['status'])).stdout).toMatch(
     /^Backup +warning +There is none of the last 216 hours/m,
   )
 
   // Another program that makes backups records them.
   await mahi.runJson(['backup', '--made-by', 'pgbackrest'])
-  await until(async () =>
-    (await metric('mahi_backup_age_seconds')) < limitOf('MahiBackupOld') ? true : undefined,
-  )
+  await until(async () => (await metric('mahi_backup_age_seconds')) < limitOf('MahiBackupOld'))
   expect((await mahi.run(['status'])).stdout).toMatch(/^Backup +\d{4}-\S+, by pgbackrest$/m)
   if (engine === 'sqlite') {
     expect(await mahi.run(['backup', mahi.folder])).toMatchObject({ code: 1 })
-    await until(async () => ((await metric('mahi_backup_failed')) === 1 ? true : undefined))
+    await until(async () => (await metric('mahi_backup_failed')) === 1)
     await mahi.runJson(['backup', '--keep', '7', join(mahi.folder, 'series')])
-    await until(async () => ((await metric('mahi_backup_failed')) === 0 ? true : undefined))
+    await until(async () => (await metric('mahi_backup_failed')) === 0)
   }
   for (const words of [[], ['file', '--made-by', 'x']]) {
     const both = await mahi.run(['backup', ...words])
