@@ -18,20 +18,6 @@ test('docs/dependencies.md lists what is locked (npm run dependencies renews it)
   expect(readDocument()).toBe(describeDependencies(readLock(), readDocument()))
 })
 
-test('every direct dependency and every install script has a reason', () => {
-  expect(readDocument()).not.toContain('TO DO')
-  expect(readDocument()).not.toMatch(/\| \|/)
-})
-
-test('every direct dependency is used by the sources', () => {
-  const sources = globSync('src/**/*.ts', { cwd: ROOT }).map(read).join('\n')
-  const { production } = readDirect()
-  expect(production.length).toBeGreaterThan(10)
-  expect(
-    production.filter((name) => !new RegExp(`(?:from |import\\(|resolve\\()'${name}['/]`).test(sources)),
-  ).toEqual([])
-})
-
 test('every package in production has a licence that requires only a notice', () => {
   const production = readLock().filter(({ development }) => !development)
   expect(production.length).toBeGreaterThan(50)

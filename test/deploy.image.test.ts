@@ -47,21 +47,6 @@ test('every path that is copied exists, and the context lets it through', () => 
   }
 })
 
-test('every npm script that is run exists, and every file that is taken out is there', () => {
-  const commands = stages.flatMap(commandsOf)
-  for (const command of commands) {
-    for (const [, script] of command.matchAll(/npm run (\S+)/g)) {
-      expect(PACKAGE.scripts).toHaveProperty(script ?? '')
-    }
-    for (const [, folder, paths] of command.matchAll(/cd (\S+) && rm -r ((?:[^\s&]+ ?)+)/g)) {
-      for (const path of (paths ?? '').split(' ').filter((each) => !each.includes('*'))) {
-        expect(existsSync(`${ROOT}${folder}/${path}`), path).toBe(true)
-      }
-    }
-  }
-  expect(commands.join('\n')).toContain('cd node_modules/better-sqlite3/prebuilds && rm -r darwin-*')
-})
-
 test('the image leaves out of its packages what the package leaves out', async () => {
   expect(stages.flatMap(commandsOf).join('\n')).toContain('&& node .ci/unused.js && ')
   expect(readRepositoryFile('.ci/pack.js')).toContain(`from './unused.js'`)
@@ -129,17 +114,6 @@ test('the settings of the image are settings, and agree with the port that it ex
   expect(Object.keys(settings).filter((name) => !isSetting(name))).toEqual([])
   expect(readSettings(settings)).toMatchObject({ PORT: Number(wordsOf(image, 'EXPOSE')[0]) })
   expect(settings.DATABASE_URL).toMatch(/^sqlite:\/data\//)
-})
-
-test('the command of the image serves, through a file that is there', async () => {
-  const [node, ...rest] = wordsOf(image, 'ENTRYPOINT')
-  expect(node).toBe('/nodejs/bin/node')
-  const { stdout } = await run(process.execPath, [
-    ...rest.map((word) => word.replace('/app/', ROOT)),
-    ...wordsOf(image, 'CMD'),
-    '--help',
-  ])
-  expect(stdout).toMatch(/^Usage: mahi serve /)
 })
 
 test('the health check of the image distinguishes a ready service from one that is gone', async () => {

@@ -35,14 +35,3 @@ test('every command of Mahi that the guide shows exists', async () => {
     expect(stdout).toMatch(`Usage: mahi ${name.join(' ')} `)
   }
 })
-
-test('every service that the guide names is there', () => {
-  const { services } = readYaml<{ services: object }>('deploy/compose.yaml')
-  for (const line of commands) {
-    const [, name] =
-      /^docker compose -f \S+ (?:run --rm (?:-T )?|up -d --no-deps --wait |exec (?:-T )?(?:-e \S+ )?)(\S+)/.exec(
-        line,
-      ) ?? []
-    if (name !== undefined) expect(services).toHaveProperty(name)
-  }
-})
