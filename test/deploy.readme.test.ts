@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { Installation } from './support/command.ts'
-import { ROOT, readRepositoryFile, readYaml } from './support/deploy.ts'
+import { ROOT, readRepositoryFile } from './support/deploy.ts'
 
 const readme = readRepositoryFile('deploy/README.md')
 const commands = [...readme.matchAll(/^ *```sh\n([\s\S]*?)^ *```$/gm)].flatMap(([, block = '']) =>
