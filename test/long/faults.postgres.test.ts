@@ -1,8 +1,5 @@
-import { setImmediate, setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
-import type { Database, Reader, Writer } from '../../src/foundation/database/database.ts'
-import { RevisionWatch } from '../../src/foundation/database/revision-watch.ts'
-import { bumpRevision } from '../../src/foundation/database/revisions.ts'
+import type { Writer } from '../../src/foundation/database/database.ts'
 import { Cluster, hasCluster } from '../support/cluster.ts'
 import { Installation, toLines, until } from '../support/command.ts'
 import { checkPage, fillDatabase, UNLIMITED, withDatabase } from '../support/filled-database.ts'
@@ -159,25 +156,6 @@ describe.skipIf(!hasCluster)('with a PostgreSQL of its own', () => {
     expect((await ask(`${url}/readyz`, {})).status).toBe(200)
   })
 
-  test('a stalled process does not consider the server unresponsive', async () => {
-    const url = await cluster.createDatabase('stood_still')
-    await withDatabase(url, async (database) => {
-      const follower = database.follow(() => undefined)
-      onTestFinished(() => follower.stop())
-      const ask = (reader: Reader) => reader.get('select 1 as one from pg_sleep(1)')
-      // Both have a connection that will be waited for.
-      await Promise.all([ask(database), ask(follower)])
-
-      const reading = Promise.all([ask(database), ask(follower)])
-      await sleep(100)
-      // From here the loop goes on to the timers of the driver, and reads the answers, which have long been there, later.
-      await setImmediate()
-      const end = performance.now() + 5_000
-      while (performance.now() < end);
-      expect(await reading).toEqual([{ one: 1 }, { one: 1 }])
-    })
-  })
-
   test('requests use a limited number of connections, and those that would wait in vain are rejected', async () => {
     const { url, questions, get, metric } = await serve(cluster, { DATABASE_POOL_SIZE: '3' })
     const load = new Load([url], questions, { check: checkPage, callers: 40 })
@@ -258,32 +236,6 @@ describe.skipIf(!hasCluster)('with a PostgreSQL of its own', () => {
       )
       expect(await database.write('run', (writer) => load(writer, rows(10)))).toBe(10)
       expect(await database.get('select count(*) as count from search_synonym')).toEqual({ count: 10 })
-    })
-  })
-
-  test('a watch of revisions listens again when its connection is lost, and says when it sees nothing', async () => {
-    await cluster.createDatabase('watched')
-    const proxy = await PausableProxy.start(cluster.port)
-    const change = (database: Database) =>
-      database.write('catalogue', (writer) => bumpRevision(writer, 'catalogue'))
-    await withDatabase(cluster.url('watched', proxy.port), async (database) => {
-      const watch = await RevisionWatch.start(database)
-      const sees = (count: number) => until(() => watch.current.catalogue.number === count)
-      for (let count = 1; count <= 3; count++) {
-        const listening = `from pg_stat_activity where datname = 'watched' and application_name = 'mahi-follower'`
-        await until(async () => (await cluster.query(`select pid ${listening}`)).length === 1)
-        await cluster.query(`select pg_terminate_backend(pid) ${listening}`)
-        await change(database)
-        await sees(count)
-      }
-      let blind = 0
-      watch.onStale(() => blind++)
-      proxy.pause()
-      await until(() => blind > 0)
-      await withDatabase(cluster.url('watched'), change)
-      proxy.resume()
-      await sees(4)
-      await watch.stop()
     })
   })
 
