@@ -56,44 +56,6 @@ test('/problems lists every kind of problem, to people and to programs', async (
   for (const slug of Object.keys(PROBLEMS)) expect(page.body).toContain(`href="/problems/${slug}"`)
 })
 
-test('every error of an operation is described where it belongs, and those of any request once', async () => {
-  const service = await Service.start()
-  const { paths, components } = (await service.request({ url: '/openapi.json' })).json()
-  for (const [path, operations] of Object.entries<Record<string, { responses: object }>>(paths)) {
-    for (const [method, { responses }] of Object.entries(operations)) {
-      expect([path, method, responses]).toEqual([
-        path,
-        method,
-        expect.objectContaining({
-          default: { $ref: '#/components/responses/Error' },
-        }),
-      ])
-      for (const shared of ['405', '406', '408', '414', '417', '431', '500'])
-        expect([path, method, Object.keys(responses)]).not.toEqual([
-          path,
-          method,
-          expect.arrayContaining([shared]),
-        ])
-    }
-  }
-  expect(components.responses.Error.description).toContain('- 405: ')
-})
-
-test('a status with several problems describes each of them', async () => {
-  const service = await Service.start()
-  const { paths } = (await service.request({ url: '/openapi.json' })).json()
-  const { description, content } = paths['/v1/confirmed-codings'].post.responses['400']
-  expect(description.split(' Or: ')).toEqual([
-    'A parameter is invalid, or the version is not supported.',
-    'The body is not one JSON object.',
-    'The body has a field that is wrong, too many items, or a title twice.',
-  ])
-  expect(Object.keys(content['application/problem+json'].examples)).toEqual([
-    'invalid-parameters',
-    'unsupported-version',
-  ])
-})
-
 test('the key of the demo is filled in only for a browser on the same machine', async () => {
   const demo = { key: 'the-key-of-the-demo', eid: '9999', token: 'sample' }
   const service = await Service.start({}, undefined, { demo })

@@ -1,23 +1,8 @@
 import { expect, test } from 'vitest'
-import { Metrics, serveMetrics } from '../src/api/telemetry/metrics.ts'
 import { countWork } from './support/counted-work.ts'
 import { Service } from './support/service.ts'
 
 const RESULTS = '/v1/submissions/submission-0001/validation-results'
-
-test('the metrics server sends no banner either', async () => {
-  const server = await serveMetrics(new Metrics(), 0)
-  const { port } = server.address() as { port: number }
-  try {
-    for (const path of ['/metrics', '/']) {
-      const { headers } = await fetch(`http://127.0.0.1:${port}${path}`)
-      expect(headers.get('x-content-type-options')).toBe('nosniff')
-      for (const banner of ['server', 'x-powered-by', 'via']) expect(headers.has(banner)).toBe(false)
-    }
-  } finally {
-    server.close()
-  }
-})
 
 /** Parts of texts that are worst for a reader that looks ahead, or looks at each part again. */
 const PARTS = ['/', ',', '"a,', 'a;b=",', 'a=&', '%2f', 'W/"c1.', '[']

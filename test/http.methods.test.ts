@@ -54,16 +54,6 @@ test('any other method gets 405, and Allow lists the supported ones', async () =
   }
 })
 
-test('CONNECT is refused: the service is no proxy', async () => {
-  for (const target of ['example.org:443', '/v1/occupations']) {
-    const connection = await Connection.open(service)
-    const { status, headers, body } = await connection.send(write('CONNECT', target)).read()
-    expect([status, headers.allow]).toEqual([405, 'GET, HEAD, OPTIONS'])
-    expect(JSON.parse(body).instance).toBe(`urn:uuid:${headers['x-request-id']}`)
-    expect(await connection.readToEnd()).toBe('')
-  }
-})
-
 test('OPTIONS lists the methods of a path, or gets 404', async () => {
   const connection = await Connection.open(service)
   for (const path of [...ADDRESSES, '*']) {

@@ -133,18 +133,6 @@ test('every response restricts browsers and identifies no server, and every erro
   expect([...seen].sort()).toEqual(SLUGS.filter((slug) => !elsewhere.includes(slug)).sort())
 })
 
-test('a problem has the fields of the interface and no others', async () => {
-  const service = await Service.start()
-  const fields = ['type', 'title', 'status', 'detail', 'instance']
-  for (const url of ['/nowhere', '/v1/occupations?Limit=0', '/v9/occupations']) {
-    expect(Object.keys((await service.get(url)).json())).toEqual(fields)
-  }
-  await service.publish([], { token: 'submission-0001' })
-  const own = ['errors', 'returnId', 'submissionToken', 'content', 'errorCode']
-  const refused = await service.get(`${RESULTS}?page=2`, { eid: '1001' })
-  expect(Object.keys(refused.json())).toEqual([...fields, ...own])
-})
-
 describe('a failure of the service is 500 without internal details', () => {
   test.each(['/v1/occupations', RESULTS])('%s', async (url) => {
     const service = await Service.start()
