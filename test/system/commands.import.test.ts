@@ -81,26 +81,6 @@ test('control characters from a file never reach the terminal', async () => {
   expect(stderr).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/)
 })
 
-test('all faults of a CSV row are reported at once, and so is a code that comes again', async () => {
-  const mahi = new Installation()
-  const input = [
-    'occupationCode,altJobTitlesEnglish,renumeration.payLowerBound,renumeration.payMidLowerBound,renumeration.payUpperBound',
-    'A1,"[""Baker""]",1,2,3',
-    'A1,Baker; Miller,many,60000,50000',
-    ',Cook,1,2,3',
-  ].join('\n')
-  const { stdout } = await mahi.run(['occupations', 'import', '--json', '-'], { input })
-  const { faults } = JSON.parse(stdout) as { faults: { line: number; field: string }[] }
-  expect(faults.map(({ line, field }) => `${line} ${field}`)).toEqual([
-    '3 altJobTitlesEnglish',
-    '3 renumeration.payLowerBound',
-    '3 renumeration.payUpperBound',
-    '4 altJobTitlesEnglish',
-    '4 occupationCode',
-    '3 occupationCode',
-  ])
-})
-
 test('every fault of every file is named by file, line and field, and nothing is stored', async () => {
   const mahi = await new Installation().fill(RECORDS)
   const before = await mahi.catalogue()
