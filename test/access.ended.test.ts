@@ -46,7 +46,7 @@ async function start(life = 3_600_000) {
         })
       }
       await service.revisions.refresh()
-      await until(async () => (await service.request({ url: path, headers })).statusCode === 401 || undefined)
+      await until(async () => (await service.request({ url: path, headers })).statusCode === 401)
     },
     /** The file `people` for another key. */
     async read(file = 'people'): Promise<string> {
@@ -116,7 +116,7 @@ describe.each<Ending>(['revoked', 'expired', 'suspended'])('a request whose key 
       url: `${path}/validation-runs/1`,
       headers: { ...headers, prefer: 'wait=1' },
     })
-    await until(() => read.mock.calls.some(([sql]) => sql.includes('submission_run')) || undefined)
+    await until(() => read.mock.calls.some(([sql]) => sql.includes('submission_run')))
     await end(how)
     expect((await waiting).statusCode).toBe(401)
   })
@@ -140,7 +140,7 @@ describe.each<Ending>(['revoked', 'expired', 'suspended'])('a request whose key 
     body.on('error', () => undefined)
     await end(how)
     // Nobody reads: a client that takes its time, whose response would otherwise end hours later.
-    await until(() => response.raw.res.destroyed || undefined)
+    await until(() => response.raw.res.destroyed)
     expect(response.raw.res.writableFinished).toBe(false)
   })
 })
@@ -167,7 +167,7 @@ test('a key that expires while its change waits for another one changes nothing'
   await entered.promise
   const writes = vi.spyOn(service.database, 'write')
   const change = send('after')
-  await until(() => writes.mock.calls.length > 0 || undefined)
+  await until(() => writes.mock.calls.length > 0)
   await end('expired')
   held.resolve()
   await other

@@ -125,7 +125,4 @@ test('settings that cannot work stop the start with a sentence', () => {
   // Another program's name, and one beside the setting that it resembles.
   const environment = { HOSTNAME: 'x', NODE_ENV: 'x', DATABASE_URI: 'x', DATABASE_URL: 'sqlite:mahi.db' }
   expect(readSettings(environment).DATABASE_URL).toBe('sqlite:mahi.db')
-  expect(() => readSettings({ OIDC_ISSUER: 'https://login.example' })).toThrow(
-    'OIDC_CLIENT_ID and PUBLIC_URL must also be set: OIDC_ISSUER, OIDC_CLIENT_ID, PUBLIC_URL only work together',
-  )
 })

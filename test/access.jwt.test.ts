@@ -1,13 +1,10 @@
 import { createHmac, hash } from 'node:crypto'
 import type { ServerResponse } from 'node:http'
-import fc from 'fast-check'
 import { exportJWK, exportSPKI, generateKeyPair } from 'jose'
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { cacheTokens } from '../src/api/access/jwt.ts'
-import { readSettings } from '../src/settings.ts'
 import { until } from './support/command.ts'
 import { Issuer } from './support/jwks.ts'
-import { cases } from './support/properties.ts'
 import { Service } from './support/service.ts'
 
 afterEach(() => {
@@ -116,44 +113,6 @@ describe('signatures', () => {
     expect(await statusOf(service, await issuer.sign({ ...ed, jwk: ec.jwk }))).toBe(401)
     expect(await statusOf(service, await issuer.sign({ ...ec, jwk: ed.jwk }))).toBe(401)
     expect(await statusOf(service, await issuer.sign({ ...ed, jwk: {} }))).toBe(200)
-  })
-
-  test('a token with any character changed is refused', async () => {
-    const { issuer, key, service } = await start()
-    const token = await issuer.sign(key)
-    expect(await statusOf(service, token)).toBe(200)
-
-    const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'
-    await fc.assert(
-      fc.asyncProperty(
-        // Of the last character only some bits count.
-        fc.nat(token.length - 2),
-        fc.constantFrom(...alphabet),
-        async (index, character) => {
-          fc.pre(token[index] !== character)
-          const changed = token.slice(0, index) + character + token.slice(index + 1)
-          expect(await statusOf(service, changed)).toBe(401)
-        },
-      ),
-      cases(25),
-    )
-  })
-
-  test('anything other than a token is refused', async () => {
-    const issuer = await Issuer.start()
-    await issuer.addKey()
-    const service = await Service.start(issuer.settings)
-    const part = fc.oneof(
-      fc.base64String().map((text) => text.replaceAll(/[+/=]/g, '_')),
-      fc.json().map((text) => Buffer.from(text).toString('base64url')),
-      fc.constantFrom('eyJhbGciOiJFZERTQSJ9', 'eyJhbGciOiJSUzI1NiIsImNyaXQiOlsieCJdLCJ4IjoxfQ'),
-    )
-    await fc.assert(
-      fc.asyncProperty(fc.array(part, { minLength: 1, maxLength: 5 }), async (parts) => {
-        expect(await statusOf(service, parts.join('.'))).toBe(401)
-      }),
-      cases(25),
-    )
   })
 })
 
@@ -382,7 +341,7 @@ describe('the keys of the issuer', () => {
     clock.advance(59)
     expect(await statusOf(used, token)).toBe(200)
     clock.advance(1)
-    await until(async () => (await statusOf(used, token)) === 401 || undefined)
+    await until(async () => (await statusOf(used, token)) === 401)
     clock.advance(60)
     expect(await statusOf(quiet, token)).toBe(401)
   })
@@ -449,39 +408,32 @@ describe('an unavailable JWKS URL', () => {
     response.on('drain', write)
     write()
   }
-  test.each<[string, (response: ServerResponse) => void]>([
-    ['an error', (response) => response.writeHead(500).end('{"keys":[]}')],
-    ['not JSON', (response) => response.end('<html>')],
-    ['no key set', (response) => response.end('{"keys":{}}')],
-    ['a redirection', (response) => response.writeHead(302, { location: '/elsewhere' }).end()],
-    ['an endless set', endless],
-    ['nothing', () => undefined],
-  ])('%s in place of the keys counts as no answer', async (_, answer) => {
+  test('anything else in place of the keys counts as no answer', async () => {
     const clock = holdClock()
     const { issuer, key, service } = await start()
-    expect(await statusOf(service, await issuer.sign(key))).toBe(200)
-    issuer.answer = (_request, response) => answer(response)
-    vi.restoreAllMocks()
-    clock.advance(120)
-    expect(await statusOf(service, await issuer.sign(key))).toBe(200)
-    expect(await statusOf(service, await issuer.sign({ ...key, jwk: { kid: 'unknown' } }))).toBe(401)
-    expect(linesOf(service, 'the JWKS URL returned no keys')).toHaveLength(1)
-  })
-})
-
-describe('settings', () => {
-  const all = {
-    JWT_ISSUER: 'https://i.example',
-    JWT_AUDIENCE: 'mahi',
-    JWT_JWKS_URL: 'https://i.example/keys',
-  }
-
-  test('issuer, audience and JWKS URL belong together', () => {
-    expect(readSettings(all)).toMatchObject(all)
-    for (const left of Object.keys(all)) {
-      expect(() => readSettings({ ...all, [left]: '' })).toThrow(`${left} must also be set`)
-      expect(() => readSettings({ [left]: all[left as keyof typeof all] })).toThrow('only work together')
+    const patience = new AbortController()
+    vi.spyOn(AbortSignal, 'timeout').mockReturnValue(patience.signal)
+    const known = await issuer.sign(key, { exp: Math.floor(Date.now() / 1000) + 86_400 })
+    expect(await statusOf(service, known)).toBe(200)
+    const answers: Record<string, (response: ServerResponse) => void> = {
+      'an error': (response) => response.writeHead(500).end('{"keys":[]}'),
+      'not JSON': (response) => response.end('<html>'),
+      'no key set': (response) => response.end('{"keys":{}}'),
+      'a redirection': (response) => response.writeHead(302, { location: '/elsewhere' }).end(),
+      'an endless set': endless,
+      nothing: () => patience.abort(new Error('the time is over')),
     }
+    for (const [name, answer] of Object.entries(answers)) {
+      issuer.answer = (_request, response) => answer(response)
+      const asked = issuer.asked
+      clock.advance(120)
+      expect(await statusOf(service, known), name).toBe(200)
+      const unknown = await issuer.sign({ ...key, jwk: { kid: name } })
+      expect(await statusOf(service, unknown), name).toBe(401)
+      expect(issuer.asked, name).toBeGreaterThan(asked)
+    }
+    expect(linesOf(service, 'the JWKS URL returns keys again')).toEqual([])
+    expect(linesOf(service, 'the JWKS URL returned no keys')).toHaveLength(1)
   })
 })
 

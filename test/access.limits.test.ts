@@ -265,21 +265,3 @@ test('a limit that is off counts nothing and sends no headers', async () => {
     }
   }
 })
-
-test('the limits are 600 and 120 a minute, and 30 failed credentials, unless set otherwise', async () => {
-  const service = await Service.start({
-    RATE_LIMIT_OCCUPATIONS: '',
-    RATE_LIMIT_RESULTS: '',
-    RATE_LIMIT_FAILED_CREDENTIALS: '',
-  })
-  const answers = [
-    await service.get('/v1/occupations'),
-    await service.get(RESULTS, { eid: '1001' }),
-    await service.get('/v1/occupations', { 'x-api-key': 'wrong' }),
-  ]
-  expect(answers.map((answer) => answer.headers['ratelimit-policy'])).toEqual([
-    '"occupations";q=600;w=60',
-    '"validation-results";q=120;w=60',
-    '"failed-credentials";q=30;w=60',
-  ])
-})

@@ -37,7 +37,7 @@ async function start() {
     if (eid !== undefined && response.status === 200)
       await until(async () => {
         const { suspended } = (await ask('GET', '/me')).body
-        return (suspended ?? []).includes(eid) === (method === 'PUT') || undefined
+        return (suspended ?? []).includes(eid) === (method === 'PUT')
       })
     return response
   }
@@ -114,7 +114,7 @@ describe('a suspended organisation', () => {
       expect((await ask('POST', `${path}/validation-runs`, { eid })).body.status).toBe('Queued')
     const worker = await work()
     const status = async () => (await ask('GET', `${own}/validation-runs/1`, { eid: '1001' })).body.status
-    await until(async () => (await status()) === 'InProgress' || undefined)
+    await until(async () => (await status()) === 'InProgress')
     // As if the run had been requested by a request that was authorized before the suspension.
     await storeSuspension(service.database, { eid: '1002', reason: '' })
     await operate('PUT', '/organisations/1001/suspension', {})
@@ -122,7 +122,7 @@ describe('a suspended organisation', () => {
       const row = await service.database.get<{ open: number }>(
         'select count(*) as open from submission_run where completed is null',
       )
-      return row?.open === 0 ? true : undefined
+      return row?.open === 0
     })
     await worker.stop()
     expect(await service.database.all('select block from result_block')).toEqual([])

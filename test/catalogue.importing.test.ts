@@ -78,20 +78,3 @@ test('one fault stores nothing, and every fault is reported with its place', asy
   await expect(run([record('A'), { occupationCode: 'A', replacedBy: ['B'] }])).rejects.toThrow('as removed')
   expect(await codesOf(database)).toEqual(['A'])
 })
-
-test('an export is imported again without a change, with its dates', async () => {
-  const { database, run } = await open(record('A'), {
-    ...record('B'),
-    titleMaori: 'Kaimahi',
-    altJobTitlesEnglish: ['x'],
-  })
-  const text = await exportText(database)
-  const records = text
-    .trim()
-    .split('\n')
-    .map((line) => JSON.parse(line) as object)
-  expect(await run(records, { replace: true, keepDates: true })).toMatchObject({ unchanged: 2, updated: 0 })
-  const other = await openTemporary()
-  await importOccupations(other, sourceOf(records), { keepDates: true })
-  expect(await exportText(other)).toBe(text)
-})

@@ -125,20 +125,6 @@ test('an iterator stops at the next item, though its page has more', async () =>
   expect(front.received).toHaveLength(2)
 })
 
-test('a signal has one listener, however many calls it serves', async () => {
-  const { client } = await startClient()
-  const { signal } = new AbortController()
-  let listening = 0
-  const { addEventListener } = signal
-  signal.addEventListener = (...listener: Parameters<typeof addEventListener>) => {
-    listening++
-    addEventListener.apply(signal, listener)
-  }
-  await Promise.all([1, 2, 3].map((limit) => client.occupations.list({ limit }, { signal })))
-  await client.occupations.list({}, { signal })
-  expect(listening).toBe(1)
-})
-
 test('a signal that outlives a call knows nothing of it', async () => {
   const { client } = await startClient()
   const controller = new AbortController()

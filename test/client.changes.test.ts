@@ -47,16 +47,6 @@ test('a snapshot and then every change keep a copy', async () => {
   expect((await client.occupations.changes({ since: snapshot.delta, limit: 1 })).changes).toHaveLength(1)
 })
 
-test('a copy in memory is made again only if the catalogue is another one', async () => {
-  const { client, service } = await startClient(['A', 'B'])
-  const earlier = await client.occupations.copy()
-  expect(await client.occupations.copy(earlier)).toBe(earlier)
-  await service.import([record('B', 'New')], { replace: true })
-  const copy = await client.occupations.copy(earlier)
-  expect([...copy.records.values()]).toMatchObject([record('B', 'New')])
-  expect([...earlier.records.keys()]).toEqual(['A', 'B'])
-})
-
 test('a 200 that is not a page of changes is an error, not a catalogue without changes', async () => {
   const good = { changes: [], totalCount: 0, resultsCount: 0, revision: 1, delta: 'd' }
   const removal = { change: 'removed', occupationCode: 'A' }
@@ -79,15 +69,6 @@ test('a 200 that is not a page of changes is an error, not a catalogue without c
   ])
     await expect(ask(bad), JSON.stringify(bad)).rejects.toMatchObject({ kind: 'unreadable' })
   await expect(ask(good, {})).rejects.toMatchObject({ kind: 'unreadable' })
-})
-
-test('a token that is no longer valid is a problem with status 410', async () => {
-  const { client } = await startClient(['A'])
-  await expect(client.occupations.changes({ since: 'x' })).rejects.toMatchObject({
-    kind: 'problem',
-    status: 410,
-    type: '/problems/gone',
-  })
 })
 
 test('a snapshot is sent again only if the catalogue is another one', async () => {

@@ -138,20 +138,9 @@ test('an upload that breaks off says which files were received, and what to do',
   const mahi = new Installation()
   mahi.write('learners.csv', 'localId\n1\n')
   mahi.write('courses.csv', 'localId\n1\n')
-  const submit = [
-    'submit',
-    'learners.csv',
-    'courses.csv',
-    '--url',
-    url,
-    '--eid',
-    '1001',
-    '--return',
-    '202512',
-  ]
-  const run = async () =>
-    (await mahi.run(submit, { environment: { MAHI_API_KEY: 'key' } })).stderr.trimEnd().split('\n').at(-1)
-  expect(await run()).toMatch(
+  const submit = `submit learners.csv courses.csv --url ${url} --eid 1001 --return 202512`.split(' ')
+  const { stderr } = await mahi.run(submit, { environment: { MAHI_API_KEY: 'key' } })
+  expect(stderr.trimEnd().split('\n').at(-1)).toMatch(
     /^http\S+: The response is incomplete or missing: .+\. Received before that: learners\.csv\. Run the same command again when the service runs$/,
   )
 })
@@ -169,19 +158,9 @@ test('with --fix, the service repairs what was sent, and the command says what',
   const turned = few.replaceAll(/(\d{4})-(\d{2})-(\d{2})/g, '$3/$2/$1')
   mahi.write('learners.csv', turned)
   const submit = async (...more: string[]) => {
-    const given = [
-      'submit',
-      'learners.csv',
-      '--url',
-      url,
-      '--eid',
-      '1001',
-      '--return',
-      '202512',
-      '--fix',
-      ...more,
-    ]
-    return await service.files.during(mahi.run(given, { environment: { MAHI_API_KEY: key } }))
+    const given = `submit learners.csv --url ${url} --eid 1001 --return 202512 --fix`.split(' ')
+    const run = mahi.run([...given, ...more], { environment: { MAHI_API_KEY: key } })
+    return await service.files.during(run)
   }
   const first = await submit()
   expect([first.code, first.stderr]).toEqual([

@@ -2,24 +2,17 @@ import { execFile } from 'node:child_process'
 import { once } from 'node:events'
 import { cpSync, existsSync, readdirSync } from 'node:fs'
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { join, relative } from 'node:path'
 import { promisify } from 'node:util'
 import { expect, test } from 'vitest'
 import { readSettings } from '../src/settings.ts'
+import { listenOn } from './support/connection.ts'
 import { isSetting, PACKAGE, ROOT, readDockerfile, readRepositoryFile, type Stage } from './support/deploy.ts'
 import { temporaryFolder } from './support/temporary.ts'
 
 const run = promisify(execFile)
 const stages = readDockerfile('deploy/Dockerfile')
 const image = stages.at(-1) as Stage
-
-/** What commands of the Dockerfile make, and what each needs to say for it. */
-const PRODUCTS: Record<string, RegExp> = {
-  '/app/node_modules': /\bnpm ci --omit=dev --ignore-scripts\b/,
-  '/app/dist': /\bnpm run build\b/,
-  '/data': /\bmkdir \/data\b/,
-}
 
 const wordsOf = (stage: Stage, name: string) =>
   stage.instructions.find((instruction) => instruction.name === name)?.words ?? []
@@ -52,32 +45,6 @@ test('every path that is copied exists, and the context lets it through', () => 
     expect(existsSync(`${ROOT}${path}`), path).toBe(true)
     expect(covers(context, path), `${path} in .dockerignore`).toBe(true)
   }
-})
-
-test('what is copied from another stage is made there', () => {
-  for (const { flags, words } of stages.flatMap(({ instructions }) => instructions)) {
-    if (flags.from === undefined) continue
-    const stage = stages.find(({ name }) => name === flags.from)
-    expect(stage, flags.from).toBeDefined()
-    for (const path of words.slice(0, -1)) {
-      expect(stage === undefined ? '' : commandsOf(stage).join('\n')).toMatch(PRODUCTS[path] ?? /^$/)
-    }
-  }
-})
-
-test('every npm script that is run exists, and every file that is taken out is there', () => {
-  const commands = stages.flatMap(commandsOf)
-  for (const command of commands) {
-    for (const [, script] of command.matchAll(/npm run (\S+)/g)) {
-      expect(PACKAGE.scripts).toHaveProperty(script ?? '')
-    }
-    for (const [, folder, paths] of command.matchAll(/cd (\S+) && rm -r ((?:[^\s&]+ ?)+)/g)) {
-      for (const path of (paths ?? '').split(' ').filter((each) => !each.includes('*'))) {
-        expect(existsSync(`${ROOT}${folder}/${path}`), path).toBe(true)
-      }
-    }
-  }
-  expect(commands.join('\n')).toContain('cd node_modules/better-sqlite3/prebuilds && rm -r darwin-*')
 })
 
 test('the image leaves out of its packages what the package leaves out', async () => {
@@ -149,26 +116,14 @@ test('the settings of the image are settings, and agree with the port that it ex
   expect(settings.DATABASE_URL).toMatch(/^sqlite:\/data\//)
 })
 
-test('the command of the image serves, through a file that is there', async () => {
-  const [node, ...rest] = wordsOf(image, 'ENTRYPOINT')
-  expect(node).toBe('/nodejs/bin/node')
-  const { stdout } = await run(process.execPath, [
-    ...rest.map((word) => word.replace('/app/', ROOT)),
-    ...wordsOf(image, 'CMD'),
-    '--help',
-  ])
-  expect(stdout).toMatch(/^Usage: mahi serve /)
-})
-
 test('the health check of the image distinguishes a ready service from one that is gone', async () => {
   const [cmd, node, ...given] = wordsOf(image, 'HEALTHCHECK')
   expect([cmd, node]).toEqual(['CMD', '/nodejs/bin/node'])
   let status = 200
   const server = createServer(({ url }, response) => {
     response.writeHead(url === '/readyz' ? status : 404).end()
-  }).listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const PORT = String((server.address() as AddressInfo).port)
+  })
+  const PORT = String(await listenOn(server))
   const check = () =>
     run(process.execPath, given, { env: { PORT } }).then(
       () => 0,

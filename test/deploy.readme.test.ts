@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { Installation } from './support/command.ts'
-import { ROOT, readRepositoryFile, readYaml } from './support/deploy.ts'
+import { ROOT, readRepositoryFile } from './support/deploy.ts'
 
 const readme = readRepositoryFile('deploy/README.md')
 const commands = [...readme.matchAll(/^ *```sh\n([\s\S]*?)^ *```$/gm)].flatMap(([, block = '']) =>
@@ -33,16 +33,5 @@ test('every command of Mahi that the guide shows exists', async () => {
     const { stdout } = await new Installation().run([...words.split(' '), '--help'])
     const name = words.split(' ').filter((word) => /^[a-z][a-z-]*$/.test(word))
     expect(stdout).toMatch(`Usage: mahi ${name.join(' ')} `)
-  }
-})
-
-test('every service that the guide names is there', () => {
-  const { services } = readYaml<{ services: object }>('deploy/compose.yaml')
-  for (const line of commands) {
-    const [, name] =
-      /^docker compose -f \S+ (?:run --rm (?:-T )?|up -d --no-deps --wait |exec (?:-T )?(?:-e \S+ )?)(\S+)/.exec(
-        line,
-      ) ?? []
-    if (name !== undefined) expect(services).toHaveProperty(name)
   }
 })

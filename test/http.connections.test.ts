@@ -43,13 +43,13 @@ test('silence ends a connection whose client is waited for, and none that waits 
   waits.fallSilent()
   expect(waits.own.destroyed).toBe(false)
   seen[0]?.response.end('done')
-  await until(() => seen[0]?.outcome === 'sent' || undefined)
+  await until(() => seen[0]?.outcome === 'sent')
   waits.fallSilent()
   expect(waits.own.destroyed).toBe(true)
 
   const sends = await open('POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\nhalf')
   await until(() => seen[1])
-  await until(() => (seen[1]?.request.readableLength === 4 ? true : undefined))
+  await until(() => seen[1]?.request.readableLength === 4)
   // What it has sent has not been read yet.
   sends.fallSilent()
   expect(sends.own.destroyed).toBe(false)
@@ -65,18 +65,18 @@ test('silence ends a connection whose client is waited for, and none that waits 
     await new Promise(setImmediate)
   takes.fallSilent()
   expect(takes.own.destroyed).toBe(true)
-  await until(() => seen[2]?.outcome === 'cut-off' || undefined)
+  await until(() => seen[2]?.outcome === 'cut-off')
 })
 
 test('a connection with more requests than wait for their responses is closed, with nothing left of it', async () => {
   const { connections, seen, open } = await serve()
   const many = await open(GET.repeat(40))
   await once(many.socket.resume(), 'close')
-  await until(() => (seen.every(({ outcome }) => outcome !== undefined) ? true : undefined))
+  await until(() => seen.every(({ outcome }) => outcome !== undefined))
   expect(seen.length).toBeGreaterThan(16)
   expect(connections.of(many.own).size).toBe(0)
   const few = await open(GET.repeat(16))
-  await until(() => connections.of(few.own).size === 16 || undefined)
+  await until(() => connections.of(few.own).size === 16)
   expect(few.own.destroyed).toBe(false)
 })
 
@@ -113,6 +113,6 @@ test('a connection too many closes the oldest idle one, or else one whose client
   expect([waits, sends].map(({ own }) => own.destroyed)).toEqual([false, true])
   // Now all are being served.
   const refused = (await connect()).resume()
-  await until(() => refused.closed || undefined)
+  await until(() => refused.closed)
   expect([waits, fourth, fifth].map(({ own }) => own.destroyed)).toEqual([false, false, false])
 })

@@ -2,22 +2,8 @@ import { describe, expect, test } from 'vitest'
 import { Service } from './support/service.ts'
 
 const ORIGIN = 'https://careers.example'
-const OTHER = 'https://elsewhere.example'
-const EXPOSED = [
-  'Catalogue-Revision',
-  'Delta-Token',
-  'ETag',
-  'Found-Count',
-  'Link',
-  'Ndjson-Digest',
-  'RateLimit',
-  'RateLimit-Policy',
-  'Repr-Digest',
-  'Retry-After',
-  'Total-Count',
-  'X-Request-Id',
-  'api-supported-versions',
-]
+const EXPOSED =
+  'Catalogue-Revision, Delta-Token, ETag, Found-Count, Link, Ndjson-Digest, RateLimit, RateLimit-Policy, Repr-Digest, Retry-After, Total-Count, X-Request-Id, api-supported-versions'
 
 /** What a browser asks before it sends a key from a page of another origin. */
 async function preflight(service: Service, origin: string, url = '/v1/occupations') {
@@ -36,12 +22,8 @@ describe('by default any web page may call', () => {
   test('and a browser learns so before it calls', async () => {
     const service = await Service.start()
     // Of an address that there is not, so that its page reads the 404.
-    for (const url of [
-      '/v1/occupations',
-      '/v1/submissions/x/validation-results',
-      '/v9/occupations',
-      '/nowhere',
-    ]) {
+    const results = '/v1/submissions/x/validation-results'
+    for (const url of ['/v1/occupations', results, '/v9/occupations', '/nowhere']) {
       const { statusCode, headers } = await preflight(service, ORIGIN, url)
       expect(statusCode).toBe(204)
       expect(headers).toMatchObject({
@@ -73,7 +55,7 @@ describe('by default any web page may call', () => {
     answers.push(await service.get('/v1/occupations'))
     for (const { headers } of answers) {
       expect(headers['access-control-allow-origin']).toBe('*')
-      expect(String(headers['access-control-expose-headers']).split(', ')).toEqual(EXPOSED)
+      expect(headers['access-control-expose-headers']).toBe(EXPOSED)
     }
   })
 })
@@ -94,13 +76,7 @@ describe('with a list of origins', () => {
 
   test('no other may, however alike it looks', async () => {
     const service = await Service.start(settings)
-    for (const origin of [
-      OTHER,
-      `${ORIGIN}.evil.example`,
-      'http://careers.example',
-      `${ORIGIN}:8443`,
-      'null',
-    ]) {
+    for (const origin of [`${ORIGIN}.evil.example`, 'http://careers.example', `${ORIGIN}:8443`, 'null']) {
       expect((await preflight(service, origin)).headers).not.toHaveProperty('access-control-allow-origin')
       const response = await service.get('/v1/occupations', { origin })
       expect(response.statusCode).toBe(200)

@@ -33,7 +33,7 @@ test('a response whose client leaves early is logged as incomplete, and counted'
     received += chunk.length
     if (received > 300_000) socket.pause()
   })
-  await until(() => received > 300_000 || undefined)
+  await until(() => received > 300_000)
   socket.destroy()
   const [line] = await until(() => (lines().length > 0 ? lines() : undefined))
   expect(line).toMatchObject({ status: 200, outcome: 'left', client: 'tests', method: 'GET' })
@@ -73,7 +73,7 @@ test('a complete response is logged with the bytes of its body', async () => {
       text += chunk
     })
     await once(socket, 'close')
-    await until(() => lines(operation).length === 2 || undefined)
+    await until(() => lines(operation).length === 2)
     const lengths = [...text.matchAll(/content-length: (\d+)/gi)].map(([, length]) => Number(length))
     expect(lines(operation).map(({ outcome, bytes }) => [outcome, bytes])).toEqual(
       lengths.map((length) => ['sent', length]),

@@ -1,66 +1,8 @@
 import { expect, test } from 'vitest'
-import { Metrics, serveMetrics } from '../src/api/telemetry/metrics.ts'
-import { Connection, listen } from './support/connection.ts'
 import { countWork } from './support/counted-work.ts'
 import { Service } from './support/service.ts'
 
 const RESULTS = '/v1/submissions/submission-0001/validation-results'
-
-test('the metrics server sends no banner either', async () => {
-  const server = await serveMetrics(new Metrics(), 0)
-  const { port } = server.address() as { port: number }
-  try {
-    for (const path of ['/metrics', '/']) {
-      const { headers } = await fetch(`http://127.0.0.1:${port}${path}`)
-      expect(headers.get('x-content-type-options')).toBe('nosniff')
-      for (const banner of ['server', 'x-powered-by', 'via']) expect(headers.has(banner)).toBe(false)
-    }
-  } finally {
-    server.close()
-  }
-})
-
-test('a page has the same headers whether the connection ends with it or stays open', async () => {
-  const service = await Service.start({
-    RATE_LIMIT_OCCUPATIONS: '1000/60',
-    CORS_ORIGINS: 'https://a.example',
-  })
-  await service.import([{ occupationCode: 'A1', titleEnglish: 'x'.repeat(2000) }])
-  await listen(service)
-  const etag = (await service.get('/v1/occupations')).headers.etag
-  const page = `/v1/occupations HTTP/1.1\r\nHost: a\r\nX-API-Key: ${service.key}\r\n`
-  const requests = {
-    page: `GET ${page}`,
-    'page to a web page': `GET ${page}Origin: https://a.example\r\n`,
-    'page to another web page': `GET ${page}Origin: https://b.example\r\n`,
-    compressed: `GET ${page}Accept-Encoding: gzip\r\n`,
-    'headers alone': `HEAD ${page}`,
-    'not modified': `GET ${page}If-None-Match: ${etag}\r\n`,
-  }
-  const seen: unknown[] = []
-  const begun = Date.now()
-  for (const [name, request] of Object.entries(requests)) {
-    const ask = async (more: string) =>
-      (await Connection.open(service))
-        .send(`${request}${more}\r\n`)
-        .read({ head: request.startsWith('HEAD') })
-    const open = await ask('')
-    const ending = await ask('Connection: close\r\n')
-    expect(ending.headers.connection, name).toBe('close')
-    expect(open.headers, name).toMatchObject({ connection: 'keep-alive', 'keep-alive': 'timeout=65' })
-    expect(Date.parse(open.headers.date ?? ''), name).toBeGreaterThan(begun - 2_000)
-    expect(open.headers['x-request-id'], name).toMatch(/^[0-9a-f-]{36}$/)
-    expect([open.status, lasting(open.headers)], name).toEqual([ending.status, lasting(ending.headers)])
-    seen.push(open.status)
-  }
-  expect(seen).toEqual([200, 200, 200, 200, 200, 304])
-})
-
-/** Headers without those that differ from one answer to the next. */
-function lasting(headers: Record<string, string>): Record<string, string> {
-  const passing = ['connection', 'keep-alive', 'date', 'x-request-id', 'ratelimit']
-  return Object.fromEntries(Object.entries(headers).filter(([name]) => !passing.includes(name)))
-}
 
 /** Parts of texts that are worst for a reader that looks ahead, or looks at each part again. */
 const PARTS = ['/', ',', '"a,', 'a;b=",', 'a=&', '%2f', 'W/"c1.', '[']

@@ -44,7 +44,7 @@ test('a request is one line: its id, method, route, operation, status, bytes, ti
   for (const [url, headers, line] of expected) {
     service.log.length = 0
     const response = await service.get(url, headers)
-    await until(() => linesOf(service).some(({ audit }) => audit === undefined) || undefined)
+    await until(() => linesOf(service).some(({ audit }) => audit === undefined))
     const lines = linesOf(service)
       .filter(({ audit }) => audit === undefined)
       .map((each) => {
@@ -164,7 +164,7 @@ test('health probes are for the debug log while all is well', async () => {
   await service.database.write('schema', (writer) => writer.run('drop table migration'))
   await service.request({ url: '/readyz' })
   const probes = () => linesOf(service).filter(({ operation }) => operation !== undefined)
-  await until(() => probes().length === 3 || undefined)
+  await until(() => probes().length === 3)
   expect(probes().map(({ level, operation, status }) => [level, operation, status])).toEqual([
     ['debug', 'livez', 200],
     ['debug', 'readyz', 200],

@@ -81,10 +81,10 @@ test('a worker without its queue says so once, and once more when it is back', a
   const run = { run: async () => undefined, fail: async () => undefined }
   const worker = new Worker({ database, handlers: { run }, runs: 2, onError: () => undefined, outage })
   try {
-    await until(() => (failed.mock.calls.length > 6 ? true : undefined))
+    await until(() => failed.mock.calls.length > 6)
     expect(said).toEqual(['began'])
     await database.write('schema', (writer) => writer.run('alter table hidden rename to job'))
-    await until(() => (said.length > 1 ? true : undefined))
+    await until(() => said.length > 1)
     expect(said).toEqual(['began', 'ended'])
   } finally {
     await worker.stop()

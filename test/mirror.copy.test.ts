@@ -74,15 +74,6 @@ test('the first run fetches the catalogue, and a later one only if it has change
   expect(copy()).toBe(await truth())
 })
 
-test('a catalogue that became empty leaves an empty copy', async () => {
-  const { service, mirror, copy, truth } = await startMirrored()
-  await mirror()
-  expect([copy(), await truth()]).toEqual(['', ''])
-  await service.import([record(1)])
-  await mirror()
-  expect(copy()).toBe(await truth())
-})
-
 const step = fc.oneof(
   {
     weight: 4,

@@ -133,13 +133,6 @@ describe('what a token leads to', () => {
     const head = await service.request({ method: 'HEAD', url, headers: { 'x-api-key': service.key } })
     expect([head.statusCode, head.body]).toEqual([200, ''])
   })
-
-  test('nothing without the scope', async () => {
-    const service = await Service.start()
-    const { key } = await service.createKey({ scopes: ['validation-results:read'], eids: ['1001'] })
-    const response = await service.get('/v1/occupations/changes', { 'x-api-key': key })
-    expect(response.statusCode).toBe(401)
-  })
 })
 
 describe('a token that is not valid gets 410 and the location of the snapshot', () => {

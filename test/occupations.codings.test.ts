@@ -175,29 +175,6 @@ test('one reviewer does not decide about more titles than half of what the index
   expect(await other.confirm(item)).toMatchObject([{ state: 'confirmed' }])
 })
 
-test('nothing is stored without the scope, which no key has unless it is named', async () => {
-  const { service, reviewer } = await start()
-  const body = { items: [{ title: 'Trucker', occupationCode: 'B2' }] }
-  for (const [method, path, payload] of [
-    ['POST', '', body],
-    ['GET', '', undefined],
-    ['DELETE', '/any', undefined],
-  ] as const) {
-    const response = await service.request({
-      method,
-      url: `/v1/confirmed-codings${path}`,
-      headers: { 'x-api-key': service.key },
-      ...(payload !== undefined && { payload }),
-    })
-    expect([method, response.statusCode, response.json().detail]).toEqual([
-      method,
-      401,
-      'This key lacks the scope codings:confirm.',
-    ])
-  }
-  expect((await (await reviewer('registry')).list()).items).toEqual([])
-})
-
 test.each([
   [
     { title: 'Trucker', occupationCode: 'Z9' },

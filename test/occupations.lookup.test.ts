@@ -57,14 +57,6 @@ test('an ETag holds until the catalogue changes', async () => {
   expect((await service.get(pathOf('A0101'), { 'if-none-match': '*' })).statusCode).toBe(304)
 })
 
-test('it needs the same credential as the list', async () => {
-  const service = await start()
-  expect((await service.get(pathOf('A0101'), { 'x-api-key': undefined })).statusCode).toBe(401)
-  const open = await start({ OCCUPATIONS_ACCESS: 'public' })
-  const { statusCode, headers } = await open.get(pathOf('A0101'), { 'x-api-key': undefined })
-  expect([statusCode, headers['cache-control']]).toEqual([200, expect.stringContaining('public')])
-})
-
 describe('a code that the catalogue does not have', () => {
   test('is 404 with its own title and similar codes', async () => {
     const service = await start()

@@ -97,6 +97,11 @@ test('import-names replaces the names of its source, and keeps those of others',
   expect(await mahi.runJson([...employers, 'one.csv'])).toEqual({ added: 2, removed: 0 })
   expect(await mahi.runJson([...NAMES, 'one.csv'])).toEqual({ added: 2, removed: 0 })
   expect(await mahi.runJson([...employers, 'two.csv'])).toEqual({ added: 1, removed: 1 })
+  // Only the search shows them.
+  expect(await mahi.catalogue()).not.toContain('Teamster')
+  expect(await mahi.runJson(['occupations', 'find', 'teamster'])).toMatchObject({
+    results: [{ occupationCode: 'B2', matchedField: 'searchOnly' }],
+  })
   expect(await mahi.runJson(['occupations', 'names', 'list'])).toEqual({
     sources: [
       { source: 'Employers', names: 2, occupations: 1 },

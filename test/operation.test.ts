@@ -27,14 +27,21 @@ const COMMON = {
   problems: {},
 } as const
 
+/** An operation that does nothing yet. */
+const at = <
+  const Name extends string,
+  const Method extends 'GET' | 'POST' | 'PUT' | 'DELETE',
+  const Path extends string,
+>(
+  name: Name,
+  method: Method,
+  path: Path,
+) => ({ ...COMMON, name, id: name, method, path })
+
 const KEY = { 'x-api-key': 'right' }
 
 const createThing = operation({
-  ...COMMON,
-  name: 'create-thing',
-  id: 'createThing',
-  method: 'POST',
-  path: '/things/{code}',
+  ...at('create-thing', 'POST', '/things/{code}'),
   request: {
     path: Type.Object({ code: Type.String({ maxLength: 3 }) }),
     query: Type.Object({ Size: withDefault(Type.Integer({ minimum: 1, maximum: 9 }), 1) }),
@@ -103,26 +110,18 @@ describe('a declared operation', () => {
     }
   })
 
-  test('names the faults of path and query together, before it reads the body', async () => {
-    const response = await serve(createThing).inject(post('', '/v1/things/abcd?size=x'))
+  test('checks the credential, then path and query together, then the body', async () => {
+    const app = serve(createThing)
+    const url = '/v1/things/abcd?size=x'
+    expect((await app.inject(post('', url, { 'x-api-key': 'wrong' }))).statusCode).toBe(401)
+    const response = await app.inject(post('', url))
     expect(response.statusCode).toBe(400)
     expect(response.json().detail).toMatch(/code .*Size /s)
   })
 
-  test('checks the credential before anything else', async () => {
-    const response = await serve(createThing).inject(
-      post('', '/v1/things/abcd?size=x', { 'x-api-key': 'wrong' }),
-    )
-    expect(response.statusCode).toBe(401)
-  })
-
   test('refuses a body other than an empty object if it reads none', async () => {
     const touch = operation({
-      ...COMMON,
-      name: 'touch',
-      id: 'touch',
-      method: 'POST',
-      path: '/things',
+      ...at('touch', 'POST', '/things'),
       responses: { 200: describeDocument(Thing, 'The thing.', {}) },
     }).handle(() => document({}))
     const app = serve(touch)
@@ -143,11 +142,7 @@ describe('a declared operation', () => {
   test('hands over a body as it arrives, up to its limit', async () => {
     const Upload = Type.Object({ bytes: Type.Integer(), type: Type.String() }, { title: 'Upload' })
     const upload = operation({
-      ...COMMON,
-      name: 'upload',
-      id: 'upload',
-      method: 'PUT',
-      path: '/things',
+      ...at('upload', 'PUT', '/things'),
       request: { body: { stream: ['text/csv'], maxBytes: 8 } },
       responses: { 202: describeDocument(Upload, 'Its size.', { bytes: 1, type: 'text/csv' }) },
     }).handle(async ({ body }) => {
@@ -174,11 +169,7 @@ describe('a declared operation', () => {
   test('streams a response of a type that the caller accepts', async () => {
     const Things = Type.Object({ things: Type.Array(Thing) }, { title: 'Things' })
     const list = operation({
-      ...COMMON,
-      name: 'list',
-      id: 'list',
-      method: 'GET',
-      path: '/things',
+      ...at('list', 'GET', '/things'),
       accepts: ['application/json', 'text/csv'],
       responses: { 200: describeDocument(Things, 'The things.', { things: [] }) },
     }).handle(({ accepted }) =>
@@ -199,11 +190,7 @@ describe('a declared operation', () => {
     'answers with the problem %s that its handler throws',
     async (slug) => {
       const fail = operation({
-        ...COMMON,
-        name: 'fail',
-        id: 'fail',
-        method: 'DELETE',
-        path: '/things',
+        ...at('fail', 'DELETE', '/things'),
         problems: { [slug]: 'It cannot be done.' } as Record<typeof slug, string>,
       }).handle(({ refuse }) => refuse(slug, 'This cannot be done.'))
       const response = await serve(fail).inject({ method: 'DELETE', url: '/v1/things', headers: KEY })
@@ -213,11 +200,7 @@ describe('a declared operation', () => {
 
   test('is named in Allow, also beside a path with a parameter', async () => {
     const list = operation({
-      ...COMMON,
-      name: 'list',
-      id: 'list',
-      method: 'GET',
-      path: '/things/all',
+      ...at('list', 'GET', '/things/all'),
       responses: { 200: describeDocument(Thing, 'The thing.', {}) },
     }).handle(() => document({}))
     const app = serve(createThing, list)

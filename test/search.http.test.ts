@@ -1,13 +1,8 @@
-import { readFile } from 'node:fs/promises'
-import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { recordIndexFailure } from '../src/catalogue/search/index-store.ts'
 import { bumpRevision } from '../src/foundation/database/revisions.ts'
 import { until, untilHolds } from './support/command.ts'
-import { parseLines } from './support/lines.ts'
 import { Service } from './support/service.ts'
-import { engine, temporaryFolder } from './support/temporary.ts'
-import { testWhere } from './support/test-where.ts'
 
 const RECORDS = [
   {
@@ -195,45 +190,6 @@ describe('without an index', () => {
     expect(lines).toHaveLength(1)
   })
 })
-
-testWhere(engine === 'postgres', 'on SQLite: the same results as on PostgreSQL')(
-  'SQLite and PostgreSQL give the same results',
-  async () => {
-    const url = new URL('../samples/occupations.ndjson', import.meta.url)
-    const records = parseLines(await readFile(url, 'utf8'))
-    const services = [
-      await Service.start(),
-      await Service.start({}, `sqlite:${join(temporaryFolder(), 'same.db')}`),
-    ]
-    for (const service of services) {
-      await service.import(records)
-      await service.index()
-    }
-    const queries = [
-      'teacher',
-      'kaiako',
-      'kohungahunga',
-      'enginer',
-      'soft',
-      'maaori',
-      'kai ako',
-      'of the',
-      'x',
-    ]
-    const paths = queries.flatMap((query) => [
-      `search?q=${encodeURIComponent(query)}&Limit=100`,
-      `search?q=${encodeURIComponent(query)}&Lang=mi`,
-      `suggestions?q=${encodeURIComponent(query)}`,
-    ])
-    for (const path of paths) {
-      const [one, other] = await Promise.all(
-        services.map((service) => service.get(`/v1/occupations/${path}`)),
-      )
-      expect(one?.statusCode).toBe(200)
-      expect(other?.body).toBe(one?.body)
-    }
-  },
-)
 
 test('GET /v1/occupations/suggestions completes the input', async () => {
   const service = await startWith()

@@ -68,8 +68,6 @@ test('a change of the catalogue is indexed by a worker in a child process, and e
       await until(async () => {
         const response = await service.get(`/v1/occupations/search?q=${title}`)
         return response.statusCode === 200 && response.json().results[0]?.occupationCode === title
-          ? true
-          : undefined
       })
     }
   }

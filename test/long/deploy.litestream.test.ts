@@ -54,14 +54,14 @@ testLitestream('Litestream brings a lost SQLite database back, and goes back to 
       if (restoreTo(trial).status !== 0 || !existsSync(trial)) return undefined
       const arrived = await codes(trial)
       for (const suffix of ['-wal', '-shm']) rmSync(trial + suffix, { force: true })
-      return arrived.includes(code) ? true : undefined
+      return arrived.includes(code)
     })
   }
   await write('W1')
   await whenArrived('W1')
   // It knows moments by the second: nothing is written in this one.
   const moment = Math.floor(Date.now() / 1000 + 1) * 1000
-  await until(() => (Date.now() >= moment + 1000 ? true : undefined))
+  await until(() => Date.now() >= moment + 1000)
   await write('W2')
   await whenArrived('W2')
   await write('W3')

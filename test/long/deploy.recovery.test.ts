@@ -59,7 +59,7 @@ async function startArchived() {
     await cluster.start()
     await until(async () => {
       const [row] = await cluster.query<{ recovering: boolean }>('select pg_is_in_recovery() as recovering')
-      return row?.recovering === false ? true : undefined
+      return row?.recovering === false
     })
   }
   /** Waits until everything that is committed now is in the repository. */
@@ -69,7 +69,7 @@ async function startArchived() {
       const [state] = await cluster.query<{ done: boolean }>(
         `select last_archived_wal >= '${row?.file}' as done from pg_stat_archiver`,
       )
-      return state?.done === true ? true : undefined
+      return state?.done === true
     })
   }
   return { cluster, pgbackrest, restart, archive, repository: places.REPO1_PATH }
@@ -87,7 +87,7 @@ test.skipIf(!canRecover)('a mistake is undone by going back to the moment before
   const before = await exported()
   // It knows when a backup ended by the second.
   const backupEnded = Date.now()
-  await until(() => (Date.now() > backupEnded + 1000 ? true : undefined))
+  await until(() => Date.now() > backupEnded + 1000)
   const [row] = await cluster.query<{ now: string }>('select clock_timestamp()::text as now')
 
   const input = '{"occupationCode":"ONLY"}\n'

@@ -1,14 +1,12 @@
-import { readdirSync } from 'node:fs'
+import { readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, expect } from 'vitest'
-import type { Cluster } from '../support/cluster.ts'
-import { ask, Installation, type Outcome, type RunningCommand, until } from '../support/command.ts'
-import { Attempts, CUT_COMMANDS, type CutCommand, type Left } from '../support/cut-commands.ts'
+import { Cluster, hasCluster } from '../support/cluster.ts'
+import { ask, Installation, type Outcome, type RunningCommand, toLines, until } from '../support/command.ts'
 import { fillDatabase, UNLIMITED, withDatabase } from '../support/filled-database.ts'
 import { Random } from '../support/random.ts'
 import { readState, type State } from '../support/state.ts'
-import { Tally } from '../support/tally.ts'
 import { engine, temporaryFolder } from '../support/temporary.ts'
 import { testWhere } from '../support/test-where.ts'
 
@@ -21,43 +19,177 @@ if (KILLS < 200)
     `REDUCED: ${KILLS} power cuts instead of 200: npm run test:long -- cuts makes them all\n`,
   )
 
+/** The commands that are cut, by how often. */
+const COMMANDS = { import: 4, publish: 3 }
+type Command = keyof typeof COMMANDS
+
 /** What is killed: the command, what it relies on, or both at once. */
 type Victim = 'command' | 'command and server' | 'PostgreSQL'
 const VICTIMS: Partial<Record<Victim, number>> =
   engine === 'sqlite' ? { command: 7, 'command and server': 3 } : { command: 7, PostgreSQL: 3 }
 
-/** The latest moment of a cut: a part of the time that the command took when nobody cut it. */
-const LATEST = 1.1
+/** Which state a cut has left. */
+type Left = 'old' | 'new'
 
-/** The same where the work is, which a machine with more to do gets to later. */
-const LATEST_WORK = 1.8
+/** A command that is about to be cut, and what may have become of the database then. */
+interface Attempt {
+  readonly parameters: readonly string[]
+  /** Fails unless the state after is the old one or the new one, whole. Nothing else may have changed either. */
+  judge(before: State, after: State, outcome: Outcome): Left
+}
 
-/** When a command begins to work: a part of the time that one takes which has nothing to do. */
-const EARLIEST_WORK = 0.8
-
-const { Cluster: Servers, hasCluster } =
-  engine === 'postgres' ? await import('../support/cluster.ts') : { Cluster: undefined, hasCluster: false }
 const testCuts = testWhere(engine === 'sqlite' || hasCluster, 'power cuts: there is no PostgreSQL to kill')
 
 let cluster: Cluster | undefined
 beforeAll(async () => {
-  if (hasCluster) cluster = await Servers?.start()
+  if (engine === 'postgres' && hasCluster) cluster = await Cluster.start()
 })
 afterAll(async () => {
   await cluster?.remove()
 })
 
+/** Makes attempts of each kind, one after the other, on one database. */
+class Attempts {
+  readonly #folder: string
+  readonly #random: Random
+  #count = 0
+
+  constructor(folder: string, random: Random) {
+    this.#folder = folder
+    this.#random = random
+  }
+
+  make(command: Command, before: State): Attempt {
+    this.#count++
+    return command === 'import' ? this.#import(before) : this.#publish(before)
+  }
+
+  /** A catalogue that has lost some of the old records, changed some, kept some and gained some. */
+  #import(before: State): Attempt {
+    const contents = new Map<string, string>()
+    for (let number = 0; number < SIZES.records; number++) {
+      if (this.#random.chance(0.15)) continue
+      const code = `C${String(number).padStart(5, '0')}`
+      const old = before.catalogue.get(code)
+      const keep = old !== undefined && this.#random.chance(0.4)
+      contents.set(code, keep ? withoutDate(old) : JSON.stringify(this.#record(code)))
+    }
+    this.#write('next.ndjson', [...contents.values()].map((content) => `${content}\n`).join(''))
+    return {
+      parameters: ['occupations', 'import', '--replace', '--json', 'next.ndjson'],
+      judge: (old, now, outcome) => {
+        expectSame(now, old, ['keys', 'submissions'])
+        if (
+          isSameMap(now.catalogue, old.catalogue) &&
+          now.revisions.catalogue.number === old.revisions.catalogue.number
+        )
+          return 'old'
+        const date = [...now.catalogue.values()].map(dateOf).sort().at(-1) ?? ''
+        const expected = [...contents].map(([code, content]): [string, string] => {
+          const unchanged = old.catalogue.get(code)
+          if (unchanged !== undefined && withoutDate(unchanged) === content) return [code, unchanged]
+          return [code, `${content.slice(0, -1)},"lastUpdatedDate":"${date}"}`]
+        })
+        expect(isSameMap(now.catalogue, new Map(expected)), 'the catalogue is neither old nor new').toBe(true)
+        expect(now.revisions.catalogue.number).toBe(old.revisions.catalogue.number + 1)
+        for (const document of old.catalogue.values()) expect(dateOf(document) < date).toBe(true)
+        if (isDone(outcome)) expect(JSON.parse(outcome.stdout)).toMatchObject({ lastUpdatedDate: date })
+        return 'new'
+      },
+    }
+  }
+
+  #record(code: string) {
+    const groups = Array.from({ length: this.#random.below(3) }, (_, index) => ({
+      minorGroupRelationType: index === 0 ? 'Primary' : 'Secondary',
+      minorGroup: {
+        code: `${10 + ((this.#random.below(30) + index * 30) % 90)}`,
+        majorGroups: [
+          { majorGroupRelationType: 'Primary', majorGroup: { code: `${this.#random.below(9)}` } },
+        ],
+      },
+    }))
+    return {
+      occupationCode: code,
+      titleEnglish: `Attempt ${this.#count}`,
+      descriptionEnglish: `${this.#random.fraction()} `.repeat(20).trim(),
+      ...(groups.length > 0 && { minorGroups: groups }),
+    }
+  }
+
+  /** A run of a submission that exists, or of a new one whose token the command chooses. */
+  #publish(before: State): Attempt {
+    const tokens = [...before.submissions.keys()]
+    const known = this.#random.chance(0.7) ? tokens[this.#random.below(tokens.length)] : undefined
+    const length = 1 + this.#random.below(SIZES.entries * 2)
+    const entries = Array.from({ length }, (_, index) => ({
+      localId: `L${this.#count}-${index}`,
+      errorCode: `E${this.#random.below(50)}`,
+      errorDescription: 'The date lies outside the period of the course.',
+      errorType: 'Error',
+    }))
+    this.#write('run.ndjson', toLines(entries))
+    const expected = { eid: '1001', returnId: 'R1', entries: entries.map((entry) => JSON.stringify(entry)) }
+    const token = known === undefined ? [] : ['--token', known]
+    return {
+      parameters: ['results', 'publish', '--eid', '1001', '--return', 'R1', ...token, '--json', 'run.ndjson'],
+      judge: (old, now, outcome) => {
+        expectSame(now, old, ['keys', 'catalogue'])
+        const changed = [...now.submissions.keys()].filter(
+          (each) => JSON.stringify(now.submissions.get(each)) !== JSON.stringify(old.submissions.get(each)),
+        )
+        const gone = tokens.filter((each) => !now.submissions.has(each))
+        expect(gone).toEqual([])
+        if (changed.length === 0) return 'old'
+        expect(changed).toEqual([known ?? expect.any(String)])
+        expect(now.submissions.get(changed[0] ?? '')).toEqual(expected)
+        if (isDone(outcome)) expect(JSON.parse(outcome.stdout)).toMatchObject({ submissionToken: changed[0] })
+        return 'new'
+      },
+    }
+  }
+
+  #write(name: string, text: string): void {
+    writeFileSync(join(this.#folder, name), text)
+  }
+}
+
+/** Whether a command has told that it is done, whatever its exit status. */
+function isDone({ stdout }: Outcome): boolean {
+  return stdout.endsWith('}\n') && !stdout.startsWith('{"faults"')
+}
+
+function withoutDate(document: string): string {
+  return document.replace(/,"lastUpdatedDate":"[^"]*"\}$/, '}')
+}
+
+function dateOf(document: string): string {
+  return /"lastUpdatedDate":"([^"]*)"\}$/.exec(document)?.[1] ?? ''
+}
+
+/** Fails with few words where many would say no more. */
+function expectSame(now: State, old: State, parts: readonly ('keys' | 'submissions' | 'catalogue')[]): void {
+  expect(now.tables).toEqual(old.tables)
+  for (const part of parts) {
+    const same = JSON.stringify([...now[part]]) === JSON.stringify([...old[part]])
+    expect(same, `the ${part} should have stayed as they were`).toBe(true)
+  }
+}
+
+function isSameMap(one: ReadonlyMap<string, string>, other: ReadonlyMap<string, string>): boolean {
+  return one.size === other.size && [...one].every(([key, value]) => other.get(key) === value)
+}
+
 /** One database that is cut again and again, the commands that change it, and a server over it. */
 class World {
   readonly mahi = new Installation({ inProcesses: true })
   readonly random = new Random(SEED)
-  readonly attempts = new Attempts(this.mahi.folder, this.random, SIZES)
-  readonly tally = new Tally(`${engine}, seed ${SEED}`)
+  readonly attempts = new Attempts(this.mahi.folder, this.random)
+  kills = 0
   readonly url: string
   readonly environment: Record<string, string>
   state: State
   readonly #headers: Readonly<Record<string, string>>
-  #start = 0
   #server: { command: RunningCommand; url: string } | undefined
 
   private constructor(url: string, state: State, headers: Readonly<Record<string, string>>) {
@@ -72,49 +204,31 @@ class World {
     return new World(url, await withDatabase(url, readState), headers)
   }
 
-  /** How long a command takes that starts, reads and does nothing, in milliseconds. */
-  async measureStart(): Promise<void> {
-    const begun = performance.now()
-    await this.mahi.runJson(['keys', 'list'], { environment: this.environment })
-    this.#start = performance.now() - begun
-  }
-
-  /** A moment of a command: one half of them anywhere in it, the other where its work is. */
-  chooseMoment(duration: number): number {
-    if (this.random.chance(0.5)) return this.random.fraction() * LATEST * duration
-    const from = Math.min(this.#start, duration) * EARLIEST_WORK
-    return from + this.random.fraction() * (LATEST_WORK * duration - from)
-  }
-
   /** How long each command takes when nobody cuts it, in milliseconds. */
-  async measure(rounds: number): Promise<Map<CutCommand, number>> {
-    const durations = new Map<CutCommand, number>()
-    for (const command of CUT_COMMANDS) {
-      const took: number[] = []
-      for (let round = 0; round < rounds; round++) {
-        const attempt = this.attempts.make(command, this.state)
-        const begun = performance.now()
-        const outcome = await this.mahi.run(attempt.parameters, { environment: this.environment })
-        took.push(performance.now() - begun)
-        expect([outcome.code, attempt.acknowledged(outcome)]).toEqual([0, true])
-        await this.#judge(attempt, outcome)
-      }
-      durations.set(command, took.sort((a, b) => a - b)[rounds >> 1] ?? 0)
+  async measure(): Promise<Record<string, number>> {
+    const durations: Record<string, number> = {}
+    for (const command of Object.keys(COMMANDS) as Command[]) {
+      const attempt = this.attempts.make(command, this.state)
+      const begun = performance.now()
+      const outcome = await this.mahi.run(attempt.parameters, { environment: this.environment })
+      durations[command] = performance.now() - begun
+      expect([outcome.code, isDone(outcome)]).toEqual([0, true])
+      await this.#judge(attempt, outcome)
     }
     return durations
   }
 
-  /** Cuts a command at a moment, starts the next server and looks at what is left. */
-  async cut(command: CutCommand, duration: number): Promise<void> {
+  /** Cuts a command while it works, starts the next server and looks at what is left. */
+  async cut(command: Command, duration: number): Promise<void> {
     const drawn = this.random.pick(VICTIMS as Record<Victim, number>)
     // A small number is to hold each of them as well.
-    const victim = (Object.keys(VICTIMS) as Victim[])[this.tally.kills] ?? drawn
+    const victim = (Object.keys(VICTIMS) as Victim[])[this.kills] ?? drawn
     if (victim === 'command and server') await this.serve()
     else if (this.random.chance(0.5)) await this.stopServer()
     const attempt = this.attempts.make(command, this.state)
-    const moment = this.chooseMoment(duration)
     const running = this.mahi.start(attempt.parameters, { environment: this.environment })
-    await sleep(moment)
+    // The first half of a short command is the start of its process; a busy machine gets to the work later.
+    await sleep((0.5 + this.random.fraction()) * duration)
     const killed = await this.#kill(victim, running)
     const outcome = await running.ended
     if (victim === 'PostgreSQL') expectExplained(outcome)
@@ -130,9 +244,8 @@ class World {
       this.state = before
       url = await this.serve()
       left = await this.#judge(attempt, outcome)
-      if (left === 'new') this.tally.late++
     }
-    if (killed) this.tally.count(command, victim, left, attempt.acknowledged(outcome))
+    if (killed) this.kills++
     await this.#askServer(url)
     this.#checkFiles()
   }
@@ -174,7 +287,7 @@ class World {
            where application_name = 'mahi' and (state <> 'idle' or xact_start is not null)`,
         )
         .catch(() => undefined)
-      return rows?.[0]?.count === '0' ? true : undefined
+      return rows?.[0]?.count === '0'
     })
   }
 
@@ -188,7 +301,7 @@ class World {
     })
     const left = attempt.judge(this.state, now, outcome)
     // What has been told to be done stays done.
-    if (attempt.acknowledged(outcome)) expect(left).toBe('new')
+    if (isDone(outcome)) expect(left).toBe('new')
     this.state = now
     return left
   }
@@ -213,7 +326,7 @@ class World {
   /** Nothing is left lying about but what the documents name. */
   #checkFiles(): void {
     // The last is for snapshots of the catalogue.
-    const named = ['catalogue.ndjson', 'catalogue.ndjson.new', 'next.ndjson', 'run.ndjson', 'new', 'var']
+    const named = ['next.ndjson', 'run.ndjson', 'new', 'var']
     const database = ['mahi.db', 'mahi.db-wal', 'mahi.db-shm']
     const others = readdirSync(this.mahi.folder).filter((name) => ![...named, ...database].includes(name))
     expect(others).toEqual([])
@@ -235,24 +348,14 @@ testCuts(
     const url =
       cluster === undefined ? `sqlite:${join(folder, 'mahi.db')}` : await cluster.createDatabase('mahi')
     const world = await World.create(url)
-    const durations = await world.measure(KILLS < 50 ? 1 : 3)
-    await world.measureStart()
-    const weights = { import: 40, publish: 30, key: 15, export: 15 }
-    try {
-      while (world.tally.kills < KILLS) {
-        // A small number is to hold each of them as well.
-        const command =
-          world.tally.kills < CUT_COMMANDS.length
-            ? CUT_COMMANDS[world.tally.kills]
-            : world.random.pick(weights)
-        if (command !== undefined) await world.cut(command, durations.get(command) ?? 0)
-      }
-    } finally {
-      world.tally.print()
+    const durations = await world.measure()
+    while (world.kills < KILLS) {
+      // A small number is to hold each of them as well.
+      const command = (Object.keys(COMMANDS) as Command[])[world.kills] ?? world.random.pick(COMMANDS)
+      await world.cut(command, durations[command] ?? 0)
     }
     // After all of it every command runs to its end.
-    await world.measure(1)
-    expect(readdirSync(world.mahi.folder)).not.toContain('catalogue.ndjson.new')
+    await world.measure()
     await world.stopServer()
   },
 )

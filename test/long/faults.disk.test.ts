@@ -41,8 +41,7 @@ describe('a full disk', () => {
       const key = await mahi.run(['keys', 'create', '--client', 'a'], { environment })
       expect([key.code, key.stderr]).toEqual([1, expect.stringMatching(NO_ROOM)])
       disk.empty()
-      second.command.kill('SIGTERM')
-      expect(await second.command.ended).toMatchObject({ code: 0 })
+      expect(await second.command.stop()).toBe(0)
 
       disk.fill()
       const third = await mahi.run(['serve'], { environment })
@@ -93,9 +92,7 @@ describe('a full disk', () => {
     await mahi.fill(
       Array.from({ length: 500 }, (_, index) => ({ occupationCode: `A${index}`, titleEnglish })),
     )
-    await until(async () =>
-      (await (await ask(`${url}/v1/occupations`)).text()).includes('"totalCount":501') ? true : undefined,
-    )
+    await until(async () => (await (await ask(`${url}/v1/occupations`)).text()).includes('"totalCount":501'))
     for (const left of [0, 50_000]) {
       disk.fill(left)
       for (const command of commands) {
@@ -126,18 +123,18 @@ describe('a full disk for submissions', () => {
   })
 
   /** A service, a worker and a submission with findings. */
-  async function start(given: Record<string, string> = {}) {
+  async function start() {
     const disk = SmallDisk.create(64)
-    const url = given.CHECK_FOLDER === undefined ? await placeDatabase(disk) : undefined
+    const url = await placeDatabase(disk)
     const mahi = new Installation({ inProcesses: true })
     const environment = {
       DEFINITIONS: makeSmallDefinition(),
       RATE_LIMIT_SUBMISSIONS: 'off',
       ...UNLIMITED,
-      ...(url === undefined ? { CHECK_FOLDER: disk.folder } : { DATABASE_URL: url }),
+      DATABASE_URL: url,
     }
     const scopes = ['validation-results:read', 'submissions:write'] as const
-    const { key } = await withDatabase(url ?? mahi.databaseUrl, (database) =>
+    const { key } = await withDatabase(url, (database) =>
       createKey(database, { client: 'a', scopes, eids: ['1001'], expires: Date.now() + 86_400_000 }),
     )
     const server = await mahi.serve(environment)
@@ -169,23 +166,9 @@ describe('a full disk for submissions', () => {
     }
     const worker = work()
     expect(await validate()).toMatchObject({ status: 'Processed' })
-    worker.kill('SIGTERM')
-    await worker.ended
+    await worker.stop()
     expect(await read()).toEqual(describeContent(PEOPLE.before))
-    return {
-      disk,
-      mahi,
-      url: url ?? mahi.databaseUrl,
-      server,
-      headers,
-      submissions,
-      token,
-      at,
-      read,
-      work,
-      put,
-      validate,
-    }
+    return { disk, url, server, headers, submissions, token, at, read, work, put, validate }
   }
 
   testSqlite(
@@ -247,28 +230,6 @@ describe('a full disk for submissions', () => {
       const { code, stdout, stderr } = await command.ended
       expect([code, (stdout + stderr).includes(NAME)]).toEqual([0, false])
     }
-  })
-
-  testBoth('for the files of a check: the run ends with a reason, and the next one works', async () => {
-    const { disk, read, work, put, validate } = await start({ CHECK_FOLDER: '' })
-    const large = makePeople(NAME, 60_000, 60_000)
-    await put(large.csv)
-    disk.fill()
-    const worker = work()
-    for (const left of [0, 500_000]) {
-      disk.fill(left)
-      expect(await validate()).toMatchObject({
-        status: 'Halted',
-        reason: 'The disk has no room left for the check. Free some, and run it again.',
-      })
-      disk.empty()
-    }
-    expect(await read()).toEqual(describeContent({ ...PEOPLE.before, csv: large.csv }))
-    expect(await validate()).toMatchObject({ status: 'Processed', errorCount: 60_000 })
-    worker.kill('SIGTERM')
-    const { stdout, stderr } = await worker.ended
-    expect(stdout + stderr).not.toContain(NAME)
-    expect(readdirSync(disk.folder)).toEqual(['lost+found'])
   })
 })
 

@@ -19,6 +19,13 @@ const headers = { 'X-API-Key': key }
 const decisions = { items: [{ title: 'Kindy teacher', occupationCode: 'A1' }] }
 `
 
+/** Findings also come as lines of text, so some generators give an object or a text. */
+const PRINT = `const [title, pay] = [record?.titleMaori, record?.renumeration?.payLowerBound]
+const findings = typeof results.data === 'object' ? results.data : undefined
+const [totalCount, state] = [findings?.totalCount, confirmed.data?.items?.[0]?.state]
+console.log(JSON.stringify({ title, pay, totalCount, state }))
+`
+
 /** How each generator is called, and a program that uses the fields of what it generates. */
 const GENERATORS = [
   {
@@ -33,10 +40,7 @@ const record = page?.data?.[0]
 const results = await client.GET('/v1/submissions/{submissionToken}/validation-results', {
   params: { path: { submissionToken: 'sample-token' }, header: { EID: '1001' } },
 })
-const confirmed = await client.POST('/v1/confirmed-codings', { body: decisions })
-const [title, pay] = [record?.titleMaori, record?.renumeration?.payLowerBound]
-const [totalCount, state] = [results.data?.totalCount, confirmed.data?.items?.[0]?.state]
-console.log(JSON.stringify({ title, pay, totalCount, state }))`,
+const confirmed = await client.POST('/v1/confirmed-codings', { body: decisions })`,
   },
   {
     name: 'swagger-typescript-api',
@@ -46,10 +50,7 @@ ${HEADERS}
 const { v1 } = new Api({ baseUrl, baseApiParams: { headers, format: 'json' } })
 const record = (await v1.listOccupations({ Limit: 1 })).data.data?.[0]
 const results = await v1.getValidationResults('sample-token', {}, { headers: { ...headers, EID: '1001' } })
-const confirmed = await v1.confirmCodings(decisions)
-const [title, pay] = [record?.titleMaori, record?.renumeration?.payLowerBound]
-const [totalCount, state] = [results.data.totalCount, confirmed.data.items?.[0]?.state]
-console.log(JSON.stringify({ title, pay, totalCount, state }))`,
+const confirmed = await v1.confirmCodings(decisions)`,
   },
   {
     name: '@hey-api/openapi-ts',
@@ -64,10 +65,7 @@ const results = await getValidationResults({
   path: { submissionToken: 'sample-token' },
   headers: { EID: '1001' },
 })
-const confirmed = await confirmCodings({ client, body: decisions })
-const [title, pay] = [record?.titleMaori, record?.renumeration?.payLowerBound]
-const [totalCount, state] = [results.data?.totalCount, confirmed.data?.items?.[0]?.state]
-console.log(JSON.stringify({ title, pay, totalCount, state }))`,
+const confirmed = await confirmCodings({ client, body: decisions })`,
   },
   {
     name: 'orval',
@@ -81,10 +79,7 @@ const page = await listOccupations({ Limit: 1 }, { headers })
 const results = await getValidationResults('sample-token', {}, { headers: { ...headers, EID: '1001' } })
 const confirmed = await confirmCodings(decisions, { headers })
 if (page.status !== 200 || results.status !== 200 || confirmed.status !== 200) throw new Error('refused')
-const record = page.data.data?.[0]
-const [title, pay] = [record?.titleMaori, record?.renumeration?.payLowerBound]
-const [totalCount, state] = [results.data.totalCount, confirmed.data.items?.[0]?.state]
-console.log(JSON.stringify({ title, pay, totalCount, state }))`,
+const record = page.data.data?.[0]`,
   },
 ]
 
@@ -115,7 +110,7 @@ testWhere(existsSync(INSTALLED), 'generated clients: run npm install --prefix to
   const [tool = '', ...options] = call
   await run(join(INSTALLED, '.bin', tool), options, { cwd: folder })
 
-  write('program.ts', `${program}\n`)
+  write('program.ts', `${program}\n${PRINT}`)
   write('node.d.ts', 'declare const process: { env: Record<string, string | undefined> }\n')
   write(
     'tsconfig.json',

@@ -1,7 +1,5 @@
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { importOccupations } from '../../src/catalogue/import/import.ts'
 import { IndexRefused, runBuild } from '../../src/catalogue/search/build-process.ts'
 import { readIndexState, storeIndex } from '../../src/catalogue/search/index-store.ts'
@@ -9,10 +7,7 @@ import { LiveIndex } from '../../src/catalogue/search/live-index.ts'
 import { buildIndex } from '../../src/engines/finding/index.ts'
 import { openDatabase } from '../../src/foundation/database/open.ts'
 import { readRevisions } from '../../src/foundation/database/revisions.ts'
-import { Installation } from '../support/command.ts'
-import { findRealData } from '../support/real-data.ts'
 import { temporaryDatabaseUrl } from '../support/temporary.ts'
-import { whenSearchable } from '../support/when-searchable.ts'
 
 const MB = 2 ** 20
 
@@ -78,30 +73,3 @@ test('indexes that were replaced do not stay in memory', async () => {
   // All together are 960 MB.
   expect(most).toBeLessThan(500 * MB)
 })
-
-const DATA = findRealData('the memory of a server with O*NET')
-
-describe.skipIf(DATA === undefined)('with O*NET', () => {
-  test('a server at rest takes at most 250 MB', async () => {
-    const mahi = new Installation({ inProcesses: true })
-    const wages = join(DATA ?? '', 'oews-2023/national_M2023.csv')
-    const release = join(DATA ?? '', 'onet-27.0')
-    const { code } = await mahi.run(['occupations', 'import-onet', release, '--wages', wages])
-    expect(code).toBe(0)
-    // One worker builds the index, in a process of its own.
-    const { url, command } = await mahi.serve({ OCCUPATIONS_ACCESS: 'public', MEMORY_MB: '512' })
-    await whenSearchable(url)
-    for (const path of ['/v1/occupations', '/v1/occupations/search?q=nurse', '/v1/occupation-groups'])
-      expect((await fetch(url + path)).status).toBe(200)
-    const own = () => readMemory(command.child.pid ?? 0)
-    // The worker ends its last job, and V8 its garbage, some seconds later.
-    await expect.poll(own, { interval: 500 }).toBeLessThan(250_000_000)
-    process.stderr.write(`a server at rest with O*NET: ${Math.round(own() / 1e6)} MB\n`)
-  })
-})
-
-/** Resident bytes of a process, with the files that it maps, and without those that it has started. */
-function readMemory(pid: number): number {
-  const [, kilobytes] = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8')) ?? []
-  return Number(kilobytes) * 1024
-}

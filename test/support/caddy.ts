@@ -1,9 +1,8 @@
-import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { fileURLToPath } from 'node:url'
-import { onTestFinished } from 'vitest'
-import { until } from './command.ts'
+import { RunningCommand, until } from './command.ts'
 import { findFreePort } from './free-port.ts'
 import { requireProgram } from './require-program.ts'
 import { temporaryFolder } from './temporary.ts'
@@ -29,11 +28,8 @@ export async function startCaddy(
 ): Promise<string> {
   const port = await findFreePort()
   const url = `http://127.0.0.1:${port}`
-  const child = spawn('caddy', ['run', '--config', file, '--adapter', 'caddyfile'], {
-    env: caddyEnvironment({ SITE_ADDRESS: url, REPLICAS: replicas.join(' '), ...environment }),
-    stdio: 'ignore',
-  })
-  onTestFinished(() => end(child))
+  const env = caddyEnvironment({ SITE_ADDRESS: url, REPLICAS: replicas.join(' '), ...environment })
+  new RunningCommand(spawn('caddy', ['run', '--config', file, '--adapter', 'caddyfile'], { env }))
   await until(async () => {
     const socket = connect(port, '127.0.0.1')
     return await once(socket, 'connect')
@@ -47,11 +43,4 @@ function caddyEnvironment(environment: Record<string, string>): Record<string, s
   const folder = temporaryFolder()
   const path = process.env.PATH ?? ''
   return { PATH: path, HOME: folder, XDG_CONFIG_HOME: folder, XDG_DATA_HOME: folder, ...environment }
-}
-
-/** Ends a process that a test has started. */
-async function end(child: ChildProcess): Promise<void> {
-  if (child.exitCode !== null || child.signalCode !== null) return
-  child.kill('SIGKILL')
-  await once(child, 'exit')
 }

@@ -139,7 +139,12 @@ export class Installation {
     const served = await this.serve(settings)
     const readMetrics = async () =>
       await (await fetch(`http://127.0.0.1:${settings.METRICS_PORT}/metrics`)).text()
-    return { ...served, settings, readMetrics }
+    /** The value of a series; not a number if there is none. */
+    const metric = async (series: string) => {
+      const value = (await readMetrics()).split('\n').find((line) => line.startsWith(`${series} `))
+      return Number(value?.slice(series.length + 1))
+    }
+    return { ...served, settings, readMetrics, metric }
   }
 
   /** Makes the tables, without a command. */
@@ -278,12 +283,15 @@ export class RunningCommand {
   }
 }
 
+/** What a check answers that has nothing to say yet. */
+type NotYet = undefined | false
+
 /** Waits until a check answers something. */
-export async function until<T>(check: () => Promise<T | undefined> | T | undefined): Promise<T> {
+export async function until<T>(check: () => Promise<T | NotYet> | T | NotYet): Promise<T> {
   const deadline = Date.now() + DEADLINE
   for (;;) {
     const found = await check()
-    if (found !== undefined) return found
+    if (found !== undefined && found !== false) return found
     if (Date.now() > deadline) throw new Error('what was waited for did not happen')
     await sleep(10)
   }

@@ -2,13 +2,13 @@ import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import fastify, { type InjectOptions } from 'fastify'
 import type { Browser, BrowserContextOptions, CDPSession, Page } from 'playwright-core'
-import { afterAll, beforeAll, expect, onTestFinished } from 'vitest'
+import { afterAll, beforeAll, describe, expect, onTestFinished } from 'vitest'
 import { SCOPES } from '../../src/api/access/principal.ts'
 import { registerConsole } from '../../src/console/console.ts'
 import type { ConsoleServices } from '../../src/console/context.ts'
 import { deriveToken, TOKEN_FIELD } from '../../src/console/form-token.ts'
 import { Sessions } from '../../src/console/sessions.ts'
-import { startBrowser } from './browser.ts'
+import { chromiumPath, startBrowser } from './browser.ts'
 import { DEADLINE, untilHolds } from './command.ts'
 import { Service } from './service.ts'
 
@@ -46,21 +46,54 @@ export const tokenOf = (cookie: string): string => deriveToken(cookie.slice(cook
 
 let browser: Browser | undefined
 
-/** Has the tests of a file share one browser. */
-export function useBrowser(): void {
-  beforeAll(async () => {
-    browser = await startBrowser()
+/** Tests in a browser, which they share; skipped where there is none. */
+export function describeInBrowser(name: string, define: () => void): void {
+  describe.skipIf(chromiumPath === undefined)(name, () => {
+    beforeAll(async () => {
+      browser = await startBrowser()
+    })
+    afterAll(async () => await browser?.close())
+    define()
   })
-  afterAll(async () => await browser?.close())
 }
 
 /** A page of a new context, for one test, which waits as long as the slowest machine takes. */
 export async function openPage(options: BrowserContextOptions = {}): Promise<Page> {
-  if (browser === undefined) throw new Error('the file has no useBrowser()')
+  if (browser === undefined) throw new Error('the test is outside describeInBrowser()')
   const context = await browser.newContext(options)
   onTestFinished(() => context.close())
   context.setDefaultTimeout(DEADLINE)
   return await context.newPage()
+}
+
+/** Notes errors of the scripts of a page, and requests to other hosts. */
+export function noteTroubles(page: Page, origin: string): string[] {
+  const troubles: string[] = []
+  page.on('console', (message) => {
+    // A browser asks for an icon wherever it goes, and reports each status of an error.
+    const isIcon = message.location().url.endsWith('/favicon.ico')
+    const isStatus = message.text().startsWith('Failed to load resource')
+    if (message.type() === 'error' && !isIcon && !isStatus) troubles.push(message.text())
+  })
+  page.on('pageerror', (error) => troubles.push(error.message))
+  page.on('request', (request) => {
+    const url = request.url()
+    if (!url.startsWith(origin) && !/^(?:data|blob):/.test(url)) troubles.push(`asked ${url}`)
+  })
+  return troubles
+}
+
+/** What axe finds on a page, by rule: WCAG 2.2 AA with its target sizes, which axe leaves out by default. */
+export async function findBarriers(page: Page): Promise<string[]> {
+  // Evaluated by the browser's debugger, which the page's policy does not concern.
+  await page.evaluate(AXE)
+  return await page.evaluate(async () => {
+    const axe = (globalThis as unknown as { axe: { run(options: object): Promise<AxeResults> } }).axe
+    const { violations } = await axe.run({ rules: { 'target-size': { enabled: true } } })
+    return violations.map(
+      ({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html.slice(0, 150)).join(' | ')}`,
+    )
+  })
 }
 
 /** A service with the console on, that listens and knows one person who may do everything. */
@@ -115,16 +148,7 @@ export class ConsoleService {
     { signedIn = true, keyId = this.keyId } = {},
   ): Promise<ConsolePage> {
     const page = await openPage({ ...this.#screen, ...options })
-    const troubles: string[] = []
-    page.on('console', (message) => {
-      const isIcon = message.location().url.endsWith('/favicon.ico')
-      const isStatus = message.text().startsWith('Failed to load resource')
-      if (message.type() === 'error' && !isIcon && !isStatus) troubles.push(message.text())
-    })
-    page.on('pageerror', (error) => troubles.push(error.message))
-    page.on('request', (request) => {
-      if (!request.url().startsWith(this.url)) troubles.push(`asked ${request.url()}`)
-    })
+    const troubles = noteTroubles(page, this.url)
     // The browser's own reports, which it makes without scripts too.
     const devTools = await page.context().newCDPSession(page)
     devTools.on('Audits.issueAdded', ({ issue }) => {
@@ -174,18 +198,9 @@ export class ConsolePage {
     return (await this.page.goto(this.url + path))?.status()
   }
 
-  /** What axe finds on the page, by rule: WCAG 2.2 AA with its target sizes, which axe leaves out by default. */
   async findBarriers(): Promise<string[]> {
     await this.allowScripts(true)
-    // Evaluated by the browser's debugger, which the page's policy does not concern.
-    await this.page.evaluate(AXE)
-    const barriers = await this.page.evaluate(async () => {
-      const axe = (globalThis as unknown as { axe: { run(options: object): Promise<AxeResults> } }).axe
-      const { violations } = await axe.run({ rules: { 'target-size': { enabled: true } } })
-      return violations.map(
-        ({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html.slice(0, 150)).join(' | ')}`,
-      )
-    })
+    const barriers = await findBarriers(this.page)
     await this.allowScripts(this.#hasScripts)
     return barriers
   }

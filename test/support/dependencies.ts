@@ -38,7 +38,7 @@ export function readLock(): LockedPackage[] {
 }
 
 /** The names that package.json asks for. */
-export function readDirect(): { production: string[]; development: string[] } {
+function readDirect(): { production: string[]; development: string[] } {
   const { dependencies, devDependencies } = JSON.parse(readFileSync(MANIFEST, 'utf8')) as Record<
     'dependencies' | 'devDependencies',
     Record<string, string>

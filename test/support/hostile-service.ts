@@ -1,12 +1,10 @@
 import { createHash } from 'node:crypto'
-import { once } from 'node:events'
 import { createServer, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
-import { onTestFinished } from 'vitest'
 import { createClient } from '../../client/src/index.ts'
 import { mirrorOccupations } from '../../src/remote/mirror.ts'
 import { Installation } from './command.ts'
+import { listenOn } from './connection.ts'
 
 type Answer = (response: ServerResponse, path: string, ifNoneMatch: string | undefined) => void
 
@@ -15,13 +13,8 @@ export async function serveHostile(answer: Answer): Promise<string> {
   const server = createServer((request, response) => {
     response.on('error', () => undefined)
     answer(response, request.url ?? '', request.headers['if-none-match'])
-  }).listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  onTestFinished(() => {
-    server.close()
-    server.closeAllConnections()
   })
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  return `http://127.0.0.1:${await listenOn(server)}`
 }
 
 /** Sends text as a snapshot, with the headers of one unless told otherwise. */

@@ -1,17 +1,15 @@
-import { once } from 'node:events'
 import { connect, createServer, type Server, type Socket } from 'node:net'
 import { onTestFinished } from 'vitest'
+import { listenOn } from './connection.ts'
 
 /** A way to a port of this machine that can be made to swallow everything, as a network that is cut off does. */
 export class PausableProxy {
   readonly port: number
-  readonly #server: Server
   readonly #sockets = new Set<Socket>()
   #paused = false
   #target: number
 
   private constructor(server: Server, port: number, target: number) {
-    this.#server = server
     this.port = port
     this.#target = target
     server.on('connection', (near) => {
@@ -40,12 +38,9 @@ export class PausableProxy {
   }
 
   static async start(target: number): Promise<PausableProxy> {
-    const server = createServer().listen(0, '127.0.0.1')
-    await once(server, 'listening')
-    const address = server.address()
-    if (address === null || typeof address === 'string') throw new Error('no port')
-    const proxy = new PausableProxy(server, address.port, target)
-    onTestFinished(() => proxy.#close())
+    const server = createServer()
+    const proxy = new PausableProxy(server, await listenOn(server), target)
+    onTestFinished(() => proxy.#cut())
     return proxy
   }
 
@@ -63,11 +58,10 @@ export class PausableProxy {
   /** Leads to another port from now on, as a virtual IP does after a failover; what was open is cut. */
   redirect(target: number): void {
     this.#target = target
-    for (const socket of this.#sockets) socket.destroy()
+    this.#cut()
   }
 
-  #close(): void {
-    this.#server.close()
+  #cut(): void {
     for (const socket of this.#sockets) socket.destroy()
   }
 }

@@ -29,36 +29,25 @@ const WORK = /\/(?:files|marked-files|corrected-files|repairs)\b/
 
 /** A service with its own database, for one test. Every response is checked against openapi.json. */
 export class Service {
-  readonly app: FastifyInstance
-  readonly database: Database
-  readonly revisions: RevisionWatch
-  readonly metrics: Metrics
-  readonly lifecycle: Lifecycle
+  readonly app!: FastifyInstance
+  readonly database!: Database
+  readonly revisions!: RevisionWatch
+  readonly metrics!: Metrics
+  readonly lifecycle!: Lifecycle
   /** Lines that the service has logged. */
-  readonly log: string[]
+  readonly log!: string[]
   /** A key for everything and the organisation 1001. */
-  readonly key: string
+  readonly key!: string
   /** Reads uploads for requests that wait for it; those of `request` do. */
-  readonly files: FileWorker
+  readonly files!: FileWorker
 
   private constructor(
-    app: FastifyInstance,
-    database: Database,
-    revisions: RevisionWatch,
-    metrics: Metrics,
-    lifecycle: Lifecycle,
-    log: string[],
-    key: string,
-    files: FileWorker,
+    parts: Pick<
+      Service,
+      'app' | 'database' | 'revisions' | 'metrics' | 'lifecycle' | 'log' | 'key' | 'files'
+    >,
   ) {
-    this.app = app
-    this.files = files
-    this.database = database
-    this.revisions = revisions
-    this.metrics = metrics
-    this.lifecycle = lifecycle
-    this.log = log
-    this.key = key
+    Object.assign(this, parts)
   }
 
   static async start(
@@ -111,7 +100,7 @@ export class Service {
       limits: checkLimitsOf(settings),
       maxBytes: settings.UPLOAD_MAX_MB * 2 ** 20,
     })
-    return new Service(app, database, revisions, metrics, lifecycle, log, key, files)
+    return new Service({ app, database, revisions, metrics, lifecycle, log, key, files })
   }
 
   /** Asks for an address with the service's key; `headers` add to it or, as `undefined`, take away. */

@@ -72,7 +72,7 @@ function messagesOf({ command }: Served): string[] {
 }
 
 async function waitUntilItSays(served: Served, message: string): Promise<void> {
-  await until(() => messagesOf(served).filter(isAboutRedis).at(-1) === message || undefined)
+  await until(() => messagesOf(served).filter(isAboutRedis).at(-1) === message)
 }
 
 describe.skipIf(!hasRedisServer)('with a Redis', () => {
@@ -102,7 +102,7 @@ describe.skipIf(!hasRedisServer)('with a Redis', () => {
     const { url } = await OwnRedis.start()
     const { limiter } = await startLimiter(url, { occupations: { requests: 1, seconds: 1 } })
     expect(await limiter.consume('occupations', 'a')).toMatchObject({ allowed: true, reset: 1 })
-    await until(async () => (await limiter.consume('occupations', 'a'))?.allowed || undefined)
+    await until(async () => (await limiter.consume('occupations', 'a'))?.allowed)
   })
 
   test('limiters count separately, report it once each, and share again when it returns', async () => {
@@ -120,12 +120,12 @@ describe.skipIf(!hasRedisServer)('with a Redis', () => {
     }
     expect(await countAllowed('early')).toBe(10)
     await redis.start()
-    for (const { isUp } of both) await until(async () => (await isUp()) || undefined)
+    for (const { isUp } of both) await until(async () => await isUp())
     expect(await countAllowed('shared')).toBe(5)
     await redis.kill()
     expect(await countAllowed('alone')).toBe(10)
     await redis.start()
-    for (const { isUp } of both) await until(async () => (await isUp()) || undefined)
+    for (const { isUp } of both) await until(async () => await isUp())
     expect(await countAllowed('again')).toBe(5)
     for (const { messages } of both) expect(messages()).toEqual([LOST, BACK, LOST, BACK])
   })
@@ -141,7 +141,7 @@ describe.skipIf(!hasRedisServer)('with a Redis', () => {
     const callers = Promise.all(Array.from({ length: 8 }, (_, index) => caller(index)))
     const askedMore = async () => {
       const before = statuses.length
-      await until(() => statuses.length > before + 100 || undefined)
+      await until(() => statuses.length > before + 100)
     }
     await askedMore()
     await redis.kill()
@@ -168,7 +168,7 @@ describe.skipIf(!hasRedisServer)('with a Redis', () => {
     expect(verdicts.filter((verdict) => verdict?.allowed)).toHaveLength(3)
     expect(log()).toMatchObject([{ level: 40, reason: 'Command timed out', msg: LOST }])
     redis.thaw()
-    await until(async () => (await isUp()) || undefined)
+    await until(async () => await isUp())
     expect(messages()).toEqual([LOST, BACK])
   })
 
@@ -183,7 +183,7 @@ describe.skipIf(!hasRedisServer)('with a Redis', () => {
     expect(await isUp()).toBe(false)
     expect(messages()).toEqual([LOST])
     await redis.run('replicaof', 'no', 'one')
-    await until(async () => (await isUp()) || undefined)
+    await until(async () => await isUp())
     expect(messages()).toEqual([LOST, BACK])
   })
 

@@ -130,9 +130,7 @@ test('a check ends with its parent, also in the middle of a rule, and leaves not
   const pid = await until(() => list().find(([, ppid]) => ppid === parent.pid)?.[0])
   // The tables of the rules are complete once the rules run.
   await until(() =>
-    readdirSync(temporary, { recursive: true }).some((name) => String(name).endsWith('rules.db'))
-      ? true
-      : undefined,
+    readdirSync(temporary, { recursive: true }).some((name) => String(name).endsWith('rules.db')),
   )
   parent.kill('SIGKILL')
   await until(() => (list().some(([each]) => each === pid) ? undefined : true))
@@ -151,7 +149,7 @@ test('an aborted check ends at once with the reason of the signal, and its proce
   )
   await expect(checking).rejects.toBe(reason)
   expect(readdirSync(temporary)).toEqual([])
-  await until(() => (listChildren().length === 0 ? true : undefined))
+  await until(() => listChildren().length === 0)
 })
 
 const canFill = requireProgram(hasSmallDisk, 'checks on a full disk', 'no file system can be mounted')
@@ -200,7 +198,7 @@ test('a killed --fix leaves no copy that is not complete', async () => {
   const to = join(temporaryFolder(), 'fixed')
   const command = ['check', from, '--definition', writeDefinition(), '--fix', to, '--overwrite']
   const running = mahi.start(command)
-  await until(() => (existsSync(to) && readdirSync(to).length > 0 ? true : undefined))
+  await until(() => existsSync(to) && readdirSync(to).length > 0)
   running.kill('SIGKILL')
   await running.ended
   const left = readdirSync(to).filter((name) => !name.endsWith('.new'))

@@ -1,19 +1,16 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { describe, expect, test } from 'vitest'
-import { chromiumPath } from '../support/browser.ts'
+import { expect, test } from 'vitest'
 import { check } from '../support/checking.ts'
-import { openPage, useBrowser } from '../support/console.ts'
+import { describeInBrowser, openPage } from '../support/console.ts'
 import { renderReport } from '../support/reports.ts'
 import { temporaryFolder } from '../support/temporary.ts'
 
 /** 120 members, each with one fault, and one of them with a second. */
 const MEMBERS = Array.from({ length: 120 }, (_, index) => `M${index},x,${index === 7 ? '9' : '01'}`)
 
-describe.skipIf(chromiumPath === undefined)('the HTML report in a browser', () => {
-  useBrowser()
-
+describeInBrowser('the HTML report in a browser', () => {
   /** The URL of a report. */
   async function writeReport(): Promise<string> {
     const checked = await check({ 'members.csv': `memberId,born,kind\n${MEMBERS.join('\n')}\n` })

@@ -19,24 +19,18 @@ const catchFailure = (promise: Promise<unknown>) =>
     (error: unknown) => error,
   )
 
-test.for([
-  [429, 'seconds', (wait: number) => String(wait)],
-  [503, 'a date', (wait: number) => new Date(Math.ceil(Date.now() / 1000 + wait) * 1000).toUTCString()],
-] as const)(
-  'a %i is retried when its Retry-After, %s, is over, and not before',
-  async ([status, , write]) => {
-    const { client, front } = await startClient()
-    let open: number | undefined
-    front.befall = () => {
-      const now = Date.now()
-      // Timers may be a millisecond early.
-      open ??= now + 990
-      return now < open ? { status, headers: { 'retry-after': write(1) } } : undefined
-    }
-    expect((await client.occupations.list()).totalCount).toBe(3)
-    expect(front.statuses).toEqual([status, 200])
-  },
-)
+test('a 429 is retried when its Retry-After is over, and not before', async () => {
+  const { client, front } = await startClient()
+  let open: number | undefined
+  front.befall = () => {
+    const now = Date.now()
+    // Timers may be a millisecond early.
+    open ??= now + 990
+    return now < open ? { status: 429, headers: { 'retry-after': '1' } } : undefined
+  }
+  expect((await client.occupations.list()).totalCount).toBe(3)
+  expect(front.statuses).toEqual([429, 200])
+})
 
 test('a 503 or 429 without Retry-After, or with one that has passed, and a broken connection are retried too', async () => {
   const { client, front } = await startClient()
@@ -45,17 +39,6 @@ test('a 503 or 429 without Retry-After, or with one that has passed, and a broke
     headers: { 'retry-after': 'Wed, 21 Oct 2015 07:28:00 GMT' },
   })
   expect((await client.occupations.list()).totalCount).toBe(3)
-  expect(front.received).toHaveLength(6)
-})
-
-test('every page of a walk has its own retries', async () => {
-  const { client, front } = await startClient()
-  let count = 0
-  front.befall = () => (count++ % 2 === 0 ? 'reset' : undefined)
-
-  const seen: (string | undefined)[] = []
-  for await (const { occupationCode } of client.occupations.all({ limit: 1 })) seen.push(occupationCode)
-  expect(seen).toEqual(['A', 'B', 'C'])
   expect(front.received).toHaveLength(6)
 })
 

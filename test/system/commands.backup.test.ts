@@ -8,7 +8,6 @@ import { Installation, until } from '../support/command.ts'
 import { canPlaceDatabase, placeDatabase } from '../support/database-on-disk.ts'
 import { alerts } from '../support/deploy.ts'
 import { fillDatabase, withDatabase } from '../support/filled-database.ts'
-import { serveWithMetrics } from '../support/runbook.ts'
 import { sourceOf } from '../support/service.ts'
 import { SmallDisk } from '../support/small-disk.ts'
 import { describeTables, NOT_RESTORED } from '../support/state.ts'
@@ -35,7 +34,7 @@ describe.skipIf(engine !== 'sqlite')('backup', () => {
         await writer.run(`update occupation set hash = 'changed'`)
         backup = mahi.runJson(['backup', file])
         // It waits for this change to be over only to record the backup.
-        await until(() => existsSync(file) || undefined)
+        await until(() => existsSync(file))
         throw new Error('not kept')
       }),
     )
@@ -131,8 +130,8 @@ test.skipIf(engine === 'sqlite')('a backup of PostgreSQL is left to its own prog
 
 test('the age of the newest backup is a metric, from the creation of the database on, and status shows it', async () => {
   const mahi = await new Installation().migrate()
-  const { read } = await serveWithMetrics(mahi)
-  const unprotected = await read('mahi_backup_age_seconds')
+  const { metric } = await mahi.serveWithMetrics()
+  const unprotected = await metric('mahi_backup_age_seconds')
   expect(unprotected).toBeGreaterThanOrEqual(0)
   expect(unprotected).toBeLessThan(3600)
   expect((await mahi.run(['status'])).stdout).toMatch(/^Backup +none recorded/m)
@@ -141,17 +140,21 @@ test('the age of the newest backup is a metric, from the creation of the databas
       writer.run('update migration set applied = applied - $1', [9 * DAY]),
     ),
   )
-  await until(async () => ((await read('mahi_backup_age_seconds')) > 8 * 86_400 ? true : undefined))
+  await until(async () => (await metric('mahi_backup_age_seconds')) > 8 * 86_400)
   expect((await mahi.run(['status'])).stdout).toMatch(
     /^Backup +warning +There is none of the last 216 hours/m,
   )
 
   // Another program that makes backups records them.
   await mahi.runJson(['backup', '--made-by', 'pgbackrest'])
-  await until(async () =>
-    (await read('mahi_backup_age_seconds')) < limitOf('MahiBackupOld') ? true : undefined,
-  )
+  await until(async () => (await metric('mahi_backup_age_seconds')) < limitOf('MahiBackupOld'))
   expect((await mahi.run(['status'])).stdout).toMatch(/^Backup +\d{4}-\S+, by pgbackrest$/m)
+  if (engine === 'sqlite') {
+    expect(await mahi.run(['backup', mahi.folder])).toMatchObject({ code: 1 })
+    await until(async () => (await metric('mahi_backup_failed')) === 1)
+    await mahi.runJson(['backup', '--keep', '7', join(mahi.folder, 'series')])
+    await until(async () => (await metric('mahi_backup_failed')) === 0)
+  }
   for (const words of [[], ['file', '--made-by', 'x']]) {
     const both = await mahi.run(['backup', ...words])
     expect([both.code, both.stderr]).toEqual([

@@ -38,10 +38,9 @@ describe('config', () => {
     expect(JSON.parse(json.stdout)).toMatchObject({ faults: faults.map((message) => ({ message })) })
   })
 
-  test.each(['serve', 'demo', 'keys list'])('%s names every fault, and does nothing', async (line) => {
-    const { code, stdout, stderr } = await new Installation().run(line.split(' '), { environment })
-    expect([code, stdout]).toEqual([1, ''])
-    expect(stderr.trimEnd().split('\n')).toEqual(faults)
+  test('other commands name every fault, and do nothing', async () => {
+    const { code, stdout, stderr } = await new Installation().run(['keys', 'list'], { environment })
+    expect([code, stdout, stderr]).toEqual([1, '', `${faults.join('\n')}\n`])
   })
 })
 
@@ -49,11 +48,8 @@ const LISTS = 'lists the commands)'
 const DESCRIBES = 'describes its arguments and options)'
 test.each([
   ['occupation', "unknown command 'occupation'\n(Did you mean occupations?)", `(mahi --help ${LISTS}`],
-  ['help occupation', "unknown command 'occupation'\n(Did you mean occupations?)", `(mahi --help ${LISTS}`],
   ['occupation --help', "unknown command 'occupation'\n(Did you mean occupations?)", `(mahi --help ${LISTS}`],
-  ['keys help nope', "unknown command 'nope'", `(mahi keys --help ${LISTS}`],
   ['help keys nope', "unknown command 'nope'", `(mahi keys --help ${LISTS}`],
-  ['keys nope --help', "unknown command 'nope'", `(mahi keys --help ${LISTS}`],
   ['keys lst', "unknown command 'lst'\n(Did you mean list?)", `(mahi keys --help ${LISTS}`],
   [
     'occupations import --replce a.csv',

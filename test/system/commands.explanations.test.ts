@@ -69,14 +69,3 @@ test('warnings are explained, and a submission is submitted, at the command line
   const late = await run('withdraw', 'LEA-note')
   expect([late.code, late.stderr]).toEqual([1, expect.stringContaining('submitted')])
 })
-
-test('a command that lacks its key names the scope that the key needs', async () => {
-  const mahi = new Installation({ inProcesses: true })
-  const given = ['TOKEN', '--url', 'http://127.0.0.1:1', '--eid', '1001']
-  const read = await mahi.run(['submissions', 'explanations', ...given])
-  expect(read.stderr).toContain(
-    'MAHI_API_KEY is not set. Set it to a key with the scope validation-results:read',
-  )
-  const write = await mahi.run(['submissions', 'submit', ...given])
-  expect([write.code, write.stderr]).toEqual([1, expect.stringContaining('the scope submissions:write')])
-})

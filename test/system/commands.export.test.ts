@@ -95,9 +95,3 @@ test.each([
   const { code, stdout, stderr } = await mahi.run(['occupations', 'export', '--output', path])
   expect([code, stdout, stderr]).toEqual([1, '', `${message}\n`])
 })
-
-test('an unknown format is refused, and the available ones are listed', async () => {
-  const { code, stdout, stderr } = await new Installation().run(['occupations', 'export', '--format', 'xml'])
-  expect([code, stdout]).toEqual([1, ''])
-  expect(stderr).toContain('Allowed choices are ndjson, csv, flat-csv.')
-})

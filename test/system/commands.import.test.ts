@@ -25,18 +25,6 @@ test('the summary of an import is one JSON object on standard output, and nothin
   })
 })
 
-test('--replace refuses an input without a record, which would delete everything', async () => {
-  const mahi = await new Installation().fill(RECORDS)
-  const before = await mahi.catalogue()
-  const input = 'occupationCode,titleEnglish\n'
-  expect(await mahi.run(['occupations', 'import', '--replace', '-'], { input })).toMatchObject({
-    code: 1,
-    stdout: '',
-    stderr: expect.stringMatching(/^--replace: .*\nNothing was stored: 1 fault\.\n$/),
-  })
-  expect(await mahi.catalogue()).toBe(before)
-})
-
 test('--dry-run reports what would change, and changes nothing', async () => {
   const mahi = await new Installation().fill(RECORDS)
   const before = await mahi.catalogue()
@@ -66,24 +54,6 @@ test('--dry-run reports what would change, and changes nothing', async () => {
   expect(await mahi.runJson(['occupations', 'import', '--replace', '-'], { input })).toMatchObject(summary)
 })
 
-test('text that was decoded wrongly is repaired, and the first ten records are named in a warning', async () => {
-  const mahi = new Installation()
-  const decoded = (text: string) => Buffer.from(text).toString('latin1')
-  const records = Array.from({ length: 12 }, (_, index) => ({
-    occupationCode: `A${index}`,
-    titleEnglish: decoded('Children’s Nurse'),
-  }))
-  const input = toLines([{ occupationCode: 'B1', titleEnglish: 'Café' }, ...records])
-  const { stderr } = await mahi.run(['occupations', 'import', '--dry-run', '-'], { input })
-  expect(stderr.split('\n').slice(0, 11)).toEqual([
-    expect.stringMatching(/^Warning: the text of 12 records .* \(the first 10 are shown\):$/),
-    ...Array.from({ length: 10 }, (_, index) => `  -:${index + 2}: A${index}`),
-  ])
-  const summary = await mahi.runJson(['occupations', 'import', '-'], { input })
-  expect(summary).toMatchObject({ normalised: 12, repaired: { count: 12 } })
-  expect(await mahi.catalogue()).toContain('"Children’s Nurse"')
-})
-
 test('rows of totals and errors of a spreadsheet are named, in a dry run too', async () => {
   const mahi = new Installation()
   const text = 'occupationCode,titleEnglish,titleMaori\nZ1,Baker,\nZ2,#N/A,Kaitunu\nTotal,"",\nZ3,,Kaitunu\n'
@@ -109,26 +79,6 @@ test('control characters from a file never reach the terminal', async () => {
   )
   // biome-ignore lint/suspicious/noControlCharactersInRegex: none may be there.
   expect(stderr).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/)
-})
-
-test('all faults of a CSV row are reported at once, and so is a code that comes again', async () => {
-  const mahi = new Installation()
-  const input = [
-    'occupationCode,altJobTitlesEnglish,renumeration.payLowerBound,renumeration.payMidLowerBound,renumeration.payUpperBound',
-    'A1,"[""Baker""]",1,2,3',
-    'A1,Baker; Miller,many,60000,50000',
-    ',Cook,1,2,3',
-  ].join('\n')
-  const { stdout } = await mahi.run(['occupations', 'import', '--json', '-'], { input })
-  const { faults } = JSON.parse(stdout) as { faults: { line: number; field: string }[] }
-  expect(faults.map(({ line, field }) => `${line} ${field}`)).toEqual([
-    '3 altJobTitlesEnglish',
-    '3 renumeration.payLowerBound',
-    '3 renumeration.payUpperBound',
-    '4 altJobTitlesEnglish',
-    '4 occupationCode',
-    '3 occupationCode',
-  ])
 })
 
 test('every fault of every file is named by file, line and field, and nothing is stored', async () => {

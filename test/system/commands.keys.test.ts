@@ -137,8 +137,7 @@ test('keys list shows when a key was last used, once the service has stored it',
   const [used, unused] = [await create(mahi), await create(mahi)]
   const { url, command } = await mahi.serve()
   expect((await ask(`${url}/v1/occupations`, { 'x-api-key': used.key })).status).toBe(200)
-  command.kill('SIGTERM')
-  await command.ended
+  await command.stop()
   const { keys } = (await mahi.runJson(['keys', 'list'])) as {
     keys: { id: string; lastUsed: string | null }[]
   }

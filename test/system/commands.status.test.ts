@@ -154,20 +154,12 @@ describe('status says what is wrong, and what to do', () => {
 
   test('with the queue: a job has waited, and no worker runs', async () => {
     const mahi = await new Installation().migrate()
-    const add = (ago: number) =>
-      withDatabase(mahi.databaseUrl, (database) =>
-        database.write('schema', (writer) =>
-          enqueue(writer, { kind: 'index', subject: `${ago}`, eid: '', due: Date.now() - ago }),
-        ),
-      )
-    const wait = (ago: number) =>
-      withDatabase(mahi.databaseUrl, (database) =>
-        database.write('schema', (writer) =>
-          writer.run('update job set queued = due - $1, due = due - $1', [ago]),
-        ),
-      )
-    await add(0)
-    await wait(61_000)
+    await withDatabase(mahi.databaseUrl, (database) =>
+      database.write('schema', async (writer) => {
+        await enqueue(writer, { kind: 'index', subject: '', eid: '', due: Date.now() })
+        await writer.run('update job set queued = due - 61000, due = due - 61000')
+      }),
+    )
     expect(await examine(mahi, {})).toMatchObject({
       code: 0,
       faults: { Worker: ['warning', expect.stringContaining('no worker does them: run "mahi work"')] },

@@ -1,7 +1,6 @@
 import { gzipSync } from 'node:zlib'
-import { describe, expect, test } from 'vitest'
-import { chromiumPath } from '../support/browser.ts'
-import { ConsoleService, useBrowser } from '../support/console.ts'
+import { expect, test } from 'vitest'
+import { ConsoleService, describeInBrowser } from '../support/console.ts'
 
 const RECORDS = [
   {
@@ -22,9 +21,7 @@ const RECORDS = [
 // The narrowest screen, where the most is hidden.
 const screen = { viewport: { width: 320, height: 800 } }
 
-describe.skipIf(chromiumPath === undefined)('the console in a browser', () => {
-  useBrowser()
-
+describeInBrowser('the console in a browser', () => {
   async function start() {
     const console = await ConsoleService.start({}, screen)
     await console.service.import(RECORDS)
@@ -73,29 +70,7 @@ describe.skipIf(chromiumPath === undefined)('the console in a browser', () => {
     await page.waitForURL(`${url}/console/occupations/A1`)
   })
 
-  test('a list of titles is coded with the keys 1, 2 and 3, and downloaded', async () => {
-    const console = await start()
-    const { page } = await console.open()
-    await page.goto(`${console.url}/console/code`)
-    await page.getByLabel('Job titles').fill('Teacher\nTutor of pupils')
-    await page.getByRole('button', { name: 'Find the codes' }).click()
-    await page.getByText('In a row, the keys').waitFor()
-    await page.getByRole('radio').first().focus()
-    await page.keyboard.press('2')
-    await page.getByText('2 titles: 0 to choose, 2 with a code, 0 without one.').waitFor()
-    const first = page.locator('tbody tr').first().getByRole('radio')
-    // Each choice is kept at once, so that Back loses nothing.
-    await page.getByRole('link', { name: 'Occupations' }).click()
-    await page.goBack()
-    expect(await first.nth(1).isChecked()).toBe(true)
-    const [download] = await Promise.all([
-      page.waitForEvent('download'),
-      page.getByRole('button', { name: 'Download as CSV' }).first().click(),
-    ])
-    expect(download.suggestedFilename()).toBe('coded-titles.csv')
-  })
-
-  test('a list is reviewed with one key for each title, and a disagreement of two reviewers is shown', async () => {
+  test('a list is coded with one key for each title, and downloaded, and a disagreement of two reviewers is shown', async () => {
     const console = await start()
     const { key } = await console.service.createKey({ client: 'schools', scopes: ['codings:confirm'] })
     await console.service.request({
@@ -119,6 +94,11 @@ describe.skipIf(chromiumPath === undefined)('the console in a browser', () => {
     await page.getByRole('link', { name: 'Occupations' }).click()
     await page.goBack()
     expect(await rowOf('Schoolteacher').getByRole('radio').first().isChecked()).toBe(true)
+    const [download] = await Promise.all([
+      page.waitForEvent('download'),
+      page.getByRole('button', { name: 'Download as CSV' }).first().click(),
+    ])
+    expect(download.suggestedFilename()).toBe('coded-titles.csv')
     await rowOf('Tutor of pupils').getByRole('radio').first().focus()
     await page.keyboard.press('c')
     await page.keyboard.type('Z9')

@@ -1,13 +1,10 @@
 import { createServer } from 'node:http'
-import { describe, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { TOKEN_FIELD } from '../../src/console/form-token.ts'
-import { chromiumPath } from '../support/browser.ts'
 import { listenOn } from '../support/connection.ts'
-import { ConsoleService, useBrowser } from '../support/console.ts'
+import { ConsoleService, describeInBrowser } from '../support/console.ts'
 
-describe.skipIf(chromiumPath === undefined)('a page of another origin', () => {
-  useBrowser()
-
+describeInBrowser('a page of another origin', () => {
   // test/console.forgery.test.ts sends each form in every encoding; here the browser decides about origin and cookie.
   test('cannot send a form of the console, by itself or by a script', async () => {
     const console = await ConsoleService.start()

@@ -1,15 +1,12 @@
-import { describe, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { DEFAULT_SCOPES, SCOPES } from '../../src/api/access/principal.ts'
 import { Sessions } from '../../src/console/sessions.ts'
-import { chromiumPath } from '../support/browser.ts'
-import { openPage, useBrowser } from '../support/console.ts'
+import { describeInBrowser, openPage } from '../support/console.ts'
 import { findFreePort } from '../support/free-port.ts'
 import { startIdentityProvider } from '../support/identity-provider.ts'
 import { Service } from '../support/service.ts'
 
-describe.skipIf(chromiumPath === undefined)('signing in with an identity provider', () => {
-  useBrowser()
-
+describeInBrowser('signing in with an identity provider', () => {
   async function start() {
     const port = await findFreePort()
     const publicUrl = `http://127.0.0.1:${port}`

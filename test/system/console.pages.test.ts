@@ -1,9 +1,8 @@
 import { readFileSync } from 'node:fs'
 import type { Page } from 'playwright-core'
-import { describe, expect, test } from 'vitest'
-import { chromiumPath } from '../support/browser.ts'
+import { expect, test } from 'vitest'
 import { untilHolds } from '../support/command.ts'
-import { type ConsolePage, ConsoleService, listRoutes, useBrowser } from '../support/console.ts'
+import { type ConsolePage, ConsoleService, describeInBrowser, listRoutes } from '../support/console.ts'
 import { SDR_FILES } from '../support/sdr/file-types.ts'
 import { startWorker } from '../support/submission-worker.ts'
 
@@ -191,9 +190,7 @@ async function start(): Promise<{ console: ConsoleService; tokens: Record<string
 const WIDE = { width: 1920, height: 800 }
 const NARROW = { width: 320, height: 800 }
 
-describe.skipIf(chromiumPath === undefined)('in a browser', () => {
-  useBrowser()
-
+describeInBrowser('in a browser', () => {
   test('every route of a page is complete, accessible and within its policy, and fits in each width', async () => {
     const { console, tokens } = await start()
     const light = { colorScheme: 'light', viewport: WIDE } as const
@@ -212,19 +209,6 @@ describe.skipIf(chromiumPath === undefined)('in a browser', () => {
     const visited = new Set(console.service.log.map((line) => `GET ${(JSON.parse(line) as Line).route}`))
     const pages = (await listRoutes()).filter((route) => route.startsWith('GET '))
     expect(pages.filter((route) => !visited.has(route) && !NO_PAGES.includes(route))).toEqual([])
-  })
-
-  test('targets that are too small are found', async () => {
-    const shown = await (await ConsoleService.start()).open()
-    await shown.page.evaluate(() => {
-      for (const name of ['One', 'Two']) {
-        const button = document.createElement('button')
-        button.textContent = name
-        Object.assign(button.style, { minHeight: '0', height: '20px', width: '20px', padding: '0' })
-        document.querySelector('main')?.append(button)
-      }
-    })
-    expect(await shown.findBarriers()).toEqual([expect.stringMatching(/^target-size: .*One.*Two/)])
   })
 })
 

@@ -1,8 +1,7 @@
 import type { BrowserContextOptions } from 'playwright-core'
-import { describe, expect, test } from 'vitest'
-import { chromiumPath } from '../support/browser.ts'
+import { expect, test } from 'vitest'
 import { COURSES, makeCollectionDefinition, makeLearners } from '../support/collection.ts'
-import { ConsoleService, useBrowser } from '../support/console.ts'
+import { ConsoleService, describeInBrowser } from '../support/console.ts'
 import { startWorker } from '../support/submission-worker.ts'
 
 /** An explanation that would become elements, if a page did not escape it, and what they would be. */
@@ -10,9 +9,7 @@ const HOSTILE = `<img src=x onerror="document.title=1"><script>document.title=1<
 const ELEMENTS = 'main img, main script, main b, [onerror]'
 
 /** The process of a collecting agency, as the public pages describe it, by the pages of the console alone. */
-describe.skipIf(chromiumPath === undefined)('a return from its first file to its last signature', () => {
-  useBrowser()
-
+describeInBrowser('a return from its first file to its last signature', () => {
   async function start(options: BrowserContextOptions) {
     const definition = makeCollectionDefinition()
     const console = await ConsoleService.start({ DEFINITIONS: definition })

@@ -1,8 +1,10 @@
+import { createServer } from 'node:http'
 import { describe, expect, test } from 'vitest'
 import { PROBLEMS } from '../../src/api/contract/problems.ts'
 import { CADDYFILE, hasCaddy, runCaddy, startCaddy } from '../support/caddy.ts'
-import { Installation } from '../support/command.ts'
-import { readRepositoryFile } from '../support/deploy.ts'
+import { Installation, until } from '../support/command.ts'
+import { listenOn } from '../support/connection.ts'
+import { ROOT, readRepositoryFile } from '../support/deploy.ts'
 import { ask } from '../support/load.ts'
 import { Service } from '../support/service.ts'
 
@@ -91,5 +93,18 @@ describe.skipIf(!hasCaddy)('the proxy itself', () => {
       detail: 'No replica answers.',
       instance: `urn:uuid:${headers['x-request-id']}`,
     })
+  })
+
+  test('leads each organisation to its own replicas, even while those of others are down', async () => {
+    const file = `${ROOT}deploy/Caddyfile.organisations`
+    expect(runCaddy(['fmt', file]).stdout).toBe(readRepositoryFile('deploy/Caddyfile.organisations'))
+    const homes = ['first', 'second'].map((name) => createServer((_, response) => response.end(name)))
+    const [first, second] = await Promise.all(homes.map(async (home) => `127.0.0.1:${await listenOn(home)}`))
+    const proxy = await startCaddy([], file, { FIRST_REPLICAS: `${first}`, SECOND_REPLICAS: `${second}` })
+    const read = (EID: string) => ask(`${proxy}/v1/submissions`, { EID })
+    expect([(await read('1001')).body, (await read('2001')).body]).toEqual(['first', 'second'])
+    homes[0]?.close().closeAllConnections()
+    await until(async () => (await read('1001')).status >= 500)
+    expect((await read('2001')).body).toBe('second')
   })
 })

@@ -1,33 +1,15 @@
-import { readFileSync } from 'node:fs'
-import { createRequire } from 'node:module'
 import { build } from 'esbuild'
 import type { BrowserContextOptions, Page } from 'playwright-core'
-import { describe, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { PROBLEMS } from '../../src/api/contract/problems.ts'
-import { chromiumPath } from '../support/browser.ts'
-import { openPage, useBrowser } from '../support/console.ts'
+import { describeInBrowser, findBarriers, noteTroubles, openPage } from '../support/console.ts'
 import { Service } from '../support/service.ts'
 
 const EID = '1001'
-const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
-
-/** What axe finds in a page. */
-async function findViolations(page: Page): Promise<string[]> {
-  const violations = await page.evaluate(async (source) => {
-    const run = new Function(`${source}; return axe`)() as {
-      run(): Promise<{ violations: { id: string; nodes: { html: string }[] }[] }>
-    }
-    return (await run.run()).violations
-  }, AXE)
-  return violations.map(({ id, nodes }) => `${id}: ${nodes[0]?.html.slice(0, 200)}`)
-}
-
 /** Opens the reference as the demo shows it. */
 const DEMO = 'demo'
 
-describe.skipIf(chromiumPath === undefined)('in a browser', () => {
-  useBrowser()
-
+describeInBrowser('in a browser', () => {
   /** A service that listens, with a record and a submission, and a page that notes what goes wrong in it. */
   async function open(path: string, options: BrowserContextOptions = {}) {
     const demo = { key: '', eid: EID, token: 'a-submission' }
@@ -37,17 +19,7 @@ describe.skipIf(chromiumPath === undefined)('in a browser', () => {
     await service.publish([{ localId: 'L1', errorCode: 'E1', errorType: 'Error' }], { token: 'a-submission' })
     const url = await service.app.listen({ host: '127.0.0.1', port: 0 })
     const page = await openPage(options)
-    const troubles: string[] = []
-    page.on('console', (message) => {
-      // A browser asks for an icon wherever it goes.
-      if (message.type() === 'error' && !message.location().url.endsWith('/favicon.ico'))
-        troubles.push(message.text())
-    })
-    page.on('pageerror', (error) => troubles.push(error.message))
-    page.on('request', (request) => {
-      if (!/^(?:data|blob):/.test(request.url()) && !request.url().startsWith(url))
-        troubles.push(request.url())
-    })
+    const troubles = noteTroubles(page, url)
     await page.goto(url + (path === DEMO ? '/docs' : path))
     return { service, url, page, troubles }
   }
@@ -138,10 +110,10 @@ describe.skipIf(chromiumPath === undefined)('in a browser', () => {
         viewport: { width, height: 800 },
       })
       await page.locator('.opblock').first().waitFor()
-      expect(await findViolations(page)).toEqual([])
+      expect(await findBarriers(page)).toEqual([])
       await authorize(page, service.key)
       expect((await tryOperation(page, 'listOccupations', {})).status).toContain('200')
-      expect(await findViolations(page)).toEqual([])
+      expect(await findBarriers(page)).toEqual([])
       expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(width)
       expect(troubles).toEqual([])
     },
@@ -160,7 +132,7 @@ describe.skipIf(chromiumPath === undefined)('in a browser', () => {
     for (const [index, slug] of paths.entries()) {
       await page.emulateMedia({ colorScheme: index % 2 === 0 ? 'light' : 'dark' })
       await page.goto(`${url}/problems${slug}`)
-      expect([slug, await findViolations(page)]).toEqual([slug, []])
+      expect([slug, await findBarriers(page)]).toEqual([slug, []])
     }
   })
 })

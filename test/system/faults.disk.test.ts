@@ -63,7 +63,6 @@ test.skipIf(!canPlaceDatabase)(
     expect(await mahi.run(PUBLISH, { environment })).toMatchObject({ code: 0 })
     const after = await withDatabase(url, readState)
     expect([after.catalogue.size, after.submissions.size]).toEqual([3000, 2])
-    server.command.kill('SIGTERM')
-    expect(await server.command.ended).toMatchObject({ code: 0 })
+    expect(await server.command.stop()).toBe(0)
   },
 )

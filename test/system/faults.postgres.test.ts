@@ -17,7 +17,7 @@ test.skipIf(!hasCluster)(
     const { questions, headers } = await fillDatabase(DATABASE_URL)
     const { url } = await mahi.serve({ ...UNCACHED, DATABASE_URL })
     const load = new Load([url], questions, { check: checkPage })
-    const writing = new Writing(mahi, DATABASE_URL)
+    const writing = startWriting(mahi, DATABASE_URL)
 
     await writing.untilMore(2)
     await cluster.kill()
@@ -43,60 +43,45 @@ test.skipIf(!hasCluster)(
 )
 
 /** Imports and publishes by real commands, one after the other, and what they acknowledged. */
-class Writing {
-  readonly #mahi: Installation
-  readonly #environment: Record<string, string>
-  readonly #codes: string[] = []
-  readonly #tokens: { token: string; localId: string }[] = []
-  readonly #refused: string[] = []
-  readonly #loops: Promise<void>[]
-  #stopping = false
-
-  constructor(mahi: Installation, DATABASE_URL: string) {
-    this.#mahi = mahi
-    this.#environment = { DATABASE_URL }
-    this.#loops = [this.#import(), this.#publish()]
-  }
-
-  /** Waits until so many more of each have been acknowledged. */
-  async untilMore(count: number): Promise<void> {
-    const [codes, tokens] = [this.#codes.length, this.#tokens.length]
-    await until(() =>
-      this.#codes.length >= codes + count && this.#tokens.length >= tokens + count ? true : undefined,
-    )
-  }
-
-  async stop() {
-    this.#stopping = true
-    await Promise.all(this.#loops)
-    return { codes: this.#codes, tokens: this.#tokens, refused: this.#refused }
-  }
-
-  async #import(): Promise<void> {
-    for (let number = 0; !this.#stopping; number++) {
-      const code = `N${number}`
-      const done = await this.#run(['occupations', 'import', '-'], { occupationCode: code })
-      if (done !== undefined) this.#codes.push(code)
+function startWriting(mahi: Installation, DATABASE_URL: string) {
+  const done = { codes: [] as string[], tokens: [] as { token: string; localId: string }[] }
+  const refused: string[] = []
+  let isOver = false
+  const repeat = async (command: string, toRecord: (name: string) => object, note: Note) => {
+    for (let number = 0; !isOver; number++) {
+      const input = toLines([toRecord(`N${number}`)])
+      const { code, stdout, stderr } = await mahi.run(command.split(' '), {
+        input,
+        environment: { DATABASE_URL },
+      })
+      if (code === 0) note(`N${number}`, stdout.trim())
+      else refused.push(stderr)
     }
   }
-
-  async #publish(): Promise<void> {
-    for (let number = 0; !this.#stopping; number++) {
-      const localId = `N${number}`
-      const parameters = ['results', 'publish', '--eid', '1001', '--return', 'R1', '-']
-      const token = await this.#run(parameters, { localId })
-      if (token !== undefined) this.#tokens.push({ token, localId })
-    }
-  }
-
-  /** What an acknowledged command printed. */
-  async #run(parameters: readonly string[], record: unknown): Promise<string | undefined> {
-    const { code, stdout, stderr } = await this.#mahi.run(parameters, {
-      input: toLines([record]),
-      environment: this.#environment,
-    })
-    if (code === 0) return stdout.trim()
-    this.#refused.push(stderr)
-    return undefined
+  const loops = [
+    repeat(
+      'occupations import -',
+      (occupationCode) => ({ occupationCode }),
+      (code) => done.codes.push(code),
+    ),
+    repeat(
+      'results publish --eid 1001 --return R1 -',
+      (localId) => ({ localId }),
+      (localId, token) => done.tokens.push({ token, localId }),
+    ),
+  ]
+  return {
+    /** Waits until so many more of each have been acknowledged. */
+    untilMore: async (count: number) => {
+      const [codes, tokens] = [done.codes.length, done.tokens.length]
+      await until(() => done.codes.length >= codes + count && done.tokens.length >= tokens + count)
+    },
+    stop: async () => {
+      isOver = true
+      await Promise.all(loops)
+      return { ...done, refused }
+    },
   }
 }
+
+type Note = (name: string, stdout: string) => void

@@ -44,8 +44,7 @@ test('a first key and its successor encrypt what is stored from then on, and the
   const apiKey = await mahi.createKey({ scopes, eids: ['1001'] })
   let server: Awaited<ReturnType<Installation['serve']>>['command'] | undefined
   const serve = async (keys?: string) => {
-    server?.kill('SIGTERM')
-    await server?.ended
+    await server?.stop()
     const { command, url } = await mahi.serve(environment(keys))
     server = command
     return createClient({ baseUrl: url, apiKey, eid: '1001' })
