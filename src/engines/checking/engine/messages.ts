@@ -1,13 +1,11 @@
-import { lookUp } from '../../../foundation/look-up.ts'
 import { quote } from '../../../foundation/text/quote.ts'
 import { PLACEHOLDER } from '../definition/check-info.ts'
 import type { Check, Field, Resource } from '../definition/definition.ts'
-import { compilePattern } from '../definition/pattern.ts'
 import type { Parameters } from '../parameters.ts'
 import { kindOfCheck } from './check-kinds.ts'
-import { FIELD_KINDS, permittedOn } from './field-kinds.ts'
+import { FIELD_KINDS } from './field-kinds.ts'
 import type { Extras } from './found.ts'
-import { addZeros, FieldNatures } from './natures.ts'
+import { FieldNatures } from './natures.ts'
 import { shorten } from './shown-text.ts'
 import { compileValues } from './values.ts'
 
@@ -60,42 +58,21 @@ function compileTemplate(template: string, resource: Resource, parameters: Param
 function compileFieldMessage(kind: string, field: Field, parameters: Parameters): (value: string) => string {
   const { describe, expect = () => 'is wrong' } = FIELD_KINDS[kind] ?? {}
   if (describe !== undefined) return describe(field)
-  const hint = HINTS[kind]?.(field, parameters) ?? (() => '')
   const expected = expect(field)
+  const hint = KINDS_OF_FORM.has(kind) ? compileHint(kind, field, parameters) : () => ''
   return (value) => `is ${quote(value)}, but ${expected}.${hint(value)}`
 }
 
-/** What probably happened to a value, by the kind of the check that it fails. */
-const HINTS = lookUp<(field: Field, parameters: Parameters) => (value: string) => string>({
-  type: (field) => {
-    const natures = new FieldNatures(field)
-    return (value) => {
-      const { fix = '', hint = fix } = natures.find('type', value) ?? {}
-      return hint === '' ? '' : ` ${hint}`
-    }
-  },
-  pattern: ({ limits: { pattern = '' } }) => {
-    const form = compilePattern(pattern)
-    return (value) => hintZeros(value, (each) => form.test(each))
-  },
-  enum: (field, { asOf }) => {
-    const permitted = permittedOn(field, asOf) ?? new Set<string>()
-    const { read, toKey } = compileValues(field)
-    return (value) => {
-      const key = toKey(read(value) ?? value)
-      return field.permitted?.some((each) => toKey(each.value) === key)
-        ? ` The code is not valid on ${asOf}.`
-        : hintZeros(value, (each) => permitted.has(each)) || hintCase(value, permitted)
-    }
-  },
-})
+/** The kinds of checks of which one says what probably happened to the value. */
+const KINDS_OF_FORM = new Set(['type', 'pattern', 'enum'])
 
-function hintZeros(value: string, fits: (value: string) => boolean): string {
-  const code = addZeros(value, fits)
-  return code === undefined ? '' : ` Write ${code}: spreadsheets remove leading zeros.`
-}
-
-function hintCase(value: string, permitted: ReadonlySet<string>): string {
-  const other = [value.toUpperCase(), value.toLowerCase()].find((each) => permitted.has(each))
-  return other === undefined ? '' : ` Write ${other}.`
+function compileHint(kind: string, field: Field, { asOf }: Parameters): (value: string) => string {
+  const natures = new FieldNatures(field)
+  const { read, toKey } = compileValues(field)
+  const known = new Set(kind === 'enum' ? field.permitted?.map((each) => toKey(each.value)) : [])
+  return (value) => {
+    if (known.has(toKey(read(value) ?? value))) return ` The code is not valid on ${asOf}.`
+    const { fix = '', hint = fix } = natures.find(kind, value) ?? {}
+    return hint === '' ? '' : ` ${hint}`
+  }
 }

@@ -394,9 +394,11 @@ export class FieldNatures {
         return describeSeparator(other, delimiter)
     }
     if (!TEXTS.includes(type) || !this.#isCode(kind)) return undefined
-    if (addZeros(text, passes) !== undefined) return ZEROS
+    const code = addZeros(text, passes)
+    if (code !== undefined) return { ...ZEROS, hint: `Write ${code}: spreadsheets remove leading zeros.` }
     const upper = text.toUpperCase()
-    if (permitted.some(({ value }) => value !== text && value.toUpperCase() === upper)) return CASE
+    const other = permitted.find(({ value }) => value !== text && value.toUpperCase() === upper)
+    if (other !== undefined) return { ...CASE, hint: `Write ${other.value}.` }
     if (text !== upper && passes(upper)) return permitted.length > 0 ? CASE : CAPITALS
     return /^\d(\.\d+)?E\+\d{2}$/i.test(text) ? EXPONENT : undefined
   }

@@ -10,7 +10,7 @@ import { resolveParameters } from '../parameters.ts'
 import { type ChangeGroup, ChangeList, type LeftRows } from './change-list.ts'
 import { CHANGES } from './changes-name.ts'
 import { type AppendBytes, nameOutside, nameUniquely, OutputFolder } from './output-folder.ts'
-import { type FilePlan, planRepairs } from './repair-plan.ts'
+import { type FilePlan, planRepairs, repairCell } from './repair-plan.ts'
 import { isWhole, openReader, readSeparated } from './separated-file.ts'
 import { Passage, prepareSources, type SourceFile } from './source-file.ts'
 import { toWindows1252 } from './windows-1252.ts'
@@ -207,7 +207,7 @@ function repairRow(
     const position = file.columns.positions[field] ?? -1
     const before = cells[position]
     if (before === undefined) continue
-    const repair = plan.repair(field, before)
+    const repair = repairCell(plan, field, before)
     if (repair === undefined) continue
     if (repair.value === undefined) {
       changes.leave({ file: name, line, field: fieldName, why: repair.why })

@@ -10,34 +10,27 @@ import { ReferencedValues } from './reference-evidence.ts'
 import { isWhole, type SeparatedFile, withReader } from './separated-file.ts'
 import { isUnsure, NOT_ASCII } from './windows-1252.ts'
 
-/** How the cells of a file are repaired. */
+/** How a file is repaired. */
 export interface FilePlan {
   readonly file: SeparatedFile
   /** What may be other text, because the encoding was guessed. If there is any, the file keeps its encoding. */
   readonly unsure: UnsureLines
   /** Whether its values are separated by commas in the copy. */
   readonly separates: boolean
-  /** The repair of a field's cell; `undefined` if it needs none, or none is known. */
-  readonly repair: (field: number, cell: string) => ValueRepair | undefined
   /** Finds the rows that are no records. Those that are certain are removed. */
   readonly findNoRecord: FindNoRecord
+  /** By field. */
+  readonly testers: readonly FieldTester[]
+  readonly repairs: readonly ColumnRepair[]
+  readonly references: (Reference | undefined)[]
+  /** Whether every record could be split into its values. */
+  readonly isWhole: boolean
 }
 
 interface UnsureLines {
   count: number
   /** The first ones. */
   readonly lines: number[]
-}
-
-interface Draft {
-  readonly file: SeparatedFile
-  readonly unsure: UnsureLines
-  readonly testers: readonly FieldTester[]
-  readonly findNoRecord: FindNoRecord
-  readonly repairs: readonly ColumnRepair[]
-  readonly references: (Reference | undefined)[]
-  /** Whether every record could be split into its values. */
-  readonly isWhole: boolean
 }
 
 interface Reference {
@@ -63,7 +56,7 @@ export function planRepairs(
   only: readonly string[],
 ): FilePlan[] {
   const isActive = selectChecks(parameters, only)
-  const drafts = new Map<Resource, Draft>()
+  const plans = new Map<Resource, FilePlan>()
   for (const file of files) {
     const { resource } = file.source
     const testers = resource.fields.map((field) => {
@@ -73,27 +66,27 @@ export function planRepairs(
       }
       return compileTester(field, isKindActive, parameters.asOf)
     })
-    const draft = draftRepairs(file, testers)
-    if (draft !== undefined) drafts.set(resource, draft)
+    const plan = planFile(file, testers)
+    if (plan !== undefined) plans.set(resource, plan)
   }
   const referenced = new Map<string, ReferencedValues>()
-  for (const [resource, draft] of drafts) {
+  for (const [resource, plan] of plans) {
     for (const { fields, resource: name, references, check } of resource.foreignKeys) {
       const [field] = fields
       const [reference] = references
-      const target = drafts.get(resources.find((each) => each.name === name) ?? resource)
+      const target = plans.get(resources.find((each) => each.name === name) ?? resource)
       if (fields.length !== 1 || field === undefined || reference === undefined) continue
       if (target === undefined || !target.isWhole || !isActive(check)) continue
       if ((target.file.columns.positions[reference] ?? -1) === -1) continue
       const values = getOrMake(referenced, `${name}\n${reference}`, () => collectValues(target, reference))
-      draft.references[field] = { values, column: {} }
+      plan.references[field] = { values, column: {} }
     }
   }
-  for (const draft of drafts.values()) countReferences(draft)
-  return [...drafts.values()].map(finish)
+  for (const plan of plans.values()) countReferences(plan)
+  return [...plans.values()]
 }
 
-function draftRepairs(file: SeparatedFile, testers: readonly FieldTester[]): Draft | undefined {
+function planFile(file: SeparatedFile, testers: readonly FieldTester[]): FilePlan | undefined {
   const { source, columns, separator } = file
   const evidence = testers.map((tester) => new ColumnEvidence(tester))
   const findNoRecord = compileNoRecords(file, testers)
@@ -128,8 +121,14 @@ function draftRepairs(file: SeparatedFile, testers: readonly FieldTester[]): Dra
   return {
     file,
     unsure,
-    testers,
+    // A name such as learners.tsv says that tabs are meant. A row that cannot be split stays as it is.
+    separates:
+      whole &&
+      separator !== ',' &&
+      source.resource.dialect.delimiter === undefined &&
+      !/\.tsv(?:\.gz)?$/i.test(source.name),
     findNoRecord,
+    testers,
     repairs: evidence.map((each) => each.decide(shows.some((other) => other !== each))),
     references: testers.map(() => undefined),
     isWhole: whole,
@@ -145,68 +144,56 @@ function isRemoved({ fault, cells, count }: CsvReader, find: FindNoRecord): bool
 }
 
 /** Reads the records whose values can be assigned to columns. */
-function readRecords({ file, findNoRecord }: Draft, take: (cells: readonly string[]) => void): void {
+function readRecords({ file, findNoRecord }: FilePlan, take: (cells: readonly string[]) => void): void {
   withReader(file.source, file.separator, (reader) => {
     while (reader.next())
       if (isWhole(reader, file.columns.width) && !isRemoved(reader, findNoRecord)) take(reader.cells)
   })
 }
 
-function collectValues(draft: Draft, field: number): ReferencedValues {
+function collectValues(plan: FilePlan, field: number): ReferencedValues {
   const values = new ReferencedValues()
-  const position = draft.file.columns.positions[field] ?? -1
-  readRecords(draft, (cells) => {
+  const position = plan.file.columns.positions[field] ?? -1
+  readRecords(plan, (cells) => {
     const cell = cells[position] ?? ''
-    if (!isLeft(draft, cell)) values.add((repairOne(draft, field, cell)?.value ?? cell).trim())
+    if (!isLeft(plan, cell)) values.add((repairOne(plan, field, cell)?.value ?? cell).trim())
   })
   return values
 }
 
-function repairOne(draft: Draft, field: number, cell: string) {
-  const [tester, repair] = [draft.testers[field], draft.repairs[field]]
-  if (tester === undefined || repair === undefined || isLeft(draft, cell)) return undefined
+function repairOne(plan: FilePlan, field: number, cell: string) {
+  const [tester, repair] = [plan.testers[field], plan.repairs[field]]
+  if (tester === undefined || repair === undefined || isLeft(plan, cell)) return undefined
   return repairValue(cell, tester, repair)
 }
 
 /** Whether a value stays as it is, because it may be another one. */
-function isLeft({ unsure }: Draft, cell: string): boolean {
+function isLeft({ unsure }: FilePlan, cell: string): boolean {
   return unsure.count > 0 && NOT_ASCII.test(cell)
 }
 
-function countReferences(draft: Draft): void {
-  const { file, references } = draft
+function countReferences(plan: FilePlan): void {
+  const { file, references } = plan
   if (references.every((each) => each === undefined)) return
   const { positions } = file.columns
-  readRecords(draft, (cells) => {
+  readRecords(plan, (cells) => {
     for (const [field, reference] of references.entries()) {
       if (reference === undefined) continue
       const cell = cells[positions[field] ?? -1] ?? ''
-      const value = (repairOne(draft, field, cell)?.value ?? cell).trim()
+      const value = (repairOne(plan, field, cell)?.value ?? cell).trim()
       if (value !== '') reference.values.refer(reference.column, value)
     }
   })
 }
 
-function finish(draft: Draft): FilePlan {
-  const { file, unsure, testers, findNoRecord, references, isWhole: whole } = draft
-  const { dialect } = file.source.resource
-  const { separator, source } = file
-  return {
-    file,
-    unsure,
-    // A name such as learners.tsv says that tabs are meant. A row that cannot be split stays as it is.
-    separates:
-      whole && separator !== ',' && dialect.delimiter === undefined && !/\.tsv(?:\.gz)?$/i.test(source.name),
-    findNoRecord,
-    repair: (field, cell) => {
-      const repaired = repairOne(draft, field, cell)
-      const reference = references[field]
-      const value = (repaired?.value ?? cell).trim()
-      if (reference === undefined || value === '' || isLeft(draft, cell)) return repaired
-      const meant = reference.values.find(reference.column, value)
-      if (meant === undefined || testers[field]?.isValid(meant) !== true) return repaired
-      const why = 'It differs only in case or invisible characters from the value that it refers to.'
-      return { value: meant, why: repaired?.value === undefined ? why : `${repaired.why} ${why}` }
-    },
-  }
+/** The repair of a field's cell; `undefined` if it needs none, or none is known. */
+export function repairCell(plan: FilePlan, field: number, cell: string): ValueRepair | undefined {
+  const repaired = repairOne(plan, field, cell)
+  const reference = plan.references[field]
+  const value = (repaired?.value ?? cell).trim()
+  if (reference === undefined || value === '' || isLeft(plan, cell)) return repaired
+  const meant = reference.values.find(reference.column, value)
+  if (meant === undefined || plan.testers[field]?.isValid(meant) !== true) return repaired
+  const why = 'It differs only in case or invisible characters from the value that it refers to.'
+  return { value: meant, why: repaired?.value === undefined ? why : `${repaired.why} ${why}` }
 }
