@@ -1,6 +1,6 @@
 import type { Operation } from '../../api/contract/contract.ts'
 import { describePage, NOT_MODIFIED } from '../../api/contract/describe.ts'
-import { count, flag, refer, text } from '../../api/contract/fields.ts'
+import { count, flag, listOf, refer, text } from '../../api/contract/fields.ts'
 import type { Reader } from '../../foundation/database/database.ts'
 import type { Sealer } from '../../foundation/database/seal.ts'
 import { Type } from '../../foundation/schema/type.ts'
@@ -29,37 +29,30 @@ const ResultsSummary = Type.Object(
         notice: text('A notice that reports show.'),
       }),
     ),
-    codes: Type.Optional(
-      Type.Array(
-        Type.Object({
-          errorCode: text('The code.'),
-          errorType: text(`${ERROR_TYPES.join(' or ')}.`),
-          fileType: text(`The file: ${FILE_TYPES.join(', ')}.`),
-          count: count('How often it was found; exact.'),
-          stored: count('How many of those are stored, where not all are.'),
-          share: Type.Optional(
-            Type.Number({ description: 'Share of the records of its file, from 0 to 1.', minimum: 0 }),
-          ),
-          students: count('Different students.'),
-          first: Type.Optional(refer(ValidationEntry)),
-        }),
-        { description: 'Each code that was found, the most frequent first.' },
-      ),
+    codes: listOf(
+      Type.Object({
+        errorCode: text('The code.'),
+        errorType: text(`${ERROR_TYPES.join(' or ')}.`),
+        fileType: text(`The file: ${FILE_TYPES.join(', ')}.`),
+        count: count('How often it was found; exact.'),
+        stored: count('How many of those are stored, where not all are.'),
+        share: Type.Optional(
+          Type.Number({ description: 'Share of the records of its file, from 0 to 1.', minimum: 0 }),
+        ),
+        students: count('Different students.'),
+        first: Type.Optional(refer(ValidationEntry)),
+      }),
+      'Each code that was found, the most frequent first.',
     ),
-    notRun: Type.Optional(Type.Array(NotRun, { description: 'Checks that could not run.' })),
-    undecided: Type.Optional(
-      Type.Array(
-        Type.Object({
-          errorCode: text('The code.'),
-          file: text('The file of the field.'),
-          field: text('The field whose value is unknown.'),
-          records: count('Records for which the check did not run.'),
-        }),
-        {
-          description:
-            'Checks that did not run for some records, because a value that they need is unknown, such as one that cannot be read.',
-        },
-      ),
+    notRun: listOf(NotRun, 'Checks that could not run.'),
+    undecided: listOf(
+      Type.Object({
+        errorCode: text('The code.'),
+        file: text('The file of the field.'),
+        field: text('The field whose value is unknown.'),
+        records: count('Records for which the check did not run.'),
+      }),
+      'Checks that did not run for some records, because a value that they need is unknown, such as one that cannot be read.',
     ),
   },
   { title: 'ResultsSummary', description: 'What the current run of a submission found, by code.' },

@@ -22,17 +22,12 @@ const FindingsPage = Type.Object(
       listOf(PublishedFinding, 'The findings, in the order of the files and their records.'),
       'All stored findings that match.',
     ),
-    columns: Type.Optional(
-      Type.Array(
-        Type.Object({
-          fileType: Type.String({ description: 'The kind of file.' }),
-          columns: Type.Array(Type.String(), { description: 'The names in its header row.' }),
-        }),
-        {
-          description:
-            'The columns of the CSV files of this page, by which `recordText` can be split; those of a file that was replaced after the check are missing.',
-        },
-      ),
+    columns: listOf(
+      Type.Object({
+        fileType: Type.String({ description: 'The kind of file.' }),
+        columns: Type.Array(Type.String(), { description: 'The names in its header row.' }),
+      }),
+      'The columns of the CSV files of this page, by which `recordText` can be split; those of a file that was replaced after the check are missing.',
     ),
   },
   { title: 'FindingsPage', description: 'A page of findings with their places.' },

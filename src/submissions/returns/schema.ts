@@ -1,4 +1,4 @@
-import { count, listOf, oneOf, refer, strings, text, time } from '../../api/contract/fields.ts'
+import { count, listOf, object, oneOf, refer, strings, text, time } from '../../api/contract/fields.ts'
 import { type Static, Type } from '../../foundation/schema/type.ts'
 import { formatTimestamp } from '../../foundation/text/timestamp.ts'
 import { pageFields } from '../paging.ts'
@@ -76,26 +76,23 @@ const OrganisationReturn = Type.Object(
 export const ReturnOverview = Type.Object(
   {
     return: Type.Optional(refer(Return)),
-    statuses: Type.Optional(
-      Type.Object(Object.fromEntries(STANDINGS.map((name) => [name, count(`Organisations with ${name}.`)])), {
-        description: 'The number of organisations by status.',
-      }),
+    statuses: object(
+      Object.fromEntries(STANDINGS.map((name) => [name, count(`Organisations with ${name}.`)])),
+      'The number of organisations by status.',
     ),
-    changes: Type.Optional(
-      Type.Object(
-        {
-          since: time('Since when.'),
-          started: count('Submissions that were created.'),
-          submitted: count('Submissions that were submitted.'),
-          reopened: count('Submissions that were opened again.'),
-          deleted: count('Submissions that were deleted.'),
-          eids: strings('The organisations that did anything.'),
-        },
-        { description: 'What changed.' },
-      ),
+    changes: object(
+      {
+        since: time('Since when.'),
+        started: count('Submissions that were created.'),
+        submitted: count('Submissions that were submitted.'),
+        reopened: count('Submissions that were opened again.'),
+        deleted: count('Submissions that were deleted.'),
+        eids: strings('The organisations that did anything.'),
+      },
+      'What changed.',
     ),
     ...pageFields(
-      Type.Optional(Type.Array(OrganisationReturn, { description: 'The organisations, by EID.' })),
+      listOf(OrganisationReturn, 'The organisations, by EID.'),
       'Organisations that are expected to submit, or have started to, with the status that was asked for.',
     ),
   },
@@ -105,23 +102,21 @@ export const ReturnOverview = Type.Object(
 export const ReturnCauses = Type.Object(
   {
     returnId: text('The return.'),
-    causes: Type.Optional(
-      Type.Array(
-        Type.Object({
-          kind: text('What the causes are about, as in the causes of a submission.'),
-          severity: text('`Error` or `Warning`.'),
-          code: text('The code of their findings; of several codes, the first by name.'),
-          file: text('The file.'),
-          field: text('The field; empty if they are about several.'),
-          sentence: text('What is wrong, without values.'),
-          columns: count('The most columns that one of them is about.'),
-          organisations: count('Organisations that have them.'),
-          causes: count('Causes in all.'),
-          findings: count('Findings in all.'),
-          records: count('Records in all.'),
-        }),
-        { description: 'Those of most organisations first; at most 100.' },
-      ),
+    causes: listOf(
+      Type.Object({
+        kind: text('What the causes are about, as in the causes of a submission.'),
+        severity: text('`Error` or `Warning`.'),
+        code: text('The code of their findings; of several codes, the first by name.'),
+        file: text('The file.'),
+        field: text('The field; empty if they are about several.'),
+        sentence: text('What is wrong, without values.'),
+        columns: count('The most columns that one of them is about.'),
+        organisations: count('Organisations that have them.'),
+        causes: count('Causes in all.'),
+        findings: count('Findings in all.'),
+        records: count('Records in all.'),
+      }),
+      'Those of most organisations first; at most 100.',
     ),
   },
   {
