@@ -3,7 +3,7 @@ import { Problem } from '../../api/contract/problems.ts'
 import type { Database, Reader } from '../../foundation/database/database.ts'
 import type { Sealer } from '../../foundation/database/seal.ts'
 import { count } from '../../foundation/text/format-number.ts'
-import { formatTimestamp } from '../../foundation/text/timestamp.ts'
+import { formatKnown, formatTimestamp } from '../../foundation/text/timestamp.ts'
 import { assertAllRead } from '../files/file-job.ts'
 import { forgetPrevious } from '../files/undo.ts'
 import { renderNotRun } from '../findings/not-run.ts'
@@ -64,7 +64,7 @@ export async function submit(
         bytes: file.bytes,
         sha256: digests.get(file.resource) ?? '',
       })),
-      ...(replaced !== undefined && { replaces: replaced }),
+      replaces: replaced,
     })
     await forgetPrevious(writer, { token, eid })
     const number = await storeReceipt(writer, submission, describe, sealer)
@@ -126,22 +126,21 @@ function describeSubmission(
   summary: RunSummary | undefined,
   explanations: readonly Explanation[],
 ): ReceiptDocument {
-  const { name, version, title } = summary?.definition ?? {}
+  const { definition } = summary ?? {}
+  const { name, version, title } = definition ?? {}
   return {
     submissionToken: token,
     eid,
     returnId,
-    ...(returnName !== null && { returnName }),
-    ...(type !== null && { submissionType: type }),
+    returnName: returnName ?? undefined,
+    submissionType: type ?? undefined,
     statement: STATEMENT,
-    ...(name !== undefined && {
-      definition: { name, ...(version !== undefined && { version }), ...(title !== undefined && { title }) },
-    }),
+    definition: definition && { name, version, title },
     runId: run.number,
-    ...(run.completed !== null && { dateChecked: formatTimestamp(run.completed) }),
+    dateChecked: formatKnown(run.completed),
     errorCount: run.errors,
     warningCount: run.warnings,
-    ...(summary !== undefined && summary.notRun.length > 0 && { notRun: renderNotRun(summary) }),
+    notRun: summary && summary.notRun.length > 0 ? renderNotRun(summary) : undefined,
     explanations: explanations
       .filter((each) => judge(each, summary).state !== 'NoFindings')
       .map((each) => renderExplanation(each, summary)),

@@ -99,7 +99,7 @@ export function getChanges(options: ResultsOptions): Operation {
         openCount: open.total,
         results,
         totalCount,
-        ...((isPartial(from) || isPartial(to)) && { partial: true }),
+        partial: isPartial(from) || isPartial(to) || undefined,
       })
     })
   })

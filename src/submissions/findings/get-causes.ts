@@ -69,9 +69,9 @@ export function getCauses(options: ResultsOptions): Operation {
       const summary = current === undefined ? undefined : await readSummary(reader, submission.run, sealer)
       return {
         submissionToken: submission.token,
-        ...(current !== undefined && { runId: current.number }),
+        runId: current?.number,
         causes: summary?.causes ?? [],
-        ...(submission.totalCount > 0 && summary?.causes === undefined && { note: WITHOUT_CAUSES }),
+        note: submission.totalCount > 0 && summary?.causes === undefined ? WITHOUT_CAUSES : undefined,
       }
     })
   })

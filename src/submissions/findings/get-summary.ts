@@ -119,11 +119,11 @@ async function summarise(reader: Reader, submission: SubmissionRow, sealer: Seal
     errorCount: current.errors,
     warningCount: current.warnings,
     totalCount,
-    ...(isPartial(current) && { partial: true }),
-    ...(summary.definition !== undefined && { definition: summary.definition }),
+    partial: isPartial(current) || undefined,
+    definition: summary.definition,
     codes: summary.codes.map((code) => {
       const of = records.get(code.fileType ?? '') ?? 0
-      return { ...code, ...(of > 0 && { share: Math.round((code.count / of) * 1e6) / 1e6 }) }
+      return { ...code, share: of > 0 ? Math.round((code.count / of) * 1e6) / 1e6 : undefined }
     }),
     notRun: renderNotRun(summary),
     undecided: summary.undecided?.map(({ code, ...rest }) => ({ errorCode: code, ...rest })),

@@ -94,7 +94,7 @@ export function listFindings(options: ResultsOptions): Operation {
       const summary = await readSummary(reader, submission.run, sealer)
       const columns = run === undefined ? [] : await readColumns(reader, sealer, run, summary, results)
       return sendPage(`${findingsPath(submission.token)}/findings`, query, {
-        ...(run !== undefined && { runId: run.number }),
+        runId: run?.number,
         results,
         totalCount,
         columns,

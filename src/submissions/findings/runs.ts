@@ -64,7 +64,7 @@ export interface RunSummary {
     readonly name: string
     readonly version: string
     readonly title?: string
-    readonly notice?: string
+    readonly notice?: string | undefined
   }
   readonly files?: readonly CheckedFile[]
   /** What to fix, in this order; absent if the findings were published without it. */

@@ -8,7 +8,7 @@ import { Problem } from '../../api/contract/problems.ts'
 import { document } from '../../api/contract/results.ts'
 import type { Reader } from '../../foundation/database/database.ts'
 import { type Fault, UserError } from '../../foundation/faults/user-error.ts'
-import { type Static, Type } from '../../foundation/schema/type.ts'
+import { type Rendered, Type } from '../../foundation/schema/type.ts'
 import { formatTimestamp } from '../../foundation/text/timestamp.ts'
 import { countActivities } from '../activity/activity.ts'
 import { hasEtag, readEtags } from '../files/file-headers.ts'
@@ -108,7 +108,7 @@ export function returnOperations({
         (each) =>
           (eid === undefined || isExpected(each, eid)) && (includeIndicative || each.type !== 'Indicative'),
       )
-      const results: Static<typeof OwnReturn>[] = []
+      const results: Rendered<typeof OwnReturn>[] = []
       for (const each of own.slice((page - 1) * pageSize, page * pageSize)) {
         results.push({
           ...renderReturn(each),
@@ -284,7 +284,7 @@ async function listSubmitting(reader: Reader): Promise<string[]> {
 async function readChanges(
   reader: Reader,
   returnId: string,
-): Promise<NonNullable<Static<typeof ReturnOverview>['changes']>> {
+): Promise<Rendered<typeof ReturnOverview>['changes']> {
   const since = Date.now() - DAY
   const counts = await countActivities(reader, returnId, since)
   const of = (event: string) =>

@@ -1,6 +1,6 @@
 import { count, listOf, object, oneOf, refer, strings, text, time } from '../../api/contract/fields.ts'
-import { type Static, Type } from '../../foundation/schema/type.ts'
-import { formatTimestamp } from '../../foundation/text/timestamp.ts'
+import { type Rendered, type Static, Type } from '../../foundation/schema/type.ts'
+import { formatKnown, formatTimestamp } from '../../foundation/text/timestamp.ts'
 import { pageFields } from '../paging.ts'
 import { SUBMISSION_TYPES } from '../submission.ts'
 import { type CollectedReturn, returnEtag, WINDOWS, windowOf } from './returns.ts'
@@ -148,16 +148,13 @@ export const EXAMPLE_STANDING = {
 }
 
 /** A return with the organisations that are expected, which only the agency sees. */
-export function renderForAgency(given: CollectedReturn): Static<typeof Return> {
-  const { eids } = given
-  return {
-    ...renderReturn(given),
-    ...(eids !== undefined && { organisations: [...eids] }),
-    etag: returnEtag(given),
-  }
+export function renderForAgency(given: CollectedReturn): Rendered<typeof Return> {
+  return { ...renderReturn(given), organisations: given.eids, etag: returnEtag(given) }
 }
 
-export function renderReturn(given: CollectedReturn): Omit<Static<typeof Return>, 'organisations' | 'etag'> {
+export function renderReturn(
+  given: CollectedReturn,
+): Omit<Rendered<typeof Return>, 'organisations' | 'etag'> {
   const { returnId, name, definition, version, type, opens, due, closes, notes, zone } = given
   return {
     returnId,
@@ -170,23 +167,23 @@ export function renderReturn(given: CollectedReturn): Omit<Static<typeof Return>
     closeWindowDate: formatTimestamp(closes),
     window: windowOf(given),
     timeZone: zone,
-    ...(notes !== undefined && { notes }),
+    notes,
   }
 }
 
-export function renderStanding(standing: OrganisationStanding): Static<typeof OrganisationReturn> {
+export function renderStanding(standing: OrganisationStanding): Rendered<typeof OrganisationReturn> {
   const { eid, status, token, errors, warnings, started, submitted, suspended } = standing
   const { reopenedUntil, reopenReason } = standing
   return {
     eid,
-    ...(suspended !== undefined && { suspended: formatTimestamp(suspended) }),
+    suspended: formatKnown(suspended),
     returnStatus: status,
-    ...(token !== undefined && { submissionToken: token }),
-    ...(errors !== undefined && { errorCount: errors }),
-    ...(warnings !== undefined && { warningCount: warnings }),
-    ...(started !== undefined && { dateCreated: formatTimestamp(started) }),
-    ...(submitted !== undefined && { dateSubmitted: formatTimestamp(submitted) }),
-    ...(reopenedUntil !== undefined && { reopenedUntil: formatTimestamp(reopenedUntil) }),
-    ...(reopenReason !== undefined && { reopenReason }),
+    submissionToken: token,
+    errorCount: errors,
+    warningCount: warnings,
+    dateCreated: formatKnown(started),
+    dateSubmitted: formatKnown(submitted),
+    reopenedUntil: formatKnown(reopenedUntil),
+    reopenReason,
   }
 }

@@ -193,7 +193,7 @@ function describe({ name, version, title, notice, resources }: Definition) {
     title,
     fileNames: [...fileNames],
   }))
-  return { name, version, title, ...(notice !== undefined && { notice }), files }
+  return { name, version, title, notice, files }
 }
 
 /** What only a rule in SQL has. */
