@@ -5,7 +5,7 @@ import { document } from '../../api/contract/results.ts'
 import type { Reader } from '../../foundation/database/database.ts'
 import { type Rendered, Type } from '../../foundation/schema/type.ts'
 import { ofSubmission, REFUSALS, TOKEN_PATH } from '../contract.ts'
-import { readRun, readSummary } from '../findings/runs.ts'
+import { readFinished } from '../findings/runs.ts'
 import type { SubmissionOptions } from '../options.ts'
 import { readLine } from '../read-line.ts'
 import { assertKept, type SubmissionRow } from '../submission.ts'
@@ -144,8 +144,6 @@ async function listAll(
 
 async function readExplained(reader: Reader, sealer: SubmissionOptions['sealer'], submission: SubmissionRow) {
   assertKept(submission)
-  const { token, run } = submission
-  const current = await readRun(reader, run)
-  const summary = current === undefined ? undefined : await readSummary(reader, run, sealer)
-  return { run: current, summary, explanations: await readExplanations(reader, token, sealer) }
+  const current = await readFinished(reader, submission.run, sealer)
+  return { ...current, explanations: await readExplanations(reader, submission.token, sealer) }
 }

@@ -9,7 +9,7 @@ import { type Rendered, type Static, Type } from '../../foundation/schema/type.t
 import { ofSubmission, REFUSALS, TOKEN_PATH } from '../contract.ts'
 import { EXAMPLE_FILE } from '../example.ts'
 import type { Cause } from '../findings/cause.ts'
-import { readRun, readSummary } from '../findings/runs.ts'
+import { readFinished } from '../findings/runs.ts'
 import type { SubmissionOptions } from '../options.ts'
 import { renderFile } from '../render.ts'
 import { SubmissionFile, SubmissionFiles } from '../schema.ts'
@@ -212,9 +212,8 @@ async function findCauses(
   { token, eid, revision }: FileJob,
 ): Promise<readonly Cause[] | undefined> {
   const { run: current = 0 } = (await findOwn(database, eid, token)) ?? {}
-  const run = await readRun(database, current)
-  if (run?.revision !== revision) return undefined
-  return (await readSummary(database, current, sealer))?.causes
+  const { run, summary } = (await readFinished(database, current, sealer)) ?? {}
+  return run?.revision === revision ? summary?.causes : undefined
 }
 
 type LeftCause = NonNullable<RepairList['causes']>[number]

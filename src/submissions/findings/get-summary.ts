@@ -9,7 +9,7 @@ import type { SubmissionRow } from '../submission.ts'
 import { NotRun, renderNotRun } from './not-run.ts'
 import { ofFindings, type ResultsOptions } from './own.ts'
 import { answerAboutRun, keepAboutRuns } from './run-page.ts'
-import { isPartial, readRun, readSummary } from './runs.ts'
+import { isPartial, readFinished } from './runs.ts'
 import { ERROR_TYPES, FILE_TYPES, ValidationEntry } from './schema.ts'
 
 const ResultsSummary = Type.Object(
@@ -105,21 +105,21 @@ export function getSummary(options: ResultsOptions): Operation {
 }
 
 async function summarise(reader: Reader, submission: SubmissionRow, sealer: Sealer): Promise<object> {
-  const { token, returnId, run, totalCount } = submission
+  const { token, returnId, totalCount } = submission
   const base = { submissionToken: token, returnId }
-  const current = await readRun(reader, run)
-  const summary = current === undefined ? undefined : await readSummary(reader, run, sealer)
-  if (current === undefined || summary === undefined) return { ...base, totalCount }
+  const current = await readFinished(reader, submission.run, sealer)
+  if (current === undefined) return { ...base, totalCount }
+  const { run, summary } = current
   const records = new Map<string, number>()
   for (const file of summary.files ?? [])
     records.set(file.fileType, (records.get(file.fileType) ?? 0) + file.records)
   return {
     ...base,
-    runId: current.number,
-    errorCount: current.errors,
-    warningCount: current.warnings,
+    runId: run.number,
+    errorCount: run.errors,
+    warningCount: run.warnings,
     totalCount,
-    partial: isPartial(current) || undefined,
+    partial: isPartial(run) || undefined,
     definition: summary.definition,
     codes: summary.codes.map((code) => {
       const of = records.get(code.fileType ?? '') ?? 0
