@@ -12,7 +12,7 @@ import {
 } from '../src/submissions/findings/postings.ts'
 import { publishResults } from '../src/submissions/findings/publish.ts'
 import { readDetails, readJoined } from '../src/submissions/findings/read-findings.ts'
-import { listRuns, readSummary } from '../src/submissions/findings/runs.ts'
+import { listRuns, readFinished } from '../src/submissions/findings/runs.ts'
 import type { ValidationEntry } from '../src/submissions/findings/schema.ts'
 import { findAny } from '../src/submissions/submission.ts'
 import { cases } from './support/properties.ts'
@@ -117,7 +117,7 @@ test('two runs compare as the multisets of their findings do', async () => {
     ])
     const shown = await readDetails(database, from, fixed.slice(0, 100), sealer)
     expect(shown.map((each) => JSON.stringify(keyOf(each))).sort()).toEqual(left.sort())
-    const summary = await readSummary(database, to.run, sealer)
+    const { summary } = (await readFinished(database, to.run, sealer)) ?? {}
     expect(summary?.codes.reduce((sum, { count }) => sum + count, 0)).toBe(after.length)
   }
   // Few different ones, so that many occur more than once.

@@ -491,7 +491,16 @@ test('a wrong file of returns is refused with all of its faults', async () => {
   await faults((text) => text.replace('202512', '2025')).toThrow(
     'returns[0].id: is not valid: collected has no return "2025"',
   )
-  await faults((text) => text.replace('due:', 'duo:')).toThrow('returns[0].duo: is not a known property')
+  await faults((text) => text.replace('due:', 'duo:')).toThrow(
+    'returns[0]: has the unknown field "duo" (did you mean',
+  )
+  await faults((text) => text.replace('December', 'December '.repeat(30))).toThrow('returns[0].name: is ')
+  await faults((text) => text.replace('["1001", "0002"]', '[]')).toThrow(
+    'returns[0].organisations: must be "all" or a list',
+  )
+  await faults((text) => text.replace('    definition: collected\n', '')).toThrow(
+    'returns[0].definition: is missing',
+  )
   // Clocks in New Zealand skip this hour.
   await faults((text) => text.replace('2026-01-01', '2025-09-28 02:30')).toThrow(
     'that exists in Pacific/Auckland',

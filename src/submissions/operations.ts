@@ -154,10 +154,7 @@ function ownOperations({
       const actor = actorOf(principal)
       const { token, eid } = authorized
       const { submission, receipt } = await submit({ database, sealer, definitions }, { token, eid, actor })
-      return document({
-        ...render(submission),
-        ...(receipt !== undefined && { receipt }),
-      })
+      return document({ ...render(submission), receipt })
     }),
     writing({
       name: 'delete-submission',

@@ -1,4 +1,4 @@
-import { count, flag, listOf, oneOf, refer, strings, text, time } from '../api/contract/fields.ts'
+import { count, flag, listOf, object, oneOf, refer, strings, text, time } from '../api/contract/fields.ts'
 import { type TSchema, Type } from '../foundation/schema/type.ts'
 import { RUN_STATUSES } from './findings/runs.ts'
 import { FILE_TYPES } from './findings/schema.ts'
@@ -25,42 +25,33 @@ export const ValidationRun = Type.Object(
     ),
     totalCount: count('Stored findings.'),
     partial: flag('Whether not all findings are stored; the summary says of which codes.'),
-    progress: Type.Optional(
-      Type.Object(
-        {
-          stage: text('The current step.'),
-          done: count('Records read.'),
-          total: count('All records.'),
-          files: Type.Optional(
-            Type.Array(
-              Type.Object({
-                file: text('The file, such as `learners`.'),
-                done: count('Records read of it.'),
-                total: count('All of its records.'),
-              }),
-              { description: 'The progress of each file.' },
-            ),
-          ),
-        },
-        { description: 'The progress of a run.' },
-      ),
+    progress: object(
+      {
+        stage: text('The current step.'),
+        done: count('Records read.'),
+        total: count('All records.'),
+        files: listOf(
+          Type.Object({
+            file: text('The file, such as `learners`.'),
+            done: count('Records read of it.'),
+            total: count('All of its records.'),
+          }),
+          'The progress of each file.',
+        ),
+      },
+      'The progress of a run.',
     ),
     reason: text('Why the run failed.'),
-    files: Type.Optional(
-      Type.Array(
-        Type.Object({
-          file: text('The file, such as `learners`.'),
-          records: count('Its records.'),
-          sha256: text(
-            'SHA-256 of the uploaded file, as in the submission; absent once batches had changed it.',
-          ),
-          batches: count('Batches since the upload.'),
-        }),
-        {
-          description:
-            'The files that the run reads, as they were when it was requested; absent from the run of a submission.',
-        },
-      ),
+    files: listOf(
+      Type.Object({
+        file: text('The file, such as `learners`.'),
+        records: count('Its records.'),
+        sha256: text(
+          'SHA-256 of the uploaded file, as in the submission; absent once batches had changed it.',
+        ),
+        batches: count('Batches since the upload.'),
+      }),
+      'The files that the run reads, as they were when it was requested; absent from the run of a submission.',
     ),
     current: flag('Whether the validation results come from this run.'),
   },
@@ -134,14 +125,12 @@ export const ValidationRunPage = pageOf(
 export const BatchResult = Type.Object(
   {
     submissionToken: text('The token of the submission.'),
-    content: Type.Optional(
-      Type.Array(
-        Type.Object({
-          localId: text('Identifier of the record.'),
-          errors: strings('Why it was not accepted.'),
-        }),
-        { description: 'The records of the batch, in order.' },
-      ),
+    content: listOf(
+      Type.Object({
+        localId: text('Identifier of the record.'),
+        errors: strings('Why it was not accepted.'),
+      }),
+      'The records of the batch, in order.',
     ),
   },
   { title: 'BatchResult', description: 'The result of a batch.' },

@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify'
-import { type Static, type TSchema, Type } from '../../foundation/schema/type.ts'
+import { type Rendered, type Static, type TSchema, Type } from '../../foundation/schema/type.ts'
 import { titleOf } from './fields.ts'
 import { NO_CREDENTIAL, PROBLEMS, Problem, type ProblemSlug, renderProblem } from './problems.ts'
 
@@ -50,7 +50,7 @@ export function describePage<Schema extends TSchema>(
   description: string,
   example: Static<Schema> & object,
   headers: Fields = {},
-): ResponseDeclaration<Static<Schema>> {
+): ResponseDeclaration<Rendered<Schema>> {
   return describeDocument<Schema>(schema, description, example, { ...CONDITIONAL, ...headers })
 }
 
@@ -73,7 +73,7 @@ export function describeDocument<Schema extends TSchema>(
   description: string,
   example: Static<Schema> & object,
   headers: Fields = {},
-): ResponseDeclaration<Static<Schema>> {
+): ResponseDeclaration<Rendered<Schema>> {
   return {
     description,
     headers: { ...ANY_RESPONSE, ...LIMITED, ...headers },

@@ -18,9 +18,14 @@ export const int32Count = (description: string) =>
   Type.Optional(Type.Integer({ description, minimum: 0, format: 'int32' }))
 export const oneOf = <const Name extends string>(names: readonly Name[], description: string) =>
   Type.Optional(choice(names, description))
-/** A list of a schema that the OpenAPI document describes under its own name. */
+/** A list of a schema, which the OpenAPI document describes under its own name if it has one. */
 export const listOf = <Item extends TSchema>(item: Item, description: string) =>
-  Type.Optional(Type.Array(refer(item), { description }))
+  Type.Optional(
+    Type.Array(titleOf(item) === undefined ? Type.Unsafe<Static<Item>>(item) : refer(item), { description }),
+  )
+/** An object without a name of its own. */
+export const object = <Fields extends Record<string, TSchema>>(fields: Fields, description: string) =>
+  Type.Optional(Type.Object(fields, { description }))
 
 /** One of a few values. */
 export const choice = <const Name extends string>(names: readonly Name[], description: string) =>

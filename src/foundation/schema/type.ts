@@ -2,6 +2,18 @@ import type * as TypeBox from 'typebox'
 
 export type { Static, TObject, TOptional, TSchema } from 'typebox'
 
+/** What is rendered as JSON of a schema: JSON leaves out what is undefined, and nothing changes it any more. */
+export type Rendered<Schema extends TypeBox.TSchema> = Sparse<TypeBox.Static<Schema>>
+type Sparse<Value> = Value extends readonly (infer Item)[]
+  ? readonly Sparse<Item>[]
+  : Value extends object
+    ? {
+        readonly [Name in keyof Value]:
+          | Sparse<Value[Name]>
+          | (Record<never, never> extends Pick<Value, Name> ? undefined : never)
+      }
+    : Value
+
 type Options = Readonly<Record<string, unknown>>
 
 /** TypeBox's mark of a field that an object may lack. It is hidden, so that no document shows it. */

@@ -68,3 +68,8 @@ function daysInMonth(year: number, month: number): number {
 export function formatTimestamp(milliseconds: number): string {
   return new Date(milliseconds).toISOString()
 }
+
+/** The same of a time that may be unknown. */
+export function formatKnown(milliseconds: number | null | undefined): string | undefined {
+  return milliseconds ? formatTimestamp(milliseconds) : undefined
+}

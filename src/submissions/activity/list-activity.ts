@@ -118,7 +118,7 @@ function renderActivity({ time, event, actor, actorName, file, detail }: Activit
     time: formatTimestamp(time),
     event,
     actor: { id: actor, name: actorName },
-    ...(file !== null && { file }),
+    file: file ?? undefined,
     ...(JSON.parse(detail) as object),
   }
 }

@@ -3,7 +3,7 @@ import { Problem } from '../../api/contract/problems.ts'
 import type { Database } from '../../foundation/database/database.ts'
 import type { Sealer } from '../../foundation/database/seal.ts'
 import { recordActivity } from '../activity/activity.ts'
-import { readRun, readSummary } from '../findings/runs.ts'
+import { readFinished } from '../findings/runs.ts'
 import { assertOpen, withSubmission } from '../submission.ts'
 import { type Explanation, findTarget } from './explanation.ts'
 import { deleteExplanation, readExplanations, storeExplanation } from './store.ts'
@@ -30,10 +30,10 @@ export async function explain(
 ): Promise<void> {
   await withSubmission(database, { token, eid }, async (writer, submission) => {
     assertOpen(submission)
-    const run = await readRun(writer, submission.run)
-    if (run === undefined)
+    const current = await readFinished(writer, submission.run, sealer)
+    if (current === undefined)
       throw new Problem('conflict', 'The submission has not been validated yet. Request a validation run.')
-    const found = findTarget(await readSummary(writer, run.run, sealer), target)
+    const found = findTarget(current.summary, target)
     if (found === undefined)
       throw new Problem(
         'no-such-cause',
@@ -49,7 +49,7 @@ export async function explain(
         'conflict',
         `The submission has ${MOST} explanations; explain codes instead of causes.`,
       )
-    const explanation = { ...about, ...given, runId: run.number, actor, time: Date.now() }
+    const explanation = { ...about, ...given, runId: current.run.number, actor, time: Date.now() }
     if (earlier !== undefined) await deleteExplanation(writer, token, earlier.id)
     await storeExplanation(writer, token, explanation, sealer)
     const detail = { codes: about.codes, reason: given.reason }

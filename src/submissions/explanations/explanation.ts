@@ -13,7 +13,7 @@ export interface Explanation {
   /** The code, or those of the cause. */
   readonly codes: readonly string[]
   readonly reason: Reason
-  readonly text?: string
+  readonly text?: string | undefined
   /** The number of findings that were explained. */
   readonly findings: number
   /** The run that had them, by its number in the submission. */
@@ -70,7 +70,7 @@ export interface OpenWarning {
   readonly code: string
   readonly findings: number
   /** The number that its explanation was for, if it has one that no longer holds. */
-  readonly explained?: number
+  readonly explained?: number | undefined
 }
 
 /**
@@ -94,6 +94,6 @@ export function findOpenWarnings(
     const causes = summary.causes?.filter(({ codes }) => codes.includes(code)) ?? []
     if (causes.length > 0 && causes.every(({ key }) => holds.has(key))) return []
     const given = explanations.find(({ target }) => target === code)
-    return [{ code, findings, ...(given !== undefined && { explained: given.findings }) }]
+    return [{ code, findings, explained: given?.findings }]
   })
 }

@@ -3,10 +3,9 @@ import type { Operation } from '../../api/contract/contract.ts'
 import { describeDocument } from '../../api/contract/describe.ts'
 import { document } from '../../api/contract/results.ts'
 import type { Reader } from '../../foundation/database/database.ts'
-import type { Static } from '../../foundation/schema/type.ts'
-import { Type } from '../../foundation/schema/type.ts'
+import { type Rendered, Type } from '../../foundation/schema/type.ts'
 import { ofSubmission, REFUSALS, TOKEN_PATH } from '../contract.ts'
-import { readRun, readSummary } from '../findings/runs.ts'
+import { readFinished } from '../findings/runs.ts'
 import type { SubmissionOptions } from '../options.ts'
 import { readLine } from '../read-line.ts'
 import { assertKept, type SubmissionRow } from '../submission.ts'
@@ -95,14 +94,7 @@ export function explanationOperations(options: SubmissionOptions): readonly Oper
       if (body.reason === 'Other' && text === undefined)
         refuse('invalid-body', 'The reason Other needs a text that says why.')
       const actor = actorOf(principal)
-      await explain(database, sealer, {
-        token,
-        eid,
-        target,
-        actor,
-        reason: body.reason,
-        ...(text !== undefined && { text }),
-      })
+      await explain(database, sealer, { token, eid, target, actor, reason: body.reason, text })
       const { summary, explanations } = await readExplained(database, sealer, authorized)
       const stored = explanations.find((each) => each.target === target)
       if (stored === undefined) return refuse('conflict', 'Somebody has withdrawn the explanation meanwhile.')
@@ -139,24 +131,19 @@ export function explanationOperations(options: SubmissionOptions): readonly Oper
 async function listAll(
   { database, sealer, definitions }: Pick<SubmissionOptions, 'database' | 'sealer' | 'definitions'>,
   submission: SubmissionRow,
-): Promise<Static<typeof ExplanationList>> {
+): Promise<Rendered<typeof ExplanationList>> {
   const { run, summary, explanations } = await readExplained(database, sealer, submission)
   const open = findOpenWarnings(definitions.find(submission.definition ?? ''), summary, explanations)
   return {
     submissionToken: submission.token,
-    ...(run !== undefined && { runId: run.number }),
+    runId: run?.number,
     explanations: explanations.map((each) => renderExplanation(each, summary)),
-    open: open.map(({ explained, ...each }) => ({
-      ...each,
-      ...(explained !== undefined && { explainedFindings: explained }),
-    })),
+    open: open.map(({ explained, ...each }) => ({ ...each, explainedFindings: explained })),
   }
 }
 
 async function readExplained(reader: Reader, sealer: SubmissionOptions['sealer'], submission: SubmissionRow) {
   assertKept(submission)
-  const { token, run } = submission
-  const current = await readRun(reader, run)
-  const summary = current === undefined ? undefined : await readSummary(reader, run, sealer)
-  return { run: current, summary, explanations: await readExplanations(reader, token, sealer) }
+  const current = await readFinished(reader, submission.run, sealer)
+  return { ...current, explanations: await readExplanations(reader, submission.token, sealer) }
 }

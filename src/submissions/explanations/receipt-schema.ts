@@ -1,4 +1,4 @@
-import { count, listOf, oneOf, text, time } from '../../api/contract/fields.ts'
+import { count, listOf, object, oneOf, text, time } from '../../api/contract/fields.ts'
 import { type Static, Type } from '../../foundation/schema/type.ts'
 import { NotRun } from '../findings/not-run.ts'
 import { SUBMISSION_TYPES } from '../submission.ts'
@@ -35,37 +35,31 @@ export const Receipt = Type.Object(
     dateChecked: time('When that run ended.'),
     errorCount: count('Errors that it found.'),
     warningCount: count('Warnings that it found.'),
-    notRun: Type.Optional(Type.Array(NotRun, { description: 'Checks that could not run.' })),
-    files: Type.Optional(
-      Type.Array(
-        Type.Object({
-          fileType: text('The kind of file.'),
-          file: text('Its name in URLs.'),
-          records: count('Records, not counting the header.'),
-          bytes: count('Bytes of the file in UTF-8.'),
-          sha256: text('SHA-256 of the file in UTF-8, in hexadecimal.'),
-        }),
-        { description: 'The submitted files.' },
-      ),
+    notRun: listOf(NotRun, 'Checks that could not run.'),
+    files: listOf(
+      Type.Object({
+        fileType: text('The kind of file.'),
+        file: text('Its name in URLs.'),
+        records: count('Records, not counting the header.'),
+        bytes: count('Bytes of the file in UTF-8.'),
+        sha256: text('SHA-256 of the file in UTF-8, in hexadecimal.'),
+      }),
+      'The submitted files.',
     ),
     explanations: listOf(Explanation, 'Why its warnings are right.'),
-    replaces: Type.Optional(
-      Type.Object(
-        { submissionToken: text('Its token.'), dateSubmitted: time('When it was submitted.') },
-        { description: 'The earlier submission of the organisation for the same return.' },
-      ),
+    replaces: object(
+      { submissionToken: text('Its token.'), dateSubmitted: time('When it was submitted.') },
+      'The earlier submission of the organisation for the same return.',
     ),
     ...REOPENED,
-    earlier: Type.Optional(
-      Type.Array(
-        Type.Object({
-          receipt: count('Its number.'),
-          dateSubmitted: time('When it was submitted.'),
-          submittedBy: actor(),
-          ...REOPENED,
-        }),
-        { description: 'The receipts before this one, oldest first.' },
-      ),
+    earlier: listOf(
+      Type.Object({
+        receipt: count('Its number.'),
+        dateSubmitted: time('When it was submitted.'),
+        submittedBy: actor(),
+        ...REOPENED,
+      }),
+      'The receipts before this one, oldest first.',
     ),
   },
   { title: 'Receipt', description: 'What was submitted, by whom and when.' },

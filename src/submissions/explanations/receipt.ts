@@ -1,14 +1,14 @@
 import type { Actor } from '../../api/access/principal.ts'
 import type { Reader } from '../../foundation/database/database.ts'
 import type { Sealer } from '../../foundation/database/seal.ts'
-import type { Static } from '../../foundation/schema/type.ts'
+import type { Rendered } from '../../foundation/schema/type.ts'
 import { formatTimestamp } from '../../foundation/text/timestamp.ts'
 import type { SubmissionWriter } from '../lock.ts'
 import type { Receipt } from './receipt-schema.ts'
 import { receiptContext } from './store.ts'
 
 /** What a receipt says, without what later submissions add. */
-export type ReceiptDocument = Static<typeof Receipt>
+export type ReceiptDocument = Rendered<typeof Receipt>
 
 /** Why a submitted submission was opened again. */
 export interface Reopening {
@@ -86,12 +86,7 @@ export async function readReceipt(
     .filter((row) => row.number < found.number)
     .map((row) => {
       const { dateSubmitted, submittedBy, receipt } = open(row)
-      return {
-        ...(receipt !== undefined && { receipt }),
-        ...(dateSubmitted !== undefined && { dateSubmitted }),
-        ...(submittedBy !== undefined && { submittedBy }),
-        ...renderReopening(row.reopened),
-      }
+      return { receipt, dateSubmitted, submittedBy, ...renderReopening(row.reopened) }
     })
   return { ...open(found), ...renderReopening(found.reopened), ...(earlier.length > 0 && { earlier }) }
 }

@@ -1,4 +1,4 @@
-import type { Static } from '../../foundation/schema/type.ts'
+import type { Rendered } from '../../foundation/schema/type.ts'
 import { formatTimestamp } from '../../foundation/text/timestamp.ts'
 import type { RunSummary } from '../findings/runs.ts'
 import { judge, type Explanation as Stored } from './explanation.ts'
@@ -8,21 +8,22 @@ import type { Explanation } from './schema.ts'
 export function renderExplanation(
   explanation: Stored,
   summary: RunSummary | undefined,
-): Static<typeof Explanation> {
+): Rendered<typeof Explanation> {
   const { target, kind, codes, reason, text, findings, runId, actor, time } = explanation
   const { state, found } = judge(explanation, summary)
   return {
     target,
     kind,
-    codes: [...codes],
+    codes,
     reason,
-    ...(text !== undefined && { text }),
+    text,
     state,
     findings: found,
     explainedFindings: findings,
-    ...(state === 'Reopened' && {
-      reopened: `It was given for ${findings} findings, and the current run has ${found}.`,
-    }),
+    reopened:
+      state === 'Reopened'
+        ? `It was given for ${findings} findings, and the current run has ${found}.`
+        : undefined,
     runId,
     actor,
     time: formatTimestamp(time),

@@ -41,15 +41,13 @@ export const ExplanationList = Type.Object(
     submissionToken: text('The token of the submission.'),
     runId: count('The current run; absent before the first.'),
     explanations: listOf(Explanation, 'The explanations, oldest first.'),
-    open: Type.Optional(
-      Type.Array(
-        Type.Object({
-          code: text('The code.'),
-          findings: count('Findings of the current run.'),
-          explainedFindings: count('Findings that its explanation was given for, if it no longer holds.'),
-        }),
-        { description: 'Warnings that must be explained before the submission.' },
-      ),
+    open: listOf(
+      Type.Object({
+        code: text('The code.'),
+        findings: count('Findings of the current run.'),
+        explainedFindings: count('Findings that its explanation was given for, if it no longer holds.'),
+      }),
+      'Warnings that must be explained before the submission.',
     ),
   },
   {

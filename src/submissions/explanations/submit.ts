@@ -3,11 +3,11 @@ import { Problem } from '../../api/contract/problems.ts'
 import type { Database, Reader } from '../../foundation/database/database.ts'
 import type { Sealer } from '../../foundation/database/seal.ts'
 import { count } from '../../foundation/text/format-number.ts'
-import { formatTimestamp } from '../../foundation/text/timestamp.ts'
+import { formatKnown, formatTimestamp } from '../../foundation/text/timestamp.ts'
 import { assertAllRead } from '../files/file-job.ts'
 import { forgetPrevious } from '../files/undo.ts'
 import { renderNotRun } from '../findings/not-run.ts'
-import { type Run, type RunSummary, readRun, readSummary } from '../findings/runs.ts'
+import { type FinishedRun, type RunSummary, readFinished } from '../findings/runs.ts'
 import type { SubmissionWriter } from '../lock.ts'
 import { end } from '../retention/ending.ts'
 import type { Definitions } from '../rules/definitions.ts'
@@ -43,8 +43,8 @@ export async function submit(
       return { submission, receipt: await readReceipt(writer, token, sealer) }
     assertOpen(submission)
     await assertAllRead(writer, token)
-    const run = await assertChecked(writer, submission)
-    const summary = await readSummary(writer, run.run, sealer)
+    const current = await assertChecked(writer, submission, sealer)
+    const { run, summary } = current
     assertComplete(summary)
     const explanations = await readExplanations(writer, token, sealer)
     const definition = definitions.find(submission.definition ?? '')
@@ -54,7 +54,7 @@ export async function submit(
     const digests = new Map(run.files.map(({ resource, sha256 }) => [resource, sha256]))
     const describe = (number: number) => ({
       receipt: number,
-      ...describeSubmission(submission, run, summary, explanations),
+      ...describeSubmission(submission, current, explanations),
       submittedBy: actor,
       dateSubmitted: formatTimestamp(Date.now()),
       files: submission.files.map((file) => ({
@@ -64,7 +64,7 @@ export async function submit(
         bytes: file.bytes,
         sha256: digests.get(file.resource) ?? '',
       })),
-      ...(replaced !== undefined && { replaces: replaced }),
+      replaces: replaced,
     })
     await forgetPrevious(writer, { token, eid })
     const number = await storeReceipt(writer, submission, describe, sealer)
@@ -75,12 +75,17 @@ export async function submit(
 }
 
 /** @throws {Problem} unless the current run covers the current files and found no errors */
-async function assertChecked(writer: SubmissionWriter, submission: SubmissionState): Promise<Run> {
+async function assertChecked(
+  writer: SubmissionWriter,
+  submission: SubmissionState,
+  sealer: Sealer,
+): Promise<FinishedRun> {
   if ((await findActiveRun(writer, submission.token)) !== undefined)
     throw new Problem('conflict', 'A validation run is in progress. Wait until it ends.')
-  const run = await readRun(writer, submission.run)
-  if (run === undefined)
+  const current = await readFinished(writer, submission.run, sealer)
+  if (current === undefined)
     throw new Problem('conflict', 'The submission has not been validated yet. Request a validation run.')
+  const { run } = current
   if (run.revision !== submission.revision)
     throw new Problem('conflict', 'The files were changed after the current run. Request a new one.')
   if (run.errors > 0)
@@ -88,12 +93,12 @@ async function assertChecked(writer: SubmissionWriter, submission: SubmissionSta
       'conflict',
       `The current run found ${count(run.errors, 'error')}. Correct ${run.errors === 1 ? 'it' : 'them'} and validate again.`,
     )
-  return run
+  return current
 }
 
 /** @throws {Problem} if a check was stopped that could have found what must be fixed or explained */
-function assertComplete(summary: RunSummary | undefined): void {
-  const stopped = summary?.notRun.filter(({ blocks }) => blocks) ?? []
+function assertComplete(summary: RunSummary): void {
+  const stopped = summary.notRun.filter(({ blocks }) => blocks)
   if (stopped.length === 0) return
   const named = stopped.slice(0, NAMED).map(({ code, reason }) => `${code}: ${reason}`)
   throw new Problem(
@@ -122,26 +127,23 @@ function assertExplained(open: readonly OpenWarning[]): void {
 
 function describeSubmission(
   { token, eid, returnId, returnName, type }: SubmissionState,
-  run: Run,
-  summary: RunSummary | undefined,
+  { run, summary }: FinishedRun,
   explanations: readonly Explanation[],
 ): ReceiptDocument {
-  const { name, version, title } = summary?.definition ?? {}
+  const { name, version, title } = summary.definition ?? {}
   return {
     submissionToken: token,
     eid,
     returnId,
-    ...(returnName !== null && { returnName }),
-    ...(type !== null && { submissionType: type }),
+    returnName: returnName ?? undefined,
+    submissionType: type ?? undefined,
     statement: STATEMENT,
-    ...(name !== undefined && {
-      definition: { name, ...(version !== undefined && { version }), ...(title !== undefined && { title }) },
-    }),
+    definition: summary.definition && { name, version, title },
     runId: run.number,
-    ...(run.completed !== null && { dateChecked: formatTimestamp(run.completed) }),
+    dateChecked: formatKnown(run.completed),
     errorCount: run.errors,
     warningCount: run.warnings,
-    ...(summary !== undefined && summary.notRun.length > 0 && { notRun: renderNotRun(summary) }),
+    notRun: summary.notRun.length > 0 ? renderNotRun(summary) : undefined,
     explanations: explanations
       .filter((each) => judge(each, summary).state !== 'NoFindings')
       .map((each) => renderExplanation(each, summary)),

@@ -4,9 +4,8 @@ import { count, listOf, oneOf, text, time } from '../../api/contract/fields.ts'
 import { Problem } from '../../api/contract/problems.ts'
 import { accepted } from '../../api/contract/results.ts'
 import type { Database } from '../../foundation/database/database.ts'
-import type { Static } from '../../foundation/schema/type.ts'
-import { Type } from '../../foundation/schema/type.ts'
-import { formatTimestamp } from '../../foundation/text/timestamp.ts'
+import { type Rendered, Type } from '../../foundation/schema/type.ts'
+import { formatKnown, formatTimestamp } from '../../foundation/text/timestamp.ts'
 import { RUN_STATUSES } from '../findings/runs.ts'
 import type { SubmissionOptions } from '../options.ts'
 import { toProblem } from '../refusal.ts'
@@ -61,18 +60,18 @@ export function renderFileWork(
   options: Pick<SubmissionOptions, 'definitions' | 'sealer'>,
   definition: string | null,
   { id, token, work, resource, status, received, completed, refused, files, changes }: FileJob,
-): Static<typeof FileWork> {
+): Rendered<typeof FileWork> {
   return {
     jobId: id,
     submissionToken: token,
     work,
-    ...(resource !== null && { file: resource }),
+    file: resource ?? undefined,
     status,
     dateReceived: formatTimestamp(received),
-    ...(completed !== null && { dateCompleted: formatTimestamp(completed) }),
-    ...(refused !== undefined && { reason: refused.detail }),
-    ...(changes !== undefined && { changes }),
-    ...(files !== undefined && { files: files.map((file) => renderFile(options, definition, file)) }),
+    dateCompleted: formatKnown(completed),
+    reason: refused?.detail,
+    changes,
+    files: files?.map((file) => renderFile(options, definition, file)),
   }
 }
 

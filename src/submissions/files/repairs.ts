@@ -5,11 +5,11 @@ import { describeDocument } from '../../api/contract/describe.ts'
 import { count, flag, listOf, strings, text } from '../../api/contract/fields.ts'
 import { Problem } from '../../api/contract/problems.ts'
 import { document } from '../../api/contract/results.ts'
-import { type Static, Type } from '../../foundation/schema/type.ts'
+import { type Rendered, type Static, Type } from '../../foundation/schema/type.ts'
 import { ofSubmission, REFUSALS, TOKEN_PATH } from '../contract.ts'
 import { EXAMPLE_FILE } from '../example.ts'
 import type { Cause } from '../findings/cause.ts'
-import { readRun, readSummary } from '../findings/runs.ts'
+import { readFinished } from '../findings/runs.ts'
 import type { SubmissionOptions } from '../options.ts'
 import { renderFile } from '../render.ts'
 import { SubmissionFile, SubmissionFiles } from '../schema.ts'
@@ -194,7 +194,7 @@ async function answer(
       ...renderRepairs(list, await findCauses(options, job)),
       etag,
       undoable: (await listPrevious(options.database, token)).length > 0,
-      ...(job.work === 'repair' && { files: files.map((file) => renderFile(options, definition, file)) }),
+      files: job.work === 'repair' ? files.map((file) => renderFile(options, definition, file)) : undefined,
     },
     { etag },
   )
@@ -212,9 +212,8 @@ async function findCauses(
   { token, eid, revision }: FileJob,
 ): Promise<readonly Cause[] | undefined> {
   const { run: current = 0 } = (await findOwn(database, eid, token)) ?? {}
-  const run = await readRun(database, current)
-  if (run?.revision !== revision) return undefined
-  return (await readSummary(database, current, sealer))?.causes
+  const { run, summary } = (await readFinished(database, current, sealer)) ?? {}
+  return run?.revision === revision ? summary?.causes : undefined
 }
 
 type LeftCause = NonNullable<RepairList['causes']>[number]
@@ -233,20 +232,17 @@ export function findCleared<Each extends LeftCause>(
 function renderRepairs(
   { groups, left, causes: after }: RepairList,
   before: readonly Cause[] | undefined,
-): Partial<Static<typeof Repairs>> {
+): Rendered<typeof Repairs> {
   const cleared = after && before && findCleared(before, after)
   const keysOf = ({ file, field }: { file: string; field?: string }) =>
     cleared
       ?.filter((cause) => cause.field === field && cause.file?.replace(/\.[a-z]+$/, '') === file)
       .map(({ key }) => key)
   return {
-    repairs: groups.map(({ count, ...group }) => {
-      const clears = keysOf(group)
-      return { ...group, records: count, examples: [...group.examples], ...(clears && { clears }) }
-    }),
+    repairs: groups.map(({ count, ...group }) => ({ ...group, records: count, clears: keysOf(group) })),
     left: left.map(({ line, count, ...group }) => ({ ...group, records: count, examples: [{ line }] })),
-    ...(before !== undefined && { causes: before.length }),
-    ...(cleared !== undefined && { clears: cleared.map(({ key }) => key) }),
-    ...(after !== undefined && { causesLeft: after.length }),
+    causes: before?.length,
+    clears: cleared?.map(({ key }) => key),
+    causesLeft: after?.length,
   }
 }

@@ -1,4 +1,4 @@
-import { choice, count, text } from '../../api/contract/fields.ts'
+import { choice, count, object, text } from '../../api/contract/fields.ts'
 import { type Static, Type } from '../../foundation/schema/type.ts'
 import { ERROR_TYPES } from './schema.ts'
 
@@ -19,17 +19,15 @@ export const Cause = Type.Object(
     learners: count('Different students among its stored findings.'),
     sentence: text('What is wrong.'),
     fix: text('What to do.'),
-    example: Type.Optional(
-      Type.Object(
-        {
-          file: text('Name of the file.'),
-          line: count('Line on which the record starts, from 1.'),
-          field: text('The field.'),
-          value: text('Its value.'),
-          description: text('Description of the finding.'),
-        },
-        { description: 'The first of its findings.' },
-      ),
+    example: object(
+      {
+        file: text('Name of the file.'),
+        line: count('Line on which the record starts, from 1.'),
+        field: text('The field.'),
+        value: text('Its value.'),
+        description: text('Description of the finding.'),
+      },
+      'The first of its findings.',
     ),
   },
   { title: 'Cause', description: 'What to fix, with the findings that disappear when it is fixed.' },

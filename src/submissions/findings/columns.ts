@@ -2,7 +2,7 @@ import { detectSeparator, splitRecord } from '../../engines/records/index.ts'
 import type { Reader } from '../../foundation/database/database.ts'
 import type { Sealer } from '../../foundation/database/seal.ts'
 import { FileGone, readChunks } from '../files/file-store.ts'
-import type { Run, RunSummary } from './runs.ts'
+import type { FinishedRun } from './runs.ts'
 import type { PublishedFinding } from './schema.ts'
 
 /** The columns of a CSV file, in the order of the texts of its records. */
@@ -18,15 +18,14 @@ const LONGEST_HEADER = 16_384
 export async function readColumns(
   reader: Reader,
   sealer: Sealer,
-  run: Run,
-  summary: RunSummary | undefined,
+  { run, summary }: FinishedRun,
   findings: readonly PublishedFinding[],
 ): Promise<FileColumns[]> {
   const types = new Set(
     findings.flatMap(({ fileType, recordText = '{' }) => (recordText.startsWith('{') ? [] : [fileType])),
   )
   const found: FileColumns[] = []
-  for (const { resource, fileType } of summary?.files ?? []) {
+  for (const { resource, fileType } of summary.files ?? []) {
     const file = run.files.find((each) => each.resource === resource && each.format === 'csv')
     if (file === undefined || !types.has(fileType as PublishedFinding['fileType'])) continue
     const columns = await readHeader(readChunks(reader, sealer, file))

@@ -1,6 +1,6 @@
 import type { Operation } from '../../api/contract/contract.ts'
 import { describeDocument, NEXT_LINK } from '../../api/contract/describe.ts'
-import { count, flag, oneOf, pageNumbers } from '../../api/contract/fields.ts'
+import { count, flag, listOf, oneOf, pageNumbers } from '../../api/contract/fields.ts'
 import { type Static, Type } from '../../foundation/schema/type.ts'
 import { TOKEN_PATH } from '../contract.ts'
 import { pageFields, sendPage } from '../paging.ts'
@@ -28,10 +28,7 @@ const ResultsChanges = Type.Object(
     newCount: count('Findings that only the current run has.'),
     fixedCount: count('Findings that only the run before had.'),
     openCount: count('Findings that both runs have.'),
-    ...pageFields(
-      Type.Optional(Type.Array(ChangedEntry, { description: 'New findings, then fixed, then open ones.' })),
-      'Findings that match.',
-    ),
+    ...pageFields(listOf(ChangedEntry, 'New findings, then fixed, then open ones.'), 'Findings that match.'),
     partial: flag(
       'Whether not all findings of one of the runs are stored: what only one stores counts as new or fixed.',
     ),
@@ -102,7 +99,7 @@ export function getChanges(options: ResultsOptions): Operation {
         openCount: open.total,
         results,
         totalCount,
-        ...((isPartial(from) || isPartial(to)) && { partial: true }),
+        partial: isPartial(from) || isPartial(to) || undefined,
       })
     })
   })

@@ -6,7 +6,7 @@ import { TOKEN_PATH } from '../contract.ts'
 import { Cause } from './cause.ts'
 import { ofFindings, type ResultsOptions } from './own.ts'
 import { answerAboutRun, keepAboutRuns } from './run-page.ts'
-import { readRun, readSummary } from './runs.ts'
+import { readFinished } from './runs.ts'
 
 const ResultsCauses = Type.Object(
   {
@@ -65,13 +65,12 @@ export function getCauses(options: ResultsOptions): Operation {
     },
   }).handle(async ({ authorized, ...input }) => {
     return await answerAboutRun(database, kept, 'causes', authorized, input, async (reader, submission) => {
-      const current = await readRun(reader, submission.run)
-      const summary = current === undefined ? undefined : await readSummary(reader, submission.run, sealer)
+      const { run, summary } = (await readFinished(reader, submission.run, sealer)) ?? {}
       return {
         submissionToken: submission.token,
-        ...(current !== undefined && { runId: current.number }),
+        runId: run?.number,
         causes: summary?.causes ?? [],
-        ...(submission.totalCount > 0 && summary?.causes === undefined && { note: WITHOUT_CAUSES }),
+        note: submission.totalCount > 0 && summary?.causes === undefined ? WITHOUT_CAUSES : undefined,
       }
     })
   })

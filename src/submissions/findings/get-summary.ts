@@ -1,6 +1,6 @@
 import type { Operation } from '../../api/contract/contract.ts'
 import { describePage, NOT_MODIFIED } from '../../api/contract/describe.ts'
-import { count, flag, refer, text } from '../../api/contract/fields.ts'
+import { count, flag, listOf, refer, text } from '../../api/contract/fields.ts'
 import type { Reader } from '../../foundation/database/database.ts'
 import type { Sealer } from '../../foundation/database/seal.ts'
 import { Type } from '../../foundation/schema/type.ts'
@@ -9,7 +9,7 @@ import type { SubmissionRow } from '../submission.ts'
 import { NotRun, renderNotRun } from './not-run.ts'
 import { ofFindings, type ResultsOptions } from './own.ts'
 import { answerAboutRun, keepAboutRuns } from './run-page.ts'
-import { isPartial, readRun, readSummary } from './runs.ts'
+import { isPartial, readFinished } from './runs.ts'
 import { ERROR_TYPES, FILE_TYPES, ValidationEntry } from './schema.ts'
 
 const ResultsSummary = Type.Object(
@@ -29,37 +29,30 @@ const ResultsSummary = Type.Object(
         notice: text('A notice that reports show.'),
       }),
     ),
-    codes: Type.Optional(
-      Type.Array(
-        Type.Object({
-          errorCode: text('The code.'),
-          errorType: text(`${ERROR_TYPES.join(' or ')}.`),
-          fileType: text(`The file: ${FILE_TYPES.join(', ')}.`),
-          count: count('How often it was found; exact.'),
-          stored: count('How many of those are stored, where not all are.'),
-          share: Type.Optional(
-            Type.Number({ description: 'Share of the records of its file, from 0 to 1.', minimum: 0 }),
-          ),
-          students: count('Different students.'),
-          first: Type.Optional(refer(ValidationEntry)),
-        }),
-        { description: 'Each code that was found, the most frequent first.' },
-      ),
+    codes: listOf(
+      Type.Object({
+        errorCode: text('The code.'),
+        errorType: text(`${ERROR_TYPES.join(' or ')}.`),
+        fileType: text(`The file: ${FILE_TYPES.join(', ')}.`),
+        count: count('How often it was found; exact.'),
+        stored: count('How many of those are stored, where not all are.'),
+        share: Type.Optional(
+          Type.Number({ description: 'Share of the records of its file, from 0 to 1.', minimum: 0 }),
+        ),
+        students: count('Different students.'),
+        first: Type.Optional(refer(ValidationEntry)),
+      }),
+      'Each code that was found, the most frequent first.',
     ),
-    notRun: Type.Optional(Type.Array(NotRun, { description: 'Checks that could not run.' })),
-    undecided: Type.Optional(
-      Type.Array(
-        Type.Object({
-          errorCode: text('The code.'),
-          file: text('The file of the field.'),
-          field: text('The field whose value is unknown.'),
-          records: count('Records for which the check did not run.'),
-        }),
-        {
-          description:
-            'Checks that did not run for some records, because a value that they need is unknown, such as one that cannot be read.',
-        },
-      ),
+    notRun: listOf(NotRun, 'Checks that could not run.'),
+    undecided: listOf(
+      Type.Object({
+        errorCode: text('The code.'),
+        file: text('The file of the field.'),
+        field: text('The field whose value is unknown.'),
+        records: count('Records for which the check did not run.'),
+      }),
+      'Checks that did not run for some records, because a value that they need is unknown, such as one that cannot be read.',
     ),
   },
   { title: 'ResultsSummary', description: 'What the current run of a submission found, by code.' },
@@ -112,25 +105,25 @@ export function getSummary(options: ResultsOptions): Operation {
 }
 
 async function summarise(reader: Reader, submission: SubmissionRow, sealer: Sealer): Promise<object> {
-  const { token, returnId, run, totalCount } = submission
+  const { token, returnId, totalCount } = submission
   const base = { submissionToken: token, returnId }
-  const current = await readRun(reader, run)
-  const summary = current === undefined ? undefined : await readSummary(reader, run, sealer)
-  if (current === undefined || summary === undefined) return { ...base, totalCount }
+  const current = await readFinished(reader, submission.run, sealer)
+  if (current === undefined) return { ...base, totalCount }
+  const { run, summary } = current
   const records = new Map<string, number>()
   for (const file of summary.files ?? [])
     records.set(file.fileType, (records.get(file.fileType) ?? 0) + file.records)
   return {
     ...base,
-    runId: current.number,
-    errorCount: current.errors,
-    warningCount: current.warnings,
+    runId: run.number,
+    errorCount: run.errors,
+    warningCount: run.warnings,
     totalCount,
-    ...(isPartial(current) && { partial: true }),
-    ...(summary.definition !== undefined && { definition: summary.definition }),
+    partial: isPartial(run) || undefined,
+    definition: summary.definition,
     codes: summary.codes.map((code) => {
       const of = records.get(code.fileType ?? '') ?? 0
-      return { ...code, ...(of > 0 && { share: Math.round((code.count / of) * 1e6) / 1e6 }) }
+      return { ...code, share: of > 0 ? Math.round((code.count / of) * 1e6) / 1e6 : undefined }
     }),
     notRun: renderNotRun(summary),
     undecided: summary.undecided?.map(({ code, ...rest }) => ({ errorCode: code, ...rest })),

@@ -12,7 +12,7 @@ import { type Filters, ordinalsOf, type Selection, selectEntries, selectPosted }
 import { answerFromCurrent, findingsPath, ofFindings, type ResultsOptions, readCompared } from './own.ts'
 import { CAUSE_FIELD, FILTER_NAMES, NEW_FIELD } from './postings.ts'
 import { readDetails } from './read-findings.ts'
-import { readRun, readSummary } from './runs.ts'
+import { type FinishedRun, readFinished } from './runs.ts'
 import { PublishedFinding, resultsQuery } from './schema.ts'
 
 const FindingsPage = Type.Object(
@@ -22,17 +22,12 @@ const FindingsPage = Type.Object(
       listOf(PublishedFinding, 'The findings, in the order of the files and their records.'),
       'All stored findings that match.',
     ),
-    columns: Type.Optional(
-      Type.Array(
-        Type.Object({
-          fileType: Type.String({ description: 'The kind of file.' }),
-          columns: Type.Array(Type.String(), { description: 'The names in its header row.' }),
-        }),
-        {
-          description:
-            'The columns of the CSV files of this page, by which `recordText` can be split; those of a file that was replaced after the check are missing.',
-        },
-      ),
+    columns: listOf(
+      Type.Object({
+        fileType: Type.String({ description: 'The kind of file.' }),
+        columns: Type.Array(Type.String(), { description: 'The names in its header row.' }),
+      }),
+      'The columns of the CSV files of this page, by which `recordText` can be split; those of a file that was replaced after the check are missing.',
     ),
   },
   { title: 'FindingsPage', description: 'A page of findings with their places.' },
@@ -91,15 +86,14 @@ export function listFindings(options: ResultsOptions): Operation {
   }).handle(async ({ authorized, query }) => {
     return await answerFromCurrent(database, authorized, async (reader, submission) => {
       const { page, pageSize } = query
-      const selected = await select(reader, submission, query, sealer)
+      const current = await readFinished(reader, submission.run, sealer)
+      const selected = await select(reader, submission, current, query, sealer)
       const totalCount = selected?.total ?? submission.totalCount
       const ordinals = ordinalsOf(selected, totalCount, (page - 1) * pageSize, pageSize)
       const results = await readDetails(reader, submission, ordinals, sealer)
-      const run = await readRun(reader, submission.run)
-      const summary = await readSummary(reader, submission.run, sealer)
-      const columns = run === undefined ? [] : await readColumns(reader, sealer, run, summary, results)
+      const columns = current === undefined ? [] : await readColumns(reader, sealer, current, results)
       return sendPage(`${findingsPath(submission.token)}/findings`, query, {
-        ...(run !== undefined && { runId: run.number }),
+        runId: current?.run.number,
         results,
         totalCount,
         columns,
@@ -112,6 +106,7 @@ export function listFindings(options: ResultsOptions): Operation {
 async function select(
   reader: Reader,
   submission: SubmissionRow,
+  current: FinishedRun | undefined,
   query: Filters & { readonly 'Filter.Cause'?: string; readonly onlyNew: boolean },
   sealer: ResultsOptions['sealer'],
 ): Promise<Selection | undefined> {
@@ -120,8 +115,7 @@ async function select(
   if (FILTER_NAMES.some((name) => query[name] !== undefined))
     parts.push(await selectEntries(reader, submission, query, sealer))
   if (cause !== undefined) {
-    const keys = (await readSummary(reader, submission.run, sealer))?.causeKeys ?? []
-    const at = keys.indexOf(cause)
+    const at = current?.summary.causeKeys.indexOf(cause) ?? -1
     if (at < 0) throw new Problem('no-such-cause', 'The current run has no cause with this key.')
     parts.push(await selectPosted(reader, submission.run, CAUSE_FIELD, String(at)))
   }

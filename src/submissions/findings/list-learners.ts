@@ -1,6 +1,6 @@
 import type { Operation } from '../../api/contract/contract.ts'
 import { describeDocument, NEXT_LINK } from '../../api/contract/describe.ts'
-import { count, pageNumbers, text } from '../../api/contract/fields.ts'
+import { count, listOf, pageNumbers, text } from '../../api/contract/fields.ts'
 import type { Reader } from '../../foundation/database/database.ts'
 import type { Sealer } from '../../foundation/database/seal.ts'
 import { Type } from '../../foundation/schema/type.ts'
@@ -13,14 +13,12 @@ import { readDetails } from './read-findings.ts'
 
 const LearnersPage = Type.Object(
   pageFields(
-    Type.Optional(
-      Type.Array(
-        Type.Object({
-          studentId: text('The student.'),
-          findings: count('Stored findings about the student.'),
-        }),
-        { description: 'Students, those with most findings first.' },
-      ),
+    listOf(
+      Type.Object({
+        studentId: text('The student.'),
+        findings: count('Stored findings about the student.'),
+      }),
+      'Students, those with most findings first.',
     ),
     'Different students among the stored findings.',
   ),

@@ -64,13 +64,13 @@ export interface RunSummary {
     readonly name: string
     readonly version: string
     readonly title?: string
-    readonly notice?: string
+    readonly notice?: string | undefined
   }
   readonly files?: readonly CheckedFile[]
   /** What to fix, in this order; absent if the findings were published without it. */
   readonly causes?: readonly Cause[]
   /** The keys of the causes whose findings can be selected. */
-  readonly causeKeys?: readonly string[]
+  readonly causeKeys: readonly string[]
 }
 
 /** A file as the check engine read it. */
@@ -190,18 +190,26 @@ export function toRun({ files, progress, ...row }: RunRow): Run {
   }
 }
 
-/** The findings of a finished run by code; `undefined` for a run of an early version without a summary. */
-export async function readSummary(
+/** A run that has ended with results, and those of them that are no findings. */
+export interface FinishedRun {
+  readonly run: Run
+  readonly summary: RunSummary
+}
+
+/** Reads a run that has ended with results, by its number among all runs. */
+export async function readFinished(
   reader: Reader,
-  run: number,
+  number: number,
   sealer: Sealer,
-): Promise<RunSummary | undefined> {
-  const row = await reader.get<{ summary: string | null }>(
-    'select summary from submission_run where run = $1',
-    [run],
+): Promise<FinishedRun | undefined> {
+  const row = await reader.get<RunRow & { summary: string | null }>(
+    `select ${COLUMNS}, summary from submission_run where run = $1`,
+    [number],
   )
   if (row === undefined || row.summary === null) return undefined
-  return JSON.parse(sealer.openText(row.summary, summaryContext(run))) as RunSummary
+  const { summary, ...run } = row
+  const opened = sealer.openText(summary, summaryContext(number))
+  return { run: toRun(run), summary: JSON.parse(opened) as RunSummary }
 }
 
 export function summaryContext(run: number): string {

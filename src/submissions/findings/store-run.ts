@@ -7,8 +7,8 @@ import type { ValidationEntry } from './schema.ts'
 /** The number of findings of a code in a run. */
 export interface CodeCount {
   readonly errorCode: string
-  readonly errorType?: string
-  readonly fileType?: string
+  readonly errorType?: string | undefined
+  readonly fileType?: string | undefined
   readonly count: number
   /** The number of stored findings, if not all are stored. */
   readonly stored?: number
@@ -134,8 +134,8 @@ class CodeCounts {
     const codes = [...this.#codes]
       .map(([errorCode, { first, count, students }]) => ({
         errorCode,
-        ...(first.errorType !== undefined && { errorType: first.errorType }),
-        ...(first.fileType !== undefined && { fileType: first.fileType }),
+        errorType: first.errorType,
+        fileType: first.fileType,
         count,
         students: students.size,
         first,

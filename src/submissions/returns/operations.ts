@@ -3,20 +3,19 @@ import { listSuspensions } from '../../api/access/suspensions.ts'
 import { forOrganisationOrOperator, withScope } from '../../api/contract/access-rules.ts'
 import { type Operation, operationsOf } from '../../api/contract/contract.ts'
 import { describeDocument, NEXT_LINK } from '../../api/contract/describe.ts'
-import { oneOf, pageNumbers, strings, text, withDefault } from '../../api/contract/fields.ts'
+import { oneOf, pageNumbers, text, withDefault } from '../../api/contract/fields.ts'
 import { Problem } from '../../api/contract/problems.ts'
 import { document } from '../../api/contract/results.ts'
 import type { Reader } from '../../foundation/database/database.ts'
 import { type Fault, UserError } from '../../foundation/faults/user-error.ts'
-import { type Static, Type } from '../../foundation/schema/type.ts'
+import { type Rendered, Type } from '../../foundation/schema/type.ts'
 import { formatTimestamp } from '../../foundation/text/timestamp.ts'
 import { countActivities } from '../activity/activity.ts'
 import { hasEtag, readEtags } from '../files/file-headers.ts'
 import type { SubmissionOptions } from '../options.ts'
 import { PAGE_PAST_END, PAGE_QUERY, sendPage } from '../paging.ts'
-import { SUBMISSION_TYPES } from '../submission.ts'
 import { listFrequentCauses } from './causes.ts'
-import { checkReturn } from './read-returns.ts'
+import { checkReturn, NewReturn } from './read-returns.ts'
 import {
   type CollectedReturn,
   findReturn,
@@ -53,27 +52,6 @@ const DAY = 86_400_000
 const RETURN_PATH = Type.Object({ returnId: Type.String({ description: 'The return.', maxLength: 64 }) })
 const NO_RETURN = { 'no-such-return': 'The service does not collect this return.' }
 
-const date = (what: string) =>
-  `${what} A date, a local time such as \`2026-01-31 17:00\` in the time zone of the service, or a date-time with an offset.`
-
-const NewReturn = Type.Object(
-  {
-    name: Type.String({ description: 'Its name for people.' }),
-    definition: Type.String({ description: 'The definition that it is checked against.' }),
-    version: text('The version of the definition that the service must have.'),
-    type: oneOf(
-      SUBMISSION_TYPES,
-      'Full (default): all required files must be present. Indicative: some may be missing.',
-    ),
-    opens: Type.String({ description: date('When it opens.') }),
-    due: text(date('When it is due; by default when it closes.')),
-    closes: Type.String({ description: date('When it closes.') }),
-    organisations: strings('The organisations that are expected to submit it; all by default.'),
-    notes: text('Notes for those who submit it.'),
-  },
-  { description: 'A return to collect.' },
-)
-
 export function returnOperations({
   database,
   definitions,
@@ -108,7 +86,7 @@ export function returnOperations({
         (each) =>
           (eid === undefined || isExpected(each, eid)) && (includeIndicative || each.type !== 'Indicative'),
       )
-      const results: Static<typeof OwnReturn>[] = []
+      const results: Rendered<typeof OwnReturn>[] = []
       for (const each of own.slice((page - 1) * pageSize, page * pageSize)) {
         results.push({
           ...renderReturn(each),
@@ -284,7 +262,7 @@ async function listSubmitting(reader: Reader): Promise<string[]> {
 async function readChanges(
   reader: Reader,
   returnId: string,
-): Promise<NonNullable<Static<typeof ReturnOverview>['changes']>> {
+): Promise<Rendered<typeof ReturnOverview>['changes']> {
   const since = Date.now() - DAY
   const counts = await countActivities(reader, returnId, since)
   const of = (event: string) =>

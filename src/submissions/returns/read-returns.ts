@@ -1,32 +1,42 @@
 import { EID } from '../../api/access/principal.ts'
+import { oneOf, strings, text } from '../../api/contract/fields.ts'
 import { resolveParameters } from '../../engines/checking/index.ts'
 import { parseYaml } from '../../engines/records/index.ts'
 import { FaultList, refuse } from '../../foundation/faults/faults.ts'
 import { type Fault, UserError } from '../../foundation/faults/user-error.ts'
+import { compileSchema } from '../../foundation/schema/compile.ts'
+import { type Static, Type } from '../../foundation/schema/type.ts'
 import { joinOr } from '../../foundation/text/join-or.ts'
 import { quote } from '../../foundation/text/quote.ts'
-import { suggest } from '../../foundation/text/suggest.ts'
 import { readZoned, showEnd, showInstant } from '../../foundation/text/zoned-time.ts'
 import { hidesText } from '../read-line.ts'
 import type { Definitions } from '../rules/definitions.ts'
 import { SUBMISSION_TYPES } from '../submission.ts'
 import type { CollectedReturn } from './returns.ts'
 
-const PROPERTIES = [
-  'id',
-  'name',
-  'definition',
-  'version',
-  'type',
-  'opens',
-  'due',
-  'closes',
-  'organisations',
-  'notes',
-]
+const date = (what: string) =>
+  `${what} A date, a local time such as \`2026-01-31 17:00\` in the time zone of the service, or a date-time with an offset.`
 
-/** The longest name and the longest notes, in characters. */
-const LONGEST = { name: 200, notes: 2000 }
+/** A return as `putReturn` gets it, and a file, which also has its id. */
+export const NewReturn = Type.Object(
+  {
+    name: Type.String({ description: 'Its name for people.', maxLength: 200 }),
+    definition: Type.String({ description: 'The definition that it is checked against.' }),
+    version: text('The version of the definition that the service must have.'),
+    type: oneOf(
+      SUBMISSION_TYPES,
+      'Full (default): all required files must be present. Indicative: some may be missing.',
+    ),
+    opens: Type.String({ description: date('When it opens.') }),
+    due: text(date('When it is due; by default when it closes.')),
+    closes: Type.String({ description: date('When it closes.') }),
+    organisations: strings('The organisations that are expected to submit it; all by default.'),
+    notes: text('Notes for those who submit it.', { maxLength: 2000 }),
+  },
+  { description: 'A return to collect.' },
+)
+
+const readShape = compileSchema(Type.Object({ id: Type.String(), ...NewReturn.properties }))
 
 interface Options {
   /** The name of the file, for faults. */
@@ -99,72 +109,47 @@ function readReturn(
   { definitions, zone }: Omit<Options, 'file'>,
   add: (field: string, message: string) => void,
 ): CollectedReturn | undefined {
-  if (!isObject(given)) {
-    add('', 'must be an object')
-    return undefined
-  }
-  for (const name of Object.keys(given))
-    if (!PROPERTIES.includes(name)) add(name, `is not a known property${suggest(name, PROPERTIES)}`)
-  const text = (name: string, required: boolean): string | undefined => {
-    const value = given[name]
-    if (value === undefined || value === '') {
-      if (required) add(name, 'is missing')
-      return undefined
-    }
-    if (typeof value === 'string') return value.replaceAll('\r\n', '\n').trim()
-    add(name, 'must be a text')
-    return undefined
-  }
-  const moment = (name: string, end: boolean, required = true): number | undefined => {
-    const value = text(name, required)
-    if (value === undefined) return undefined
-    const read = readZoned(value, zone, end)
-    if (read === undefined)
+  const { organisations, ...others } = isObject(given) ? given : {}
+  if (Array.isArray(organisations) && organisations.length === 0)
+    add('organisations', 'must be "all" or a list of identifiers (EID)')
+  const shape = readShape(organisations === 'all' ? others : given)
+  for (const { field, message } of shape.faults) add(field, message)
+  const read = (shape.value ?? {}) as Partial<Static<typeof NewReturn>> & { readonly id?: string }
+  const moment = (name: 'opens' | 'due' | 'closes', end: boolean): number | undefined => {
+    const value = read[name]
+    const time = value === undefined ? undefined : readZoned(value, zone, end)
+    if (value !== undefined && time === undefined)
       add(
         name,
         `must be a date, a time such as 2026-01-31 17:00 that exists in ${zone}, or a date-time with an offset, not ${quote(value)}`,
       )
-    return read
+    return time
   }
-  const returnId = text('id', true)
+  const { id: returnId, name, type = 'Full' } = read
   if (returnId !== undefined && !/^[!-~]{1,64}$/.test(returnId))
     add('id', 'must be at most 64 visible ASCII characters without spaces')
-  const name = text('name', true)
-  const notes = text('notes', false)
-  for (const [field, value] of Object.entries({ name, notes })) {
-    if (value === undefined) continue
-    if (value.length > LONGEST[field as keyof typeof LONGEST])
-      add(field, `must be at most ${LONGEST[field as keyof typeof LONGEST]} characters`)
-    if (hidesText(value))
+  const notes = read.notes?.replaceAll('\r\n', '\n')
+  for (const [field, value] of Object.entries({ name, notes }))
+    if (value !== undefined && hidesText(value))
       add(field, 'must not contain control characters, or characters that change the direction of text')
-  }
-  const definition = readDefinition(
-    text('definition', true),
-    text('version', false),
-    returnId,
-    definitions,
-    add,
-  )
-  const type = text('type', false) ?? 'Full'
-  if (!SUBMISSION_TYPES.includes(type as CollectedReturn['type']))
-    add('type', `must be ${joinOr(SUBMISSION_TYPES)}, not ${quote(type)}`)
+  const definition = readDefinition(read.definition, read.version, returnId, definitions, add)
   const opens = moment('opens', false)
   const closes = moment('closes', true)
-  const due = moment('due', true, false) ?? closes
+  const due = moment('due', true) ?? closes
   if (opens !== undefined && closes !== undefined && closes <= opens)
     add('closes', `is not after opens, ${showInstant(opens, zone)}`)
   else if (due !== undefined && closes !== undefined && due > closes)
     add('due', `is after the return closes, ${showEnd(closes, zone)}`)
   else if (due !== undefined && opens !== undefined && due <= opens)
     add('due', `is not after opens, ${showInstant(opens, zone)}`)
-  const eids = readOrganisations(given.organisations, add)
+  const eids = read.organisations && readOrganisations(read.organisations, add)
   if (returnId === undefined || name === undefined || definition === undefined) return undefined
   if (opens === undefined || due === undefined || closes === undefined) return undefined
   return {
     returnId,
     name,
     ...definition,
-    type: type as CollectedReturn['type'],
+    type,
     opens,
     due,
     closes,
@@ -206,15 +191,9 @@ function readDefinition(
 }
 
 function readOrganisations(
-  given: unknown,
+  eids: readonly string[],
   add: (field: string, message: string) => void,
-): string[] | undefined {
-  if (given === undefined || given === 'all') return undefined
-  if (!Array.isArray(given) || given.length === 0 || !given.every((each) => typeof each === 'string')) {
-    add('organisations', 'must be "all" or a list of identifiers (EID)')
-    return undefined
-  }
-  const eids = given as string[]
+): readonly string[] {
   const known = new Set<string>()
   for (const [at, eid] of eids.entries()) {
     if (!EID.test(eid))

@@ -1,6 +1,6 @@
-import { count, listOf, oneOf, refer, strings, text, time } from '../../api/contract/fields.ts'
-import { type Static, Type } from '../../foundation/schema/type.ts'
-import { formatTimestamp } from '../../foundation/text/timestamp.ts'
+import { count, listOf, object, oneOf, refer, strings, text, time } from '../../api/contract/fields.ts'
+import { type Rendered, type Static, Type } from '../../foundation/schema/type.ts'
+import { formatKnown, formatTimestamp } from '../../foundation/text/timestamp.ts'
 import { pageFields } from '../paging.ts'
 import { SUBMISSION_TYPES } from '../submission.ts'
 import { type CollectedReturn, returnEtag, WINDOWS, windowOf } from './returns.ts'
@@ -76,26 +76,23 @@ const OrganisationReturn = Type.Object(
 export const ReturnOverview = Type.Object(
   {
     return: Type.Optional(refer(Return)),
-    statuses: Type.Optional(
-      Type.Object(Object.fromEntries(STANDINGS.map((name) => [name, count(`Organisations with ${name}.`)])), {
-        description: 'The number of organisations by status.',
-      }),
+    statuses: object(
+      Object.fromEntries(STANDINGS.map((name) => [name, count(`Organisations with ${name}.`)])),
+      'The number of organisations by status.',
     ),
-    changes: Type.Optional(
-      Type.Object(
-        {
-          since: time('Since when.'),
-          started: count('Submissions that were created.'),
-          submitted: count('Submissions that were submitted.'),
-          reopened: count('Submissions that were opened again.'),
-          deleted: count('Submissions that were deleted.'),
-          eids: strings('The organisations that did anything.'),
-        },
-        { description: 'What changed.' },
-      ),
+    changes: object(
+      {
+        since: time('Since when.'),
+        started: count('Submissions that were created.'),
+        submitted: count('Submissions that were submitted.'),
+        reopened: count('Submissions that were opened again.'),
+        deleted: count('Submissions that were deleted.'),
+        eids: strings('The organisations that did anything.'),
+      },
+      'What changed.',
     ),
     ...pageFields(
-      Type.Optional(Type.Array(OrganisationReturn, { description: 'The organisations, by EID.' })),
+      listOf(OrganisationReturn, 'The organisations, by EID.'),
       'Organisations that are expected to submit, or have started to, with the status that was asked for.',
     ),
   },
@@ -105,23 +102,21 @@ export const ReturnOverview = Type.Object(
 export const ReturnCauses = Type.Object(
   {
     returnId: text('The return.'),
-    causes: Type.Optional(
-      Type.Array(
-        Type.Object({
-          kind: text('What the causes are about, as in the causes of a submission.'),
-          severity: text('`Error` or `Warning`.'),
-          code: text('The code of their findings; of several codes, the first by name.'),
-          file: text('The file.'),
-          field: text('The field; empty if they are about several.'),
-          sentence: text('What is wrong, without values.'),
-          columns: count('The most columns that one of them is about.'),
-          organisations: count('Organisations that have them.'),
-          causes: count('Causes in all.'),
-          findings: count('Findings in all.'),
-          records: count('Records in all.'),
-        }),
-        { description: 'Those of most organisations first; at most 100.' },
-      ),
+    causes: listOf(
+      Type.Object({
+        kind: text('What the causes are about, as in the causes of a submission.'),
+        severity: text('`Error` or `Warning`.'),
+        code: text('The code of their findings; of several codes, the first by name.'),
+        file: text('The file.'),
+        field: text('The field; empty if they are about several.'),
+        sentence: text('What is wrong, without values.'),
+        columns: count('The most columns that one of them is about.'),
+        organisations: count('Organisations that have them.'),
+        causes: count('Causes in all.'),
+        findings: count('Findings in all.'),
+        records: count('Records in all.'),
+      }),
+      'Those of most organisations first; at most 100.',
     ),
   },
   {
@@ -153,16 +148,13 @@ export const EXAMPLE_STANDING = {
 }
 
 /** A return with the organisations that are expected, which only the agency sees. */
-export function renderForAgency(given: CollectedReturn): Static<typeof Return> {
-  const { eids } = given
-  return {
-    ...renderReturn(given),
-    ...(eids !== undefined && { organisations: [...eids] }),
-    etag: returnEtag(given),
-  }
+export function renderForAgency(given: CollectedReturn): Rendered<typeof Return> {
+  return { ...renderReturn(given), organisations: given.eids, etag: returnEtag(given) }
 }
 
-export function renderReturn(given: CollectedReturn): Omit<Static<typeof Return>, 'organisations' | 'etag'> {
+export function renderReturn(
+  given: CollectedReturn,
+): Omit<Rendered<typeof Return>, 'organisations' | 'etag'> {
   const { returnId, name, definition, version, type, opens, due, closes, notes, zone } = given
   return {
     returnId,
@@ -175,23 +167,23 @@ export function renderReturn(given: CollectedReturn): Omit<Static<typeof Return>
     closeWindowDate: formatTimestamp(closes),
     window: windowOf(given),
     timeZone: zone,
-    ...(notes !== undefined && { notes }),
+    notes,
   }
 }
 
-export function renderStanding(standing: OrganisationStanding): Static<typeof OrganisationReturn> {
+export function renderStanding(standing: OrganisationStanding): Rendered<typeof OrganisationReturn> {
   const { eid, status, token, errors, warnings, started, submitted, suspended } = standing
   const { reopenedUntil, reopenReason } = standing
   return {
     eid,
-    ...(suspended !== undefined && { suspended: formatTimestamp(suspended) }),
+    suspended: formatKnown(suspended),
     returnStatus: status,
-    ...(token !== undefined && { submissionToken: token }),
-    ...(errors !== undefined && { errorCount: errors }),
-    ...(warnings !== undefined && { warningCount: warnings }),
-    ...(started !== undefined && { dateCreated: formatTimestamp(started) }),
-    ...(submitted !== undefined && { dateSubmitted: formatTimestamp(submitted) }),
-    ...(reopenedUntil !== undefined && { reopenedUntil: formatTimestamp(reopenedUntil) }),
-    ...(reopenReason !== undefined && { reopenReason }),
+    submissionToken: token,
+    errorCount: errors,
+    warningCount: warnings,
+    dateCreated: formatKnown(started),
+    dateSubmitted: formatKnown(submitted),
+    reopenedUntil: formatKnown(reopenedUntil),
+    reopenReason,
   }
 }

@@ -1,7 +1,7 @@
 import { withScope } from '../../api/contract/access-rules.ts'
 import { type Operation, operationsOf } from '../../api/contract/contract.ts'
 import { describePage, NOT_MODIFIED } from '../../api/contract/describe.ts'
-import { flag, listOf, strings, text } from '../../api/contract/fields.ts'
+import { flag, listOf, object, strings, text } from '../../api/contract/fields.ts'
 import { Problem } from '../../api/contract/problems.ts'
 import { type BytesResult, page } from '../../api/contract/results.ts'
 import { makeEtag, Page } from '../../api/serving/page.ts'
@@ -25,7 +25,7 @@ const DEFINITION = {
   version: text('Its version.'),
   title: text('The data that it describes.'),
   notice: text('A notice that reports show.'),
-  files: Type.Optional(Type.Array(DEFINED_FILE, { description: 'Its files.' })),
+  files: listOf(DEFINED_FILE, 'Its files.'),
 }
 
 const RULE = {
@@ -53,9 +53,7 @@ const EXAMPLE_FILE = Type.Object(
   {
     file: text('The file, as in URLs.'),
     columns: strings('The names of its columns.'),
-    rows: Type.Optional(
-      Type.Array(Type.Array(Type.String()), { description: 'Its records: a value for each column.' }),
-    ),
+    rows: listOf(Type.Array(Type.String()), 'Its records: a value for each column.'),
   },
   { description: 'Records of a file.' },
 )
@@ -63,12 +61,8 @@ const EXAMPLE_FILE = Type.Object(
 const EXAMPLE = Type.Object(
   {
     name: text('What it shows.'),
-    files: Type.Optional(Type.Array(EXAMPLE_FILE, { description: 'Records of each file.' })),
-    finds: Type.Optional(
-      Type.Array(Type.Integer(), {
-        description: 'The positions, from 1, of the records that the rule finds.',
-      }),
-    ),
+    files: listOf(EXAMPLE_FILE, 'Records of each file.'),
+    finds: listOf(Type.Integer(), 'The positions, from 1, of the records that the rule finds.'),
   },
   { description: 'Records, and which of them the rule finds.' },
 )
@@ -77,15 +71,15 @@ const RuleOfDefinition = Type.Object(
   {
     ...RULE,
     sql: text('The query of a rule in SQL.'),
-    examples: Type.Optional(Type.Array(EXAMPLE, { description: 'The examples of a rule in SQL.' })),
-    definition: Type.Optional(Type.Object(DEFINITION, { description: 'The definition.' })),
+    examples: listOf(EXAMPLE, 'The examples of a rule in SQL.'),
+    definition: object(DEFINITION, 'The definition.'),
   },
   { title: 'RuleOfDefinition', description: 'A check, and the definition that has it.' },
 )
 
 const RuleCatalogue = Type.Object(
   {
-    definition: Type.Optional(Type.Object(DEFINITION, { description: 'The definition.' })),
+    definition: object(DEFINITION, 'The definition.'),
     definitions: strings('The names of the definitions of this service.'),
     rules: listOf(Rule, 'Its checks, in the order of the findings.'),
   },
@@ -199,7 +193,7 @@ function describe({ name, version, title, notice, resources }: Definition) {
     title,
     fileNames: [...fileNames],
   }))
-  return { name, version, title, ...(notice !== undefined && { notice }), files }
+  return { name, version, title, notice, files }
 }
 
 /** What only a rule in SQL has. */

@@ -215,7 +215,7 @@ function summarise(
     stored: { ...stored, errorCount: errors, warningCount: warnings, codes: counted },
     notRun,
     undecided: undecided.map(({ code, file, field, records }) => ({ code, file, field, records })),
-    definition: { name, version, title, ...(notice !== undefined && { notice }) },
+    definition: { name, version, title, notice },
     files: files.map(({ resource, fileType, state, records }) => ({ resource, fileType, state, records })),
     causes: causes.map(({ general: _general, columns: _columns, ...cause }) => ({
       ...cause,
