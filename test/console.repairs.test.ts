@@ -91,8 +91,11 @@ const textOf = (page: string) => page.replaceAll(/<[^>]*>/g, ' ').replaceAll(/\s
 
 test('people see what Mahi can repair, apply it, and undo it until the next upload; what comes too late says so', async () => {
   const { at, put, show, send, check, find } = await start()
+  expect(textOf(await show('/files'))).toContain('Submit not yet: no files')
   await put(MEMBERS)
+  expect(textOf(await show('/files'))).toContain('Submit not yet: not checked')
   await check()
+  expect(textOf(await show('/files'))).toContain('Submit not yet: 3 errors left')
   expect(textOf(await show('/findings'))).toMatch(/Mahi (?:looks for what it can|can) repair/)
   await find()
 

@@ -5,13 +5,8 @@ import { html, type VNode } from './html.ts'
 import { linkHere, readPage } from './links.ts'
 
 /** A page of a list of the API. */
-interface Page {
-  readonly results?: readonly object[]
-  readonly totalCount?: number
-}
-
-type Read<Body extends Page> = Body & {
-  readonly results: NonNullable<Body['results']>
+interface Page<Item> {
+  readonly results: readonly Item[]
   readonly totalCount: number
   /** The links to the other pages. */
   readonly pager: VNode | false
@@ -24,21 +19,18 @@ type Read<Body extends Page> = Body & {
  * @throws {Problem} `invalid-parameters`
  * @throws {ApiProblem}
  */
-export async function readList<Body extends Page>(
+export async function readList<Item, Body = unknown>(
   context: Context,
   path: string,
   size: number,
   { query, ...call }: Call = {},
-): Promise<Read<Body>> {
+): Promise<Body & Page<Item>> {
   const page = readPage(context.query)
-  const body = await context.api.call<Body>(path, { ...call, query: { ...query, page, pageSize: size } })
-  const { results = [], totalCount = 0 } = body
-  return {
-    ...body,
-    results,
-    totalCount,
-    pager: showPager(context, Math.ceil(totalCount / size)),
-  } as Read<Body>
+  const read = await context.api.call<Body & Page<Item>>(path, {
+    ...call,
+    query: { ...query, page, pageSize: size },
+  })
+  return { ...read, pager: showPager(context, Math.ceil(read.totalCount / size)) }
 }
 
 /** Links to the neighbouring pages of a list; nothing if it has one page. A page past the last one is said to be so. */

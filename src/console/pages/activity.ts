@@ -11,19 +11,12 @@ import { pathOf, readWorkbench, showStep, type Workbench } from './workbench.ts'
 
 export const activityPages: readonly Route[] = [get('/submissions/:token/activity', showActivity)]
 
-type Activity = NonNullable<types.ActivityPage['results']>[number] & types.Activity
-
-interface Page {
-  readonly results?: readonly Activity[]
-  readonly totalCount?: number
-}
-
 const PAGE_SIZE = 50
 
 async function showActivity(context: Context): Promise<Shown> {
   const [workbench, { results, pager }] = await Promise.all([
     readWorkbench(context),
-    readList<Page>(context, pathOf(context, '/activity'), PAGE_SIZE),
+    readList<types.Activity>(context, pathOf(context, '/activity'), PAGE_SIZE),
   ])
   return showStep(workbench, undefined, {
     title: 'Activity',
@@ -43,23 +36,26 @@ const MOST = 100
 /** Where the current files come from. */
 export interface Origins {
   /** Who last sent a file or its records, and when. */
-  readonly sent: ReadonlyMap<string, Activity>
+  readonly sent: ReadonlyMap<string, types.Activity>
   /** Who has repaired it since, unless that was undone. */
-  readonly repaired: ReadonlyMap<string, Activity>
+  readonly repaired: ReadonlyMap<string, types.Activity>
   /** Whether the newest change is a repair: only that can be undone. */
   readonly canUndo: boolean
 }
 
 export async function readOrigins(workbench: Workbench): Promise<Origins> {
   const { submission } = workbench
-  const sent = new Map<string, Activity>()
-  const repaired = new Map<string, Activity>()
+  const sent = new Map<string, types.Activity>()
+  const repaired = new Map<string, types.Activity>()
   const undone = new Set<string>()
   let newest: string | undefined
   for (let page = 1; ; page++) {
-    const { results = [], totalCount = 0 } = await workbench.api.call<Page>(pathOf(workbench, '/activity'), {
-      query: { page, pageSize: MOST },
-    })
+    const { results = [], totalCount = 0 } = await workbench.api.call<types.ActivityPage>(
+      pathOf(workbench, '/activity'),
+      {
+        query: { page, pageSize: MOST },
+      },
+    )
     for (const each of results) {
       const { event = '', file = '' } = each
       if (!/^(?:FileUploaded|RecordsChanged|FileRepaired|RepairUndone|Submitted)$/.test(event)) continue
@@ -83,7 +79,7 @@ export function showSender({ sent, repaired }: Origins, file: string): VNode {
 }
 
 /** What each event is in words; `title` is that of its file. */
-const EVENTS = lookUp<(activity: Activity, title: string) => string>({
+const EVENTS = lookUp<(activity: types.Activity, title: string) => string>({
   Created: () => 'Started the submission',
   FileUploaded: ({ records }, title) =>
     `Sent ${title}${records === undefined ? '' : `, ${count(records, 'record')}`}`,
@@ -105,14 +101,14 @@ const EVENTS = lookUp<(activity: Activity, title: string) => string>({
   Purged: () => 'The data was deleted',
 })
 
-const describeDigests = ({ digestBefore = '', digestAfter = '' }: Activity): string =>
+const describeDigests = ({ digestBefore = '', digestAfter = '' }: types.Activity): string =>
   `SHA-256 ${digestBefore.slice(0, 8)}… → ${digestAfter.slice(0, 8)}…`
 
-const describeReason = ({ reason }: Activity): string => (reason === undefined ? '' : `: ${reason}`)
+const describeReason = ({ reason }: types.Activity): string => (reason === undefined ? '' : `: ${reason}`)
 
-const listCodes = ({ codes = [] }: Activity): string => codes.join(', ')
+const listCodes = ({ codes = [] }: types.Activity): string => codes.join(', ')
 
-function describe(activity: Activity, { rules }: Workbench): string {
+function describe(activity: types.Activity, { rules }: Workbench): string {
   const { event = '', file = '' } = activity
   return EVENTS[event]?.(activity, titlesOf(rules).get(file) ?? file) ?? event
 }

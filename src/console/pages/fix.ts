@@ -297,7 +297,7 @@ const LEARNERS = 50
 
 async function showLearners(workbench: Checked): Promise<Shown> {
   const path = findingsOf(workbench, '/learners')
-  const { results, totalCount, pager } = await readList<types.LearnersPage>(workbench, path, LEARNERS)
+  const { results, totalCount, pager } = await readList<types.LearnersPageResults>(workbench, path, LEARNERS)
   return showStep(workbench, 'fix', {
     title: 'Findings by learner',
     content: html`

@@ -64,7 +64,7 @@ async function showRecords(workbench: Checked): Promise<Shown> {
   const chosen = Object.fromEntries(NAMES.map((name) => [name, query.get(name)?.trim() || undefined]))
   const filters = Object.fromEntries(NAMES.map((name) => [ALL_FILTERS[name], chosen[name]]))
   const [found, runs, cause, explanations] = await Promise.all([
-    readList<types.FindingsPage>(workbench, findingsOf(workbench, '/findings'), PAGE_SIZE, {
+    readList<types.Finding, types.FindingsPage>(workbench, findingsOf(workbench, '/findings'), PAGE_SIZE, {
       query: filters,
     }),
     readRuns(workbench),

@@ -23,11 +23,6 @@ type Organisation = Having<
   'eid' | 'state' | 'keys' | 'submissions' | 'fileBytes' | 'runs' | 'activeRuns' | 'findings'
 >
 
-interface Page {
-  readonly results: readonly Organisation[]
-  readonly totalCount: number
-}
-
 const HOME = '/console/operator/organisations'
 const PAGE_SIZE = 100
 
@@ -36,7 +31,7 @@ const eidOf = ({ request }: Context) => (request.params as { organisation: strin
 const pathOf = (context: Context, rest = '') => `/organisations/${encodeURIComponent(eidOf(context))}${rest}`
 
 async function listOrganisations(context: Context): Promise<Shown> {
-  const { results, totalCount, pager } = await readList<Page>(context, '/organisations', PAGE_SIZE)
+  const { results, totalCount, pager } = await readList<Organisation>(context, '/organisations', PAGE_SIZE)
   const [has, is] = totalCount === 1 ? ['has', 'is'] : ['have', 'are']
   return {
     title: 'Organisations',

@@ -38,7 +38,7 @@ const RETURNS = 20
 
 async function listReturns(context: Context): Promise<Shown> {
   const { api } = context
-  const { results, pager } = await readList<types.ReturnPage>(context, '/returns', RETURNS, { ofAll: true })
+  const { results, pager } = await readList<types.OwnReturn>(context, '/returns', RETURNS, { ofAll: true })
   const rank = ({ window }: types.OwnReturn) => WINDOWS.indexOf(String(window))
   const rows = await Promise.all(
     results
@@ -130,7 +130,9 @@ async function showOverview(context: Context): Promise<Shown> {
   const status = query.get('status') ?? undefined
   const path = `/returns/${encodeURIComponent(returnId)}`
   const [overview, { causes = [] }, missing] = await Promise.all([
-    readList<types.ReturnOverview>(context, `${path}/overview`, PAGE_SIZE, { query: { status } }),
+    readList<types.ReturnOverviewResults, types.ReturnOverview>(context, `${path}/overview`, PAGE_SIZE, {
+      query: { status },
+    }),
     api.call<types.ReturnCauses>(`${path}/causes`),
     api.call<types.ReturnOverview>(`${path}/overview`, { query: { pageSize: MOST, status: 'NotStarted' } }),
   ])

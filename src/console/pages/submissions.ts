@@ -28,11 +28,6 @@ export const submissionPages: readonly Route[] = [
   get('/submissions/:token', openSubmission),
 ]
 
-interface Page {
-  readonly results: readonly Submission[]
-  readonly totalCount: number
-}
-
 /** A line of the list: a return, with its submission if there is one. */
 type Line = types.OwnReturn & { readonly submission?: Submission | undefined }
 
@@ -56,7 +51,7 @@ async function listSubmissions(context: Context): Promise<Shown> {
       </form>`
     }`
   const read = await Promise.all([
-    readList<Page>(context, '/submissions', PAGE_SIZE),
+    readList<Submission>(context, '/submissions', PAGE_SIZE),
     api.call<types.ReturnPage>('/returns', { query: { pageSize: 100 } }),
   ]).catch(takeRefusal)
   // One organisation is suspended, or not covered; the others can be chosen.

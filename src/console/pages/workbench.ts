@@ -154,7 +154,7 @@ export function showStep(
         : run?.stoppedCount === undefined
           ? 'no errors'
           : 'not complete',
-    submit: status === 'Submitted' ? 'done' : reopened === undefined ? 'not yet' : 'reopened',
+    submit: describeSubmit(workbench),
   }
   return {
     ...shown,
@@ -186,6 +186,23 @@ export function showStep(
       }
       ${(!isDeleted || current === undefined) && content}`,
   }
+}
+
+/** Whether the submission has been submitted, or the first thing that keeps it from that. */
+function describeSubmit({ submission, run, missing, isOpen, isCurrent, reopened }: Workbench): string {
+  const { files = [], submissionStatus: status } = submission
+  const { errorCount = 0, stoppedCount = 0 }: Partial<Run> = run ?? {}
+  if (status === 'Submitted') return 'done'
+  if (!isOpen) return 'too late'
+  const [first] = missing
+  if (files.length === 0) return 'not yet: no files'
+  if (run !== undefined && isGoing(run)) return 'not yet: being checked'
+  if (!isCurrent) return 'not yet: not checked'
+  if (errorCount > 0 && first !== undefined)
+    return `not yet: ${missing.length === 1 ? `${first.title} missing` : `${missing.length} files missing`}`
+  if (errorCount > 0) return `not yet: ${count(errorCount, 'error')} left`
+  if (stoppedCount > 0) return 'not yet: check not complete'
+  return reopened === undefined ? 'not yet' : 'reopened'
 }
 
 const STATUSES = lookUp<string>({
