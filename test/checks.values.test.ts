@@ -196,7 +196,9 @@ test('messages show characters that nobody sees', async () => {
     { 'things.csv': 'id,value\n1,a\u200b\u00ad\n' },
     { definition: defineValue({ constraints: { enum: ['a'] } }) },
   )
-  expect(findings[0]?.errorDescription).toBe('value is "a\\u200b\\u00ad", but must be a. Remove the invisible characters.')
+  expect(findings[0]?.errorDescription).toBe(
+    'value is "a\\u200b\\u00ad", but must be a. Remove the invisible characters.',
+  )
 })
 
 test('the fields of a primary key must have a value, and those of a unique key need not', async () => {
