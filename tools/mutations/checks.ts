@@ -241,9 +241,9 @@ export default [
   },
   {
     fault: '--fix: dates are changed though two orders occur',
-    file: `${repair}/column-evidence.ts`,
-    text: 'if (dayFirst > 0 && monthFirst > 0)',
-    replacement: 'if (dayFirst < 0)',
+    file: `${engine}/column-forms.ts`,
+    text: 'if (this.#dayFirst > 0 && this.#monthFirst > 0)',
+    replacement: 'if (this.#dayFirst < 0)',
     test: 'test/checks.fix.test.ts',
   },
   {

@@ -19,6 +19,7 @@ export {
 export { describeFormat, findFormat } from './file-format.ts'
 export { FileSource } from './file-source.ts'
 export {
+  isObject,
   isTooDeep,
   type JsonRecord,
   MAX_DEPTH,

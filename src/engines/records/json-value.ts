@@ -32,8 +32,12 @@ export function parseObject(text: string): Parsed<object> {
   } catch {
     return NOT_JSON
   }
-  const isObject = typeof value === 'object' && value !== null && !Array.isArray(value)
-  return isObject ? { record: value as object } : NO_OBJECT
+  return isObject(value) ? { record: value } : NO_OBJECT
+}
+
+/** Whether a value of JSON is an object, and no list. */
+export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return isContainer(value) && !Array.isArray(value)
 }
 
 /** Parses a record. A number that JavaScript would change is its text. */

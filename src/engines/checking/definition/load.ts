@@ -7,6 +7,7 @@ import { PACKAGE_ROOT } from '../../../foundation/package/root.ts'
 import { dropEnd } from '../../../foundation/text/drop-end.ts'
 import { parseExactJson } from '../../../foundation/text/exact-json.ts'
 import { suggest } from '../../../foundation/text/suggest.ts'
+import { isObject } from '../../records/index.ts'
 import { isFile } from '../is-file.ts'
 import { type Definition, listChecks, type PermittedValue, type SqlRule } from './definition.ts'
 import { DefinitionRefused, Node } from './node.ts'
@@ -253,7 +254,7 @@ function resolvePaths(
   return {
     ...(descriptor as object),
     resources: resources.map((resource: unknown, index) => {
-      if (typeof resource !== 'object' || resource === null || Array.isArray(resource)) return resource
+      if (!isObject(resource)) return resource
       const resolved: Record<string, unknown> = { ...resource }
       for (const name of ['schema', 'dialect']) {
         const path = resolved[name]

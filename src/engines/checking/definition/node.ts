@@ -2,6 +2,7 @@ import { type Fault, UserError } from '../../../foundation/faults/user-error.ts'
 import { joinOr } from '../../../foundation/text/join-or.ts'
 import { quote } from '../../../foundation/text/quote.ts'
 import { suggest } from '../../../foundation/text/suggest.ts'
+import { isObject } from '../../records/index.ts'
 import { isDate } from '../parameters.ts'
 import { compilePattern } from './pattern.ts'
 import { findMisnamed, isDescriptive, STANDARD, type StandardObject } from './standard.ts'
@@ -177,10 +178,6 @@ export class Node {
     if (text === undefined || isDate(text)) return text
     return this.fault(`must be a date such as 2025-12-31, not ${quote(text)}`)
   }
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 function describe(value: unknown): string {

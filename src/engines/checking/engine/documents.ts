@@ -1,4 +1,4 @@
-import { isTooDeep } from '../../records/index.ts'
+import { isObject, isTooDeep } from '../../records/index.ts'
 import { trimNumber } from './numbers.ts'
 
 /** Parses a value that is JSON; `undefined` if it is not, or is nested too deeply. */
@@ -8,10 +8,6 @@ export function parseValue(text: string): unknown {
   } catch {
     return undefined
   }
-}
-
-export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 /** The number of items of a list, or of properties of an object, as JSON. */

@@ -259,7 +259,7 @@ function testDecimals(most: number): Test {
 }
 
 /** The keys of the values that are permitted on a date; of a list, those of its items. */
-export function permittedOn(field: Field, asOf: string): Set<string> | undefined {
+function permittedOn(field: Field, asOf: string): Set<string> | undefined {
   const { permitted } = field
   if (permitted === undefined) return undefined
   const { toItemKey } = compileValues(field)

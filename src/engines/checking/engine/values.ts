@@ -1,14 +1,7 @@
+import { isObject } from '../../records/index.ts'
 import type { Field } from '../definition/definition.ts'
 import { isDate } from '../parameters.ts'
-import {
-  isGeoJson,
-  isObject,
-  isTopoJson,
-  parseValue,
-  readPoint,
-  TEXT_FORMATS,
-  toJsonKey,
-} from './documents.ts'
+import { isGeoJson, isTopoJson, parseValue, readPoint, TEXT_FORMATS, toJsonKey } from './documents.ts'
 import { compareDurations, compileMoment, isDuration, toDurationKey, toInstant } from './moments.ts'
 import {
   compareNumbers,
