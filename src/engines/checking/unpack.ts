@@ -16,11 +16,9 @@ import { crc32 } from 'node:zlib'
 import { explainReadError } from '../../foundation/faults/read-error.ts'
 import { type Fault, fail, UserError } from '../../foundation/faults/user-error.ts'
 import { isKnownMethod, openEntry, readEntries, renderRecord, type TextSheet } from '../records/index.ts'
-import type { Definition } from './definition/definition.ts'
 import { MARK_PREFIX } from './engine/columns.ts'
 import { isFile, isJunk } from './is-file.ts'
 import { isDiskFull } from './process/limits.ts'
-import { isFileName, type Origin, type SelectedFiles, selectFiles } from './select-files.ts'
 
 /** How large an archive may be. */
 export interface ArchiveLimits {
@@ -44,7 +42,7 @@ interface Container {
 }
 
 /** Archives and workbooks among the inputs of a check, as files in a folder for temporary files. */
-export class Containers implements Origin {
+export class Containers {
   #folder: string | undefined
   readonly #limits: ArchiveLimits
   #count = 0
@@ -52,7 +50,7 @@ export class Containers implements Origin {
   readonly #names = new Map<string, Container>()
   /** What is wrong with workbooks that cannot be read, and with sheets, by their files. */
   readonly #faults = new Map<string, string>()
-  /** Workbooks that need not be read again. */
+  /** The absolute paths of workbooks whose content is among the paths. */
   readonly opened = new Set<string>()
 
   constructor(limits: Partial<ArchiveLimits> = {}) {
@@ -227,22 +225,6 @@ export class Containers implements Origin {
     const folder = join(this.#folder, String(++this.#count))
     mkdirSync(folder)
     return folder
-  }
-
-  /**
-   * Assigns paths, archives and workbooks to the files of a definition.
-   *
-   * @param paths from `openArchives`
-   * @param named what each file is that has a name of its own: `enrolments=NAME.csv`
-   * @throws {UserError}
-   */
-  async select(
-    paths: readonly string[],
-    definition: Definition,
-    named: readonly string[] = [],
-  ): Promise<SelectedFiles> {
-    const opened = await this.openWorkbooks(paths, (name) => isFileName(name, definition))
-    return selectFiles(opened, definition, named, this)
   }
 
   /** Deletes what was unpacked. */
