@@ -10,11 +10,11 @@ import {
 import { rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { basename, dirname, join, relative, resolve, sep } from 'node:path'
-import { Readable, Transform, type TransformCallback } from 'node:stream'
+import { Duplex, Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { crc32 } from 'node:zlib'
 import { explainReadError } from '../../foundation/faults/read-error.ts'
-import { type Fault, fail, UserError } from '../../foundation/faults/user-error.ts'
+import { fail, UserError } from '../../foundation/faults/user-error.ts'
 import { isKnownMethod, openEntry, readEntries, renderRecord, type TextSheet } from '../records/index.ts'
 import { MARK_PREFIX } from './engine/columns.ts'
 import { isFile, isJunk } from './is-file.ts'
@@ -95,10 +95,17 @@ export class Containers {
           fail({ file, message: 'is compressed in a way that few programs know: pack it again as Deflate' })
         if (existsSync(target)) fail({ file, message: 'is twice in the archive' })
         mkdirSync(dirname(target), { recursive: true })
-        const limit = new Limit(room, { file: path, message: `unpacks to more than ${unpackedBytes} bytes` })
-        await pipeline([...openEntry(path, entry), limit, createWriteStream(target, { mode: 0o600 })])
-        room -= limit.passed
-        if (limit.crc32 !== entry.crc32) fail({ file, message: 'is damaged: its checksum is wrong' })
+        let checksum = 0
+        const watch = Duplex.from(async function* (chunks: AsyncIterable<Buffer>) {
+          for await (const chunk of chunks) {
+            room -= chunk.length
+            if (room < 0) fail({ file: path, message: `unpacks to more than ${unpackedBytes} bytes` })
+            checksum = crc32(chunk, checksum)
+            yield chunk
+          }
+        })
+        await pipeline([...openEntry(path, entry), watch, createWriteStream(target, { mode: 0o600 })])
+        if (checksum !== entry.crc32) fail({ file, message: 'is damaged: its checksum is wrong' })
       }
     } catch (error) {
       const explained = explainReadError(error, path)
@@ -230,27 +237,6 @@ export class Containers {
   /** Deletes what was unpacked. */
   async remove(): Promise<void> {
     if (this.#folder !== undefined) await rm(this.#folder, { recursive: true, force: true })
-  }
-}
-
-/** Counts bytes and takes their checksum, and fails after more than a number of them. */
-class Limit extends Transform {
-  passed = 0
-  crc32 = 0
-  readonly #most: number
-  readonly #fault: Fault
-
-  constructor(most: number, fault: Fault) {
-    super()
-    this.#most = most
-    this.#fault = fault
-  }
-
-  override _transform(chunk: Buffer, _encoding: BufferEncoding, done: TransformCallback): void {
-    this.passed += chunk.length
-    this.crc32 = crc32(chunk, this.crc32)
-    if (this.passed > this.#most) done(new UserError([this.#fault]))
-    else done(null, chunk)
   }
 }
 
