@@ -129,7 +129,7 @@ async function uploadSample(database: Database, lifecycle: Lifecycle): Promise<v
     log: { info: () => undefined, warn: () => undefined, error: () => undefined },
   })
   lifecycle.own(worker, ({ stop }) => stop())
-  const { files } = selectFiles([EXPORTED_SAMPLE], definitions.get('sdr'), [], new Containers())
+  const { files } = await selectFiles(new Containers(), [EXPORTED_SAMPLE], definitions.get('sdr'))
   for (const file of files) {
     const content = createReadStream(file.path) as AsyncIterable<Buffer>
     const { resource } = file

@@ -31,9 +31,9 @@ async function look(paths: readonly string[], named: readonly string[] = [], def
 }
 
 /** Why paths are refused. */
-function refusalOf(...paths: string[]): string {
+async function refusalOf(...paths: string[]): Promise<string> {
   try {
-    selectFiles(paths, loadDefinition(writeDefinition()), [], new Containers())
+    await selectFiles(new Containers(), paths, loadDefinition(writeDefinition()))
   } catch (error) {
     return (error as Error).message
   }
@@ -101,13 +101,13 @@ test.each<[string, string | Buffer, string]>([
   const definition = loadDefinition(writeDefinition(library))
   const folder = writeFiles({ 'book-loans.csv': LOANS, [name]: content, '~$members.xlsx': 'a lock' })
   for (const path of [folder, join(folder, name)]) {
-    const { files, unread, notes } = selectFiles([path], definition, [], new Containers())
+    const { files, unread, notes } = await selectFiles(new Containers(), [path], definition)
     expect(files.find(({ resource }) => resource === 'members')?.name).toBe(name)
     expect([unread, notes]).toEqual([[], [`The file ${name} was read as members.csv, because ${why}.`]])
   }
 })
 
-test('what has no columns and no name of a file is none, and a file that is there needs no other', () => {
+test('what has no columns and no name of a file is none, and a file that is there needs no other', async () => {
   const definition = loadDefinition(writeDefinition())
   const files = {
     'members.csv': MEMBERS,
@@ -115,7 +115,7 @@ test('what has no columns and no name of a file is none, and a file that is ther
     'Loans.txt': 'a\n',
     'Old members.csv': 'a\n',
   }
-  const { unread, notes, ...selected } = selectFiles([writeFiles(files)], definition, [], new Containers())
+  const { unread, notes, ...selected } = await selectFiles(new Containers(), [writeFiles(files)], definition)
   expect(selected.files.map(({ name }) => name)).toEqual(['members.csv'])
   expect([unread, notes]).toEqual([['Loans.txt', 'Old members.csv', 'x.csv'], []])
 })
@@ -131,7 +131,7 @@ test('the sheets of a workbook are recognised in the same way, as is one that is
     'Our members.xlsx': makeXlsx({ Sheet1: [['a', 'b']] }),
   })
   const containers = new Containers()
-  const { files } = await containers.select([folder], loadDefinition(writeDefinition()))
+  const { files } = await selectFiles(containers, [folder], loadDefinition(writeDefinition()))
   await containers.remove()
   expect(files.map(({ resource, name }) => [resource, name]).sort()).toEqual([
     ['book-loans', 'Export 7.xlsx/Sheet 1'],
@@ -143,7 +143,7 @@ test('of two files that may be a missing one, neither is recommended', async () 
   const names = ['members final v2.csv', 'members final.csv']
   const both = Object.fromEntries(names.map((name) => [name, MEMBERS]))
   const folder = writeFiles({ 'book-loans.csv': LOANS, ...both })
-  expect(refusalOf(folder)).toBe(
+  expect(await refusalOf(folder)).toBe(
     `${join(folder, 'members final.csv')}: looks like members.csv, and so does members final v2.csv; give this name to the right one, and remove the other`,
   )
   // Only one of them has the columns.
@@ -171,23 +171,27 @@ test('hidden files are no data', async () => {
 test('a folder without the files says which of its folders has them, or what else it has', async () => {
   const none = 'has none of the files of the definition library'
   const folder = writeFiles({ 'SDR/members.csv': MEMBERS, '__MACOSX/members.csv': 'x', 'other/x.csv': '' })
-  expect(refusalOf(folder)).toBe(`${folder}: ${none}, but its folder SDR has. Check ${join(folder, 'SDR')}`)
+  expect(await refusalOf(folder)).toBe(
+    `${folder}: ${none}, but its folder SDR has. Check ${join(folder, 'SDR')}`,
+  )
   cpSync(join(folder, 'SDR'), join(folder, '2024'), { recursive: true })
-  expect(refusalOf(folder)).toBe(`${folder}: ${none}, but its folders 2024, SDR have. Check one of them`)
+  expect(await refusalOf(folder)).toBe(
+    `${folder}: ${none}, but its folders 2024, SDR have. Check one of them`,
+  )
   const other = writeFiles({ 'a.csv': 'x\n', 'b.csv': 'x\n' })
-  expect(refusalOf(other)).toBe(
+  expect(await refusalOf(other)).toBe(
     `${other}: ${none}: members.csv, book-loans.csv. Rename what is there: a.csv, b.csv`,
   )
   const inner = await pack({ 'members.csv': MEMBERS })
   writeFileSync(join(other, 'return.zip'), inner)
-  expect(refusalOf(other)).toBe(
+  expect(await refusalOf(other)).toBe(
     `${other}: ${none}, but it has the archive return.zip. Check ${join(other, 'return.zip')}`,
   )
   const outer = join(temporaryFolder(), 'outer.zip')
   writeFileSync(outer, await pack({ 'return.zip': inner, 'readme.md': 'x' }))
   const containers = new Containers()
   const opened = await containers.openArchives([outer])
-  await expect(containers.select(opened, loadDefinition(writeDefinition()))).rejects.toThrow(
+  await expect(selectFiles(containers, opened, loadDefinition(writeDefinition()))).rejects.toThrow(
     `outer.zip: ${none}, but it has the archive return.zip. Unpack it, and check return.zip`,
   )
   await containers.remove()
@@ -206,10 +210,10 @@ test.each<[string, string[], string]>([
     ['members.csv', 'members.ndjson'],
     'members.ndjson: is members, and so is members.csv; name one of them',
   ],
-])('%s is refused', (_case, names, message) => {
+])('%s is refused', async (_case, names, message) => {
   const folder = writeFiles({ 'mebmer.txt': 'x', 'members.csv': MEMBERS, 'members.ndjson': '' })
   const paths = names.map((name) => join(folder, name))
-  expect(refusalOf(...paths).replaceAll(`${folder}/`, '')).toBe(message)
+  expect((await refusalOf(...paths)).replaceAll(`${folder}/`, '')).toBe(message)
 })
 
 test('names of files and columns may have another case and other separators, which notes say', async () => {

@@ -206,7 +206,7 @@ test('a resource that is not checked is no unknown file', async () => {
     ),
   )
   const folder = writeFiles({ 'a.csv': 'id\n1\n', 'b.csv': 'x\n1\n', 'c.pdf': '%PDF-1.4', 'd.csv': 'y\n' })
-  const { files, unread, notes } = selectFiles([folder], definition, [], new Containers())
+  const { files, unread, notes } = await selectFiles(new Containers(), [folder], definition)
   expect(definition.notes).toEqual(['The resource b has no schema, so it is not checked.'])
   expect([unread, notes]).toEqual([
     ['d.csv'],

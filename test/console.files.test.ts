@@ -90,9 +90,11 @@ test('mahi check recognises a table as the page does: by its columns first, and 
     const [[, , kind] = []] = await look(name, content)
     const files = { 'z.csv': 'a\n', [name]: content }
     const chosen = () =>
-      selectFiles([writeFiles(files)], definition, [], new Containers()).files.map(({ resource }) => resource)
-    if (kind === '') expect(chosen).toThrow('has none of the files')
-    else expect([name, chosen()]).toEqual([name, [kind]])
+      selectFiles(new Containers(), [writeFiles(files)], definition).then(({ files }) =>
+        files.map(({ resource }) => resource),
+      )
+    if (kind === '') await expect(chosen()).rejects.toThrow('has none of the files')
+    else expect([name, await chosen()]).toEqual([name, [kind]])
   }
 })
 

@@ -2,10 +2,10 @@ import { expect, onTestFinished, test } from 'vitest'
 import { createSlots } from '../src/api/serving/app.ts'
 import { CodingThreads } from '../src/catalogue/search/coding-threads.ts'
 import { toSearchDocument } from '../src/catalogue/search/documents.ts'
-import { buildIndex } from '../src/engines/finding/build.ts'
 import { codeTitle } from '../src/engines/finding/coding.ts'
-import { openIndex, packIndex } from '../src/engines/finding/index-file.ts'
+import { openIndex } from '../src/engines/finding/index-file.ts'
 import { OccupationSearch } from '../src/engines/finding/search.ts'
+import { buildIndex, packIndex } from './support/search-index.ts'
 
 const RECORDS = [
   { occupationCode: 'A1', titleEnglish: 'Primary School Teacher' },

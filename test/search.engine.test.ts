@@ -3,16 +3,16 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { OccupationRecord } from '../src/catalogue/records/schema.ts'
 import { toSearchDocument } from '../src/catalogue/search/documents.ts'
-import { buildIndex } from '../src/engines/finding/build.ts'
 import { codeTitle } from '../src/engines/finding/coding.ts'
 import { fold } from '../src/engines/finding/fold.ts'
-import { openIndex, packIndex } from '../src/engines/finding/index-file.ts'
+import { openIndex } from '../src/engines/finding/index-file.ts'
 import { RANKED } from '../src/engines/finding/score.ts'
 import { OccupationSearch } from '../src/engines/finding/search.ts'
 import { singular, stem } from '../src/engines/finding/stem.ts'
 import { Vocabulary } from '../src/engines/finding/vocabulary.ts'
 import { parseLines } from './support/lines.ts'
 import { cases } from './support/properties.ts'
+import { buildIndex, packIndex } from './support/search-index.ts'
 
 function searchIn(
   records: readonly OccupationRecord[],

@@ -1,9 +1,9 @@
 import Database from 'better-sqlite3'
-import { buildIndex } from '../../src/engines/finding/build.ts'
 import type { SearchDocument } from '../../src/engines/finding/document.ts'
 import { fold } from '../../src/engines/finding/fold.ts'
-import { openIndex, packIndex } from '../../src/engines/finding/index-file.ts'
+import { openIndex } from '../../src/engines/finding/index-file.ts'
 import { OccupationSearch } from '../../src/engines/finding/search.ts'
+import { buildIndex, packIndex } from '../../test/support/search-index.ts'
 
 /** Finds the codes of the best occupations. */
 export type Find = (query: string, limit: number) => string[]

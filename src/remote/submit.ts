@@ -67,12 +67,19 @@ export function addSubmitCommand(program: Command, apiKey: string | undefined): 
       action(async (paths: string[], flags: SubmitFlags) => {
         if (paths.length === 0 && flags.file === undefined)
           throw new UserError('Name a folder with the files to submit, or the files.')
-        const { Containers, findDefinition, loadDefinition } = await import('../engines/checking/index.ts')
+        const { Containers, findDefinition, loadDefinition, selectFiles } = await import(
+          '../engines/checking/index.ts'
+        )
         const definition = loadDefinition(findDefinition(flags.definition))
         const containers = new Containers()
         try {
           const opened = await containers.openArchives(paths)
-          const { files, unread, spare, notes } = await containers.select(opened, definition, flags.file)
+          const { files, unread, spare, notes } = await selectFiles(
+            containers,
+            opened,
+            definition,
+            flags.file,
+          )
           for (const note of notes) say(`Note: ${note}`)
           for (const { name, faults = [] } of files)
             for (const { message } of faults) say(`${name}: ${message}`)

@@ -4,9 +4,9 @@ import { importOccupations } from '../../src/catalogue/import/import.ts'
 import { IndexRefused, runBuild } from '../../src/catalogue/search/build-process.ts'
 import { readIndexState, storeIndex } from '../../src/catalogue/search/index-store.ts'
 import { LiveIndex } from '../../src/catalogue/search/live-index.ts'
-import { buildIndex } from '../../src/engines/finding/index.ts'
 import { openDatabase } from '../../src/foundation/database/open.ts'
 import { readRevisions } from '../../src/foundation/database/revisions.ts'
+import { buildIndex } from '../support/search-index.ts'
 import { temporaryDatabaseUrl } from '../support/temporary.ts'
 
 const MB = 2 ** 20

@@ -13,6 +13,7 @@ import { findDefinition, loadDefinition } from '../../src/engines/checking/defin
 import { type EngineInput, runEngine } from '../../src/engines/checking/engine/run.ts'
 import { chooseFixFolder, fixFiles } from '../../src/engines/checking/repair/fix.ts'
 import type { InputFile } from '../../src/engines/checking/request.ts'
+import { selectFiles } from '../../src/engines/checking/select-files.ts'
 import { Containers } from '../../src/engines/checking/unpack.ts'
 import { writeDefinition } from './definition.ts'
 import { parseLines } from './lines.ts'
@@ -97,7 +98,7 @@ export async function checkPaths(
   onTestFinished(() => containers.remove())
   const opened = await containers.openArchives(paths)
   const loaded = readDefinition(typeof definition === 'function' ? definition(opened) : definition)
-  const { files: selected, notes, ...more } = await containers.select(opened, loaded, named)
+  const { files: selected, notes, ...more } = await selectFiles(containers, opened, loaded, named)
   const files = selected as InputFile[]
   return { ...(await checkInputs(files, { definition: loaded, ...more })), files, notes }
 }

@@ -309,8 +309,8 @@ export default [
   {
     fault: 'archives: the limit of unpacked bytes holds for each file instead of all',
     file: 'src/engines/checking/unpack.ts',
-    text: 'room -= limit.passed',
-    replacement: 'room -= 0',
+    text: 'let checksum = 0\n',
+    replacement: 'let checksum = 0\n        room = unpackedBytes\n',
     test: 'test/checks.containers.test.ts',
   },
   {

@@ -336,8 +336,8 @@ export default [
   {
     fault: 'the files that unpack from an archive have no limit together',
     file: 'src/engines/checking/unpack.ts',
-    text: 'const limit = new Limit(room,',
-    replacement: 'const limit = new Limit(unpackedBytes,',
+    text: 'room -= chunk.length',
+    replacement: 'room -= 0',
     test: CONTAINERS,
   },
   {

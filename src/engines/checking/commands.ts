@@ -176,8 +176,14 @@ async function readRequest(
   const paths = await containers.openArchives(given.map((path) => folderOf(path) ?? path))
   const definition = await readDefinition(flags, paths)
   const { findCode } = await import('./explain-check.ts')
+  const { selectFiles } = await import('./select-files.ts')
   const only = (flags.only ?? []).map((code) => findCode(definition, code).check.code)
-  const { files, complete, unread, spare, notes } = await containers.select(paths, definition, flags.file)
+  const { files, complete, unread, spare, notes } = await selectFiles(
+    containers,
+    paths,
+    definition,
+    flags.file,
+  )
   for (const note of [...definition.notes, ...notes]) say(`Note: ${note}`)
   return { definition, files, complete, unread, spare, returnId: flags.return, asOf: flags.asOf, only }
 }

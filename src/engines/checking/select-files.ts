@@ -11,18 +11,7 @@ import { isFile, isJunk, readBytes } from './is-file.ts'
 import { findSure, recognise } from './recognise.ts'
 import { CHANGES } from './repair/changes-name.ts'
 import type { InputFile } from './request.ts'
-
-/** What is known of files that come from an archive or a workbook. */
-export interface Origin {
-  /** The name in findings, if it is not that of the file. */
-  nameOf(path: string): string | undefined
-  /** The absolute paths of files whose content is among the paths. */
-  readonly opened: ReadonlySet<string>
-  /** The file of a name in an archive or of a sheet, such as `return.xlsx/Course register`. */
-  locate(name: string): string | undefined
-  /** What is known to be wrong with a file, after its name. */
-  faultOf(path: string): string | undefined
-}
+import type { Containers } from './unpack.ts'
 
 const ENDING = /\.(?:csv|tsv|txt|ndjson|jsonl)(?:\.gz)?$|\.(?:xlsx|xlsb|xls|ods|numbers|pdf|html?|zip)$/i
 /** Of these, what a check cannot read. */
@@ -42,52 +31,45 @@ export interface SelectedFiles {
 
 /**
  * Assigns paths to the files of a definition by their names, in any case and with any separators of words. A folder
- * stands for its files.
+ * stands for its files, and a workbook for its sheets.
  *
+ * @param containers with the archives among the paths opened
  * @param named what each file is that has a name of its own: `enrolments=NAME.csv`
  * @throws {UserError} if a path does not exist, a given file is unknown, or two paths are the same file
  */
-export function selectFiles(
-  paths: readonly string[],
+export async function selectFiles(
+  containers: Containers,
+  given: readonly string[],
   definition: Definition,
-  named: readonly string[],
-  origin: Origin,
-): SelectedFiles {
+  named: readonly string[] = [],
+): Promise<SelectedFiles> {
+  const isFileName = (name: string) => findResource(name, definition) !== undefined
+  const paths = await containers.openWorkbooks(given, isFileName)
   const faults: Fault[] = []
-  const show = (path: string) => origin.nameOf(path) ?? path
+  const nameIn = (path: string) => containers.nameOf(path) ?? basename(path)
+  const show = (path: string) => containers.nameOf(path) ?? path
   const unread: Unread[] = []
   const notes: string[] = []
-  const chosen = new Map<Resource, Candidate>()
   const candidates: Candidate[] = []
   let complete = false
   for (const each of named) {
-    const [, name = '', given = ''] = /^([^=]+)=(.+)$/s.exec(each) ?? []
-    const path = findPath(given, paths, origin)
+    const [, name = '', file = ''] = /^([^=]+)=(.+)$/s.exec(each) ?? []
+    const path = findPath(file, paths, containers)
     const resource = definition.resources.find(
       (one) => plainName(one.name) === plainName(name) || plainName(stemOf(one.path)) === plainName(name),
     )
     const known = definition.resources.map((one) => one.name)
-    const other = resource === undefined ? undefined : chosen.get(resource)?.path
     if (path === '') {
       const where = existsSync(each) ? '. Name a folder, or other files, before --file' : ''
       faults.push({ file: `--file ${each}`, message: `must have the form NAME=FILE${where}` })
     } else if (resource === undefined)
       faults.push({ file: path, message: `is named ${name}, but the files are ${known.join(', ')}` })
-    else if (!existsSync(path) || !statSync(path).isFile())
-      faults.push({ file: path, message: 'is not a file' })
-    else if (other !== undefined) faults.push(describeTwo(resource, show(other), show(path)))
-    else
-      chosen.set(resource, {
-        resource,
-        path,
-        name: origin.nameOf(path) ?? basename(path),
-        match: 'option',
-        given: true,
-      })
+    else if (!isFile(path)) faults.push({ file: path, message: 'is not a file' })
+    else candidates.push({ resource, path, name: nameIn(path), match: 'option', given: true })
   }
-  const isNamed = new Set([...chosen.values()].map(({ path }) => resolve(path)))
+  const isNamed = new Set(candidates.map(({ path }) => resolve(path)))
   const add = (path: string, given: boolean) => {
-    const name = origin.nameOf(path) ?? basename(path)
+    const name = nameIn(path)
     // What a sheet of a workbook is called is not the name of a file.
     const exact = definition.resources.find((each) => each.path === posix.basename(name))
     const found =
@@ -106,23 +88,24 @@ export function selectFiles(
         const file = join(path, name)
         if (isNamed.has(resolve(file))) continue
         const match = name === resource.path ? 'path' : 'name'
-        candidates.push({ resource, path: file, name: origin.nameOf(file) ?? name, match, given: false })
+        candidates.push({ resource, path: file, name: containers.nameOf(file) ?? name, match, given: false })
       }
       for (const name of listNames(path)) {
         const file = join(path, name)
         if (!isFile(file)) {
           if (findResource(name, definition) !== undefined)
             notes.push(`${name} was not read: it is ${isFolder(file) ? 'a folder' : 'no file'}.`)
-        } else if (!isNamed.has(resolve(file)) && !origin.opened.has(resolve(file))) add(file, false)
+        } else if (!isNamed.has(resolve(file)) && !containers.opened.has(resolve(file))) add(file, false)
       }
     } else if (basename(path) !== CHANGES) add(path, true)
   }
+  const chosen = new Map<Resource, Candidate>()
   const others: Unread[] = []
   const spare: SpareFile[] = []
   for (const [resource, all] of Map.groupBy(candidates, (each) => each.resource)) {
-    const readable = all.filter(({ name }) => !OTHER.test(name))
+    const readable = all.filter(({ name, match }) => match === 'option' || !OTHER.test(name))
     const group = readable.length > 0 ? readable : all
-    const best = chosen.get(resource) ?? chooseBest(group)
+    const best = chooseBest(group)
     chosen.set(resource, best)
     for (const { name } of all.filter((each) => !group.includes(each)))
       spare.push({ name, resource: resource.name, read: best.name })
@@ -136,7 +119,7 @@ export function selectFiles(
         spare.push({ name: each.name, resource: resource.name, read: best.name })
       }
     }
-    if (group.includes(best)) notes.push(...describeMatch(best))
+    notes.push(...describeMatch(best))
   }
   const absent = definition.resources.filter((resource) => !chosen.has(resource))
   const recognised = recognise(unread, definition.resources, absent)
@@ -159,7 +142,7 @@ export function selectFiles(
     faults.push({ file: show(path), message })
   }
   if (faults.length === 0 && chosen.size === 0)
-    faults.push(...paths.map((path) => describeNone(path, definition, origin)))
+    faults.push(...paths.map((path) => describeNone(path, definition, containers)))
   if (faults.length > 0) throw new UserError(faults)
   const lost = [...others, ...left].map((each) => ({
     name: each.name,
@@ -170,7 +153,7 @@ export function selectFiles(
     path,
     name,
     faults: [
-      ...describeFault(origin.faultOf(path)),
+      ...describeFault(containers.faultOf(path)),
       // A person who names a file with --file has decided about the others.
       ...lost
         .filter((each) => each.resource === resource && match !== 'option')
@@ -179,7 +162,7 @@ export function selectFiles(
   }))
   const notRead: string[] = []
   for (const { name, path } of left) {
-    const [fault = describeOther(path)] = describeFault(origin.faultOf(path))
+    const [fault = describeOther(path)] = describeFault(containers.faultOf(path))
     if (fault === undefined) notRead.push(name)
     else notes.push(`${name} was not read. ${fault.message}`)
   }
@@ -203,8 +186,8 @@ function describeLost(name: string, read: string): FileFault {
 }
 
 /** Says what is in a folder, an archive or a workbook without a file of the definition, and what to do. */
-function describeNone(path: string, definition: Definition, origin: Origin): Fault {
-  const packed = origin.nameOf(path)
+function describeNone(path: string, definition: Definition, containers: Containers): Fault {
+  const packed = containers.nameOf(path)
   const none = (rest: string) => ({
     file: packed ?? path,
     message: `has none of the files of the definition ${definition.name}${rest}`,
@@ -223,10 +206,10 @@ function describeNone(path: string, definition: Definition, origin: Origin): Fau
   if (folder !== undefined && folders.length > 0)
     return none(`, but its folders ${[folder, ...folders].join(', ')} have. Check one of them`)
   if (folder !== undefined) return none(`, but its folder ${folder} has. ${advise(folder)}`)
-  const there = listFiles(path).filter((name) => !origin.opened.has(resolve(join(path, name))))
+  const there = listFiles(path).filter((name) => !containers.opened.has(resolve(join(path, name))))
   const archive = there.find((name) => /\.zip$/i.test(name))
   if (archive !== undefined) return none(`, but it has the archive ${archive}. ${advise(archive)}`)
-  const names = there.map((name) => origin.nameOf(join(path, name)) ?? name).slice(0, SHOWN_NAMES)
+  const names = there.map((name) => containers.nameOf(join(path, name)) ?? name).slice(0, SHOWN_NAMES)
   const more = there.length > names.length ? ` and ${there.length - names.length} others` : ''
   return none(names.length === 0 ? known : `${known}. Rename what is there: ${names.join(', ')}${more}`)
 }
@@ -268,10 +251,10 @@ export function describeTwo({ title }: Pick<Resource, 'title'>, one: string, oth
 }
 
 /** Where a file is that may be named as it is in a folder that is checked. */
-function findPath(path: string, folders: readonly string[], origin: Origin): string {
+function findPath(path: string, folders: readonly string[], containers: Containers): string {
   if (path === '' || existsSync(path)) return path
   const inFolders = folders.map((folder) => join(folder, path)).find((each) => existsSync(each))
-  return inFolders ?? origin.locate(path) ?? path
+  return inFolders ?? containers.locate(path) ?? path
 }
 
 function isFolder(path: string): boolean {
@@ -333,14 +316,9 @@ function findResource(
   )
 }
 
-/** Whether a name without its extension is that of a file of the definition. */
-export function isFileName(name: string, definition: Definition): boolean {
-  return findResource(name, definition) !== undefined
-}
-
 /** A note of a name that is not the file's own. */
 function describeMatch({ resource, name, match, pattern }: Candidate): string[] {
-  if (match === 'path' || match === 'name') return []
+  if (match === 'option' || match === 'path' || match === 'name') return []
   const because: Partial<Record<Candidate['match'], string>> = {
     title: `, because its name is the title ${resource.title}`,
     pattern: `, because its name matches ${pattern}`,

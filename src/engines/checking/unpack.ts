@@ -10,17 +10,15 @@ import {
 import { rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { basename, dirname, join, relative, resolve, sep } from 'node:path'
-import { Readable, Transform, type TransformCallback } from 'node:stream'
+import { Duplex, Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { crc32 } from 'node:zlib'
 import { explainReadError } from '../../foundation/faults/read-error.ts'
-import { type Fault, fail, UserError } from '../../foundation/faults/user-error.ts'
+import { fail, UserError } from '../../foundation/faults/user-error.ts'
 import { isKnownMethod, openEntry, readEntries, renderRecord, type TextSheet } from '../records/index.ts'
-import type { Definition } from './definition/definition.ts'
 import { MARK_PREFIX } from './engine/columns.ts'
 import { isFile, isJunk } from './is-file.ts'
 import { isDiskFull } from './process/limits.ts'
-import { isFileName, type Origin, type SelectedFiles, selectFiles } from './select-files.ts'
 
 /** How large an archive may be. */
 export interface ArchiveLimits {
@@ -44,7 +42,7 @@ interface Container {
 }
 
 /** Archives and workbooks among the inputs of a check, as files in a folder for temporary files. */
-export class Containers implements Origin {
+export class Containers {
   #folder: string | undefined
   readonly #limits: ArchiveLimits
   #count = 0
@@ -52,7 +50,7 @@ export class Containers implements Origin {
   readonly #names = new Map<string, Container>()
   /** What is wrong with workbooks that cannot be read, and with sheets, by their files. */
   readonly #faults = new Map<string, string>()
-  /** Workbooks that need not be read again. */
+  /** The absolute paths of workbooks whose content is among the paths. */
   readonly opened = new Set<string>()
 
   constructor(limits: Partial<ArchiveLimits> = {}) {
@@ -97,10 +95,17 @@ export class Containers implements Origin {
           fail({ file, message: 'is compressed in a way that few programs know: pack it again as Deflate' })
         if (existsSync(target)) fail({ file, message: 'is twice in the archive' })
         mkdirSync(dirname(target), { recursive: true })
-        const limit = new Limit(room, { file: path, message: `unpacks to more than ${unpackedBytes} bytes` })
-        await pipeline([...openEntry(path, entry), limit, createWriteStream(target, { mode: 0o600 })])
-        room -= limit.passed
-        if (limit.crc32 !== entry.crc32) fail({ file, message: 'is damaged: its checksum is wrong' })
+        let checksum = 0
+        const watch = Duplex.from(async function* (chunks: AsyncIterable<Buffer>) {
+          for await (const chunk of chunks) {
+            room -= chunk.length
+            if (room < 0) fail({ file: path, message: `unpacks to more than ${unpackedBytes} bytes` })
+            checksum = crc32(chunk, checksum)
+            yield chunk
+          }
+        })
+        await pipeline([...openEntry(path, entry), watch, createWriteStream(target, { mode: 0o600 })])
+        if (checksum !== entry.crc32) fail({ file, message: 'is damaged: its checksum is wrong' })
       }
     } catch (error) {
       const explained = explainReadError(error, path)
@@ -229,46 +234,9 @@ export class Containers implements Origin {
     return folder
   }
 
-  /**
-   * Assigns paths, archives and workbooks to the files of a definition.
-   *
-   * @param paths from `openArchives`
-   * @param named what each file is that has a name of its own: `enrolments=NAME.csv`
-   * @throws {UserError}
-   */
-  async select(
-    paths: readonly string[],
-    definition: Definition,
-    named: readonly string[] = [],
-  ): Promise<SelectedFiles> {
-    const opened = await this.openWorkbooks(paths, (name) => isFileName(name, definition))
-    return selectFiles(opened, definition, named, this)
-  }
-
   /** Deletes what was unpacked. */
   async remove(): Promise<void> {
     if (this.#folder !== undefined) await rm(this.#folder, { recursive: true, force: true })
-  }
-}
-
-/** Counts bytes and takes their checksum, and fails after more than a number of them. */
-class Limit extends Transform {
-  passed = 0
-  crc32 = 0
-  readonly #most: number
-  readonly #fault: Fault
-
-  constructor(most: number, fault: Fault) {
-    super()
-    this.#most = most
-    this.#fault = fault
-  }
-
-  override _transform(chunk: Buffer, _encoding: BufferEncoding, done: TransformCallback): void {
-    this.passed += chunk.length
-    this.crc32 = crc32(chunk, this.crc32)
-    if (this.passed > this.#most) done(new UserError([this.#fault]))
-    else done(null, chunk)
   }
 }
 

@@ -1,4 +1,3 @@
-import { compareCodePoints } from '../../foundation/text/code-points.ts'
 import {
   NAME_FIELDS,
   type NameField,
@@ -31,14 +30,6 @@ const DIMENSIONS = 64
 interface Options {
   readonly revision: string
   readonly synonyms?: readonly (readonly string[])[]
-}
-
-/** Builds the index of documents in any order. The same documents always give the same index. */
-export function buildIndex(documents: readonly SearchDocument[], options: Options): IndexData {
-  const builder = new IndexBuilder()
-  for (const document of [...documents].sort((a, b) => compareCodePoints(a.code, b.code)))
-    builder.add(document)
-  return builder.finish(options)
 }
 
 /**

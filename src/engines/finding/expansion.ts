@@ -94,7 +94,7 @@ export class Expander {
   /** @param open whether the last word may be incomplete */
   expand(words: readonly Word[], open: boolean): Expansion[] {
     const terms = words.map(({ word }) => singular(word))
-    let partial = new Map<number, { words: ExpandedWord[]; weight: number }[]>([
+    const partial = new Map<number, { words: ExpandedWord[]; weight: number }[]>([
       [0, [{ words: [], weight: 1 }]],
     ])
     for (let at = 0; at < terms.length; at++) {
@@ -113,7 +113,6 @@ export class Expander {
       .flatMap((expansion) => [expansion, ...this.#nameDoer(expansion, words)])
       .sort((a, b) => b.weight - a.weight)
       .slice(0, READINGS)
-    partial = new Map()
     const total = whole.reduce((sum, { weight }) => sum + weight, 0) || 1
     return whole
       .map(({ words, weight }) => ({ words, weight: weight / total }))

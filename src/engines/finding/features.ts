@@ -28,6 +28,19 @@ export function hashText(text: string, kind: number, from = 0, to = text.length)
   return (kind === KIND.gram ? hash | 1 : hash & ~1) >>> 0
 }
 
+/** The slot of a feature in a hash table with open addressing, or the free one where it would be. */
+export function findSlot(hashes: Uint32Array, ids: Uint32Array, hash: number): number {
+  const mask = ids.length - 1
+  let slot = (hash >>> 1) & mask
+  while (ids[slot] !== 0 && hashes[slot] !== hash) slot = (slot + 1) & mask
+  return slot
+}
+
+/** The number of a feature in such a table, or -1. */
+export function findFeature(hashes: Uint32Array, ids: Uint32Array, hash: number): number {
+  return (ids[findSlot(hashes, ids, hash)] as number) - 1
+}
+
 /**
  * The features of a name: its words, their stems, neighbouring words, pairs of stems in any order, the head and the
  * first word, and character 3- and 4-grams, which tolerate typing errors.

@@ -1,3 +1,4 @@
+import { isAscii } from 'node:buffer'
 import { type Language, NAME_FIELDS, type NameField } from './document.ts'
 import { bytes, integers, NumberList } from './number-list.ts'
 import type { NumberLists, SparseRows } from './sparse.ts'
@@ -104,9 +105,7 @@ export function readTexts(list: TextList): string[] {
 
 /** Whether a text has no letter beyond ASCII, without decoding it. */
 export function isAsciiText({ start, bytes }: TextList, at: number): boolean {
-  const end = start[at + 1] ?? 0
-  for (let index = start[at] ?? 0; index < end; index++) if ((bytes[index] as number) >= 0x80) return false
-  return true
+  return isAscii(bytes.subarray(start[at], start[at + 1]))
 }
 
 /** The place of the first number of an ascending list that is not less than another. */

@@ -43,18 +43,6 @@ export function* listPieces(data: IndexData): Generator<Uint8Array> {
   }
 }
 
-/** Packs an index into one piece of memory that threads can share. */
-export function packIndex(data: IndexData): SharedArrayBuffer {
-  const pieces = [...listPieces(data)]
-  const memory = new SharedArrayBuffer(pieces.reduce((sum, { length }) => sum + length, 0))
-  let offset = 0
-  for (const piece of pieces) {
-    new Uint8Array(memory).set(piece, offset)
-    offset += piece.length
-  }
-  return memory
-}
-
 /**
  * Opens a packed index without copying it.
  *

@@ -1,4 +1,4 @@
-export { buildIndex, IndexBuilder } from './build.ts'
+export { IndexBuilder } from './build.ts'
 export { type Coding, type CodingItem, codeTitle } from './coding.ts'
 export {
   type Language,

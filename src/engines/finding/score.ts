@@ -1,6 +1,6 @@
 import { getOrMake } from '../../foundation/get-or-make.ts'
 import { addRow, multiply } from './embedding.ts'
-import { featuresOf, hashText, KIND } from './features.ts'
+import { featuresOf, findFeature, hashText, KIND } from './features.ts'
 import { findFirst, type IndexData } from './index-data.ts'
 import { findModifier, STOP_WORDS, stem } from './stem.ts'
 import type { Vocabulary } from './vocabulary.ts'
@@ -154,12 +154,7 @@ export class Scorer {
   /** The number of a feature, or -1. */
   findFeature(hash: number): number {
     const { featureHash, featureId } = this.#index
-    const mask = featureId.length - 1
-    for (let slot = (hash >>> 1) & mask; ; slot = (slot + 1) & mask) {
-      const id = featureId[slot] as number
-      if (id === 0) return -1
-      if (featureHash[slot] === hash) return id - 1
-    }
+    return findFeature(featureHash, featureId, hash)
   }
 
   /** BM25 of words in the names and texts of occupations; a word with the same stem counts less. */

@@ -1,5 +1,5 @@
 import { type Embedding, trainEmbedding } from './embedding.ts'
-import { featuresOf, hashText, isGram, KIND } from './features.ts'
+import { featuresOf, findFeature, findSlot, hashText, isGram, KIND } from './features.ts'
 import type { LatentSemantics } from './latent-semantics.ts'
 import { findLeast, integers, NumberList } from './number-list.ts'
 import { RowWriter, type SparseRows } from './sparse.ts'
@@ -137,7 +137,7 @@ class FeatureTable {
   slotId = new Uint32Array(2)
 
   add(hash: number): number {
-    const slot = this.#findSlot(hash)
+    const slot = findSlot(this.slotHash, this.slotId, hash)
     const known = this.slotId[slot] as number
     if (known > 0) return known - 1
     this.slotHash[slot] = hash
@@ -149,14 +149,7 @@ class FeatureTable {
 
   /** The number of a feature, or -1. */
   find(hash: number): number {
-    return (this.slotId[this.#findSlot(hash)] as number) - 1
-  }
-
-  #findSlot(hash: number): number {
-    const mask = this.slotId.length - 1
-    let slot = (hash >>> 1) & mask
-    while (this.slotId[slot] !== 0 && this.slotHash[slot] !== hash) slot = (slot + 1) & mask
-    return slot
+    return findFeature(this.slotHash, this.slotId, hash)
   }
 
   #grow(): void {
@@ -164,7 +157,7 @@ class FeatureTable {
     this.slotHash = new Uint32Array(slots)
     this.slotId = new Uint32Array(slots)
     this.hashes.finish().forEach((hash, id) => {
-      const slot = this.#findSlot(hash)
+      const slot = findSlot(this.slotHash, this.slotId, hash)
       this.slotHash[slot] = hash
       this.slotId[slot] = id + 1
     })

@@ -1,3 +1,4 @@
+import { distance } from 'fastest-levenshtein'
 import { getOrMake } from '../../foundation/get-or-make.ts'
 import { undouble } from './fold.ts'
 
@@ -7,7 +8,6 @@ export class Vocabulary {
   readonly #counts: Uint32Array
   /** The words with doubled vowels, by their form without. */
   readonly #doubled = new Map<string, number[]>()
-  readonly #slips = new SlipCounter()
 
   /**
    * @param words in their order
@@ -89,7 +89,7 @@ export class Vocabulary {
       for (let id = from; id < to; id++) {
         const other = this.word(id)
         if (Math.abs(other.length - word.length) > slips) continue
-        const count = this.#slips.count(word, other, slips)
+        const count = countSlips(word, other)
         if (count > 0 && count <= slips) found.push({ id, slips: count })
       }
     }
@@ -108,54 +108,24 @@ export class Vocabulary {
   }
 }
 
-/** Longer words are not compared. */
-const MAX_COMPARED = 62
+/** Two swaps of neighbours, which a distance without swaps counts as four. */
+const MOST_SLIPS = 4
 
 /**
- * Counts the slips between two words by optimal string alignment: insertions, deletions, substitutions and swaps of
- * neighbours.
+ * The number of slips between two words, if there are at most two: insertions, deletions, substitutions and swaps of
+ * neighbours. Of two slips, one is the first and the other the last, so that swaps need to be found only there.
  */
-class SlipCounter {
-  readonly #rows = [0, 1, 2].map(() => new Uint8Array(MAX_COMPARED + 2)) as [
-    Uint8Array,
-    Uint8Array,
-    Uint8Array,
-  ]
-
-  /** The number of slips, or `limit + 1` if there are more. */
-  count(one: string, other: string, limit: number): number {
-    const { length } = other
-    if (one.length > MAX_COMPARED || length > MAX_COMPARED) return limit + 1
-    let [before, last, row] = this.#rows
-    for (let j = 0; j <= limit; j++) last[j] = j
-    for (let i = 1; i <= one.length; i++) {
-      const unit = one.charCodeAt(i - 1)
-      // Cells further from the diagonal have more slips than the limit.
-      const from = Math.max(1, i - limit)
-      const to = Math.min(length, i + limit)
-      if (i + limit <= length) last[to] = limit + 1
-      row[from - 1] = from === 1 ? i : limit + 1
-      let least = limit + 1
-      for (let j = from; j <= to; j++) {
-        const next = other.charCodeAt(j - 1)
-        let value = (last[j - 1] as number) + (unit === next ? 0 : 1)
-        const inserted = (last[j] as number) + 1
-        if (inserted < value) value = inserted
-        const deleted = (row[j - 1] as number) + 1
-        if (deleted < value) value = deleted
-        if (i > 1 && j > 1 && unit === other.charCodeAt(j - 2) && one.charCodeAt(i - 2) === next) {
-          const swapped = (before[j - 2] as number) + 1
-          if (swapped < value) value = swapped
-        }
-        row[j] = value
-        if (value < least) least = value
-      }
-      if (least > limit) return limit + 1
-      const free = before
-      before = last
-      last = row
-      row = free
-    }
-    return Math.min(last[length] as number, limit + 1)
-  }
+function countSlips(one: string, other: string): number {
+  const slips = distance(one, other)
+  if (slips < 2 || slips > MOST_SLIPS) return slips
+  let from = 0
+  while (one[from] === other[from]) from++
+  let back = 1
+  while (one.at(-back) === other.at(-back)) back++
+  const rests: [string, string][] = []
+  if (one[from] === other[from + 1] && one[from + 1] === other[from])
+    rests.push([one.slice(from + 2), other.slice(from + 2)])
+  if (one.at(-back) === other.at(-back - 1) && one.at(-back - 1) === other.at(-back))
+    rests.push([one.slice(0, -back - 1), other.slice(0, -back - 1)])
+  return Math.min(slips, ...rests.map(([rest, otherRest]) => 1 + countSlips(rest, otherRest)))
 }

@@ -9,6 +9,7 @@ import {
   isDiskFull,
   judgeFirstLine,
   MARK_PREFIX,
+  selectFiles,
 } from '../../engines/checking/index.ts'
 import {
   CsvReader,
@@ -160,7 +161,7 @@ async function openContainer(
   renameSync(path, container)
   const paths = await containers.openArchives([container])
   const named = only === undefined || isSheets ? [] : nameOnly(paths, only)
-  const { files, unread, spare, notes } = await containers.select(paths, definition, named)
+  const { files, unread, spare, notes } = await selectFiles(containers, paths, definition, named)
   const other = files.find(({ resource }) => resource !== only)
   if (only !== undefined && other !== undefined)
     fail({

@@ -7,7 +7,6 @@ import { PACKAGE_ROOT } from '../../../foundation/package/root.ts'
 import { dropEnd } from '../../../foundation/text/drop-end.ts'
 import { parseExactJson } from '../../../foundation/text/exact-json.ts'
 import { suggest } from '../../../foundation/text/suggest.ts'
-import { isObject } from '../../records/index.ts'
 import { isFile } from '../is-file.ts'
 import { type Definition, listChecks, type PermittedValue, type SqlRule } from './definition.ts'
 import { DefinitionRefused, Node } from './node.ts'
@@ -57,7 +56,8 @@ export function loadDefinition(folder: string, { examples = true } = {}): Defini
   const file = findDescriptor(folder) ?? 'datapackage.json'
   const descriptor = readDocument(join(folder, file), faults)
   const notes: string[] = []
-  const root = new Node(resolvePaths(descriptor, { folder, file }, faults, notes), file, faults, notes)
+  const given = new Node(descriptor, file, faults, notes)
+  const root = new Node(resolvePaths(given, { folder, file }, faults), file, faults, notes)
   const definition =
     faults.length === 0 ? readPackage(root, { folder, file }, faults, notes, examples) : undefined
   if (faults.length > 0 || definition === undefined) throw new DefinitionRefused(faults)
@@ -243,40 +243,28 @@ function reportReferenceTypes({ resources }: Definition, file: string, faults: F
  * Replaces the paths of schemas and dialects in files of their own by their content. Nothing is downloaded: one at a URL
  * is read from the file of its name beside the descriptor.
  */
-function resolvePaths(
-  descriptor: unknown,
-  { folder, file }: Place,
-  faults: Fault[],
-  notes: string[],
-): unknown {
-  const { resources } = (descriptor ?? {}) as { resources?: unknown }
-  if (!Array.isArray(resources)) return descriptor
-  return {
-    ...(descriptor as object),
-    resources: resources.map((resource: unknown, index) => {
-      if (!isObject(resource)) return resource
-      const resolved: Record<string, unknown> = { ...resource }
-      for (const name of ['schema', 'dialect']) {
-        const path = resolved[name]
-        if (typeof path !== 'string') continue
-        const fault = (message: string) =>
-          faults.push({ file, field: `resources[${index}].${name}`, message })
-        if (URL_PATH.test(path)) {
-          const own = nameOfUrl(path)
-          if (isFile(join(folder, own))) {
-            notes.push(
-              `${file}: resources[${index}].${name}: is at ${path}, which is not downloaded: ${own} was read.`,
-            )
-            resolved[name] = readDocument(join(folder, own), faults)
-          } else fault(`is at ${path}, which is not downloaded: save it as ${own} beside ${file}`)
-        } else if (!WITHIN.test(path)) fault('must be a path within the folder of the definition')
-        else if (!existsSync(join(folder, path))) fault(`is in ${path}, which does not exist`)
-        else if (!isFile(join(folder, path))) fault(`must be an object or the path of a file, not "${path}"`)
-        else resolved[name] = readDocument(join(folder, path), faults)
-      }
-      return resolved
-    }),
-  }
+function resolvePaths(root: Node, { folder, file }: Place, faults: Fault[]): unknown {
+  const resources = root.get('resources')
+  if (!Array.isArray(resources.value)) return root.value
+  const resolved = resources.list().map((resource) => {
+    const parts: Record<string, unknown> = {}
+    for (const name of ['schema', 'dialect']) {
+      const node = resource.get(name)
+      const path = node.value
+      if (typeof path !== 'string') continue
+      const own = URL_PATH.test(path) ? nameOfUrl(path) : path
+      const isThere = isFile(join(folder, own))
+      if (own !== path && isThere) node.note(`is at ${path}, which is not downloaded: ${own} was read`)
+      else if (own !== path)
+        node.fault(`is at ${path}, which is not downloaded: save it as ${own} beside ${file}`)
+      else if (!WITHIN.test(path)) node.fault('must be a path within the folder of the definition')
+      else if (!existsSync(join(folder, path))) node.fault(`is in ${path}, which does not exist`)
+      else if (!isThere) node.fault(`must be an object or the path of a file, not "${path}"`)
+      if (isThere && WITHIN.test(own)) parts[name] = readDocument(join(folder, own), faults)
+    }
+    return Object.keys(parts).length === 0 ? resource.value : { ...(resource.value as object), ...parts }
+  })
+  return { ...(root.value as object), resources: resolved }
 }
 
 /** The name of a file that has been downloaded. */

@@ -13,14 +13,11 @@ const NAMES = [
 /** Reads the encoding that a file should have; `undefined` if it is to be detected. */
 export function readEncoding(node: Node): string | undefined {
   const text = node.text()
-  if (text === undefined || isKnown(text)) return text
+  if (text === undefined) return text
   // As Python names it; a byte order mark is recognised anyway.
-  const plain = text
-    .toLowerCase()
-    .replaceAll('_', '-')
-
-    .replace(/^utf-?8-sig$/, 'utf-8')
-  if (isKnown(plain)) return plain
+  const plain = text.toLowerCase().replaceAll('_', '-')
+  const known = [text, plain, plain.replace(/-sig$/, '')].find(isKnown)
+  if (known !== undefined) return known
   return node.fault(
     `must be the name of an encoding that Mahi knows, such as utf-8 or windows-1252, not ${quote(text)}${suggest(text, NAMES)}`,
   )

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import Database from 'better-sqlite3'
 import type { Fault } from '../../../foundation/faults/user-error.ts'
 import { createTables, listQueryFaults } from '../engine/assert-queries.ts'
@@ -58,12 +59,8 @@ class RuleTest {
     for (const example of examples) {
       this.#examples++
       const found = this.#find(query, example)
-      if (
-        !sameList(
-          found,
-          [...new Set(example.finds)].sort((a, b) => a - b),
-        )
-      )
+      const expected = [...new Set(example.finds)].sort((a, b) => a - b)
+      if (!isDeepStrictEqual(found, expected))
         fault(`${example.name}: finds ${format(found)}, but the example expects ${format(example.finds)}`)
     }
     this.#testRelations(rule, query, fault)
@@ -74,7 +71,7 @@ class RuleTest {
       this.#mutants++
       const detected = examples.some((example) => {
         try {
-          return !sameList(this.#find(changed, example), this.#find(query, example))
+          return !isDeepStrictEqual(this.#find(changed, example), this.#find(query, example))
         } catch {
           return true
         }
@@ -111,7 +108,7 @@ class RuleTest {
         if (first === undefined || second === undefined) continue
         const examples = [...one.examples, ...other.examples]
         const same = examples.every((example) =>
-          sameList(this.#find(first, example), this.#find(second, example)),
+          isDeepStrictEqual(this.#find(first, example), this.#find(second, example)),
         )
         if (same && examples.length > 0) {
           const message = `finds the same records as ${other.check.code} in every example of both`
@@ -164,10 +161,6 @@ class RuleTest {
       }
     }
   }
-}
-
-function sameList(one: readonly number[], other: readonly number[]): boolean {
-  return one.length === other.length && one.every((number, index) => number === other[index])
 }
 
 function format(rows: readonly number[]): string {
