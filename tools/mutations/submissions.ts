@@ -103,8 +103,8 @@ export default [
   {
     fault: 'a page past the last one is PR1',
     file: 'src/submissions/findings/get-results.ts',
-    text: "describePaginationFaults('PR2', faults",
-    replacement: "describePaginationFaults('PR1', faults",
+    text: "refusePage('PR2', [",
+    replacement: "refusePage('PR1', [",
     test: PARAMETERS,
   },
   {
@@ -117,8 +117,8 @@ export default [
   {
     fault: 'the body of a 400 lacks the return',
     file: 'src/submissions/findings/get-results.ts',
-    text: '      returnId: submission.returnId,\n',
-    replacement: '',
+    text: '{ errors, returnId, submissionToken,',
+    replacement: '{ errors, submissionToken,',
     test: PARAMETERS,
   },
   // Publishing.
