@@ -54,17 +54,8 @@ export async function requestRun(
   })
 }
 
-function toRunFile({
-  resource,
-  version,
-  format,
-  chunks,
-  batches,
-  records,
-  bytes,
-  sha256,
-}: FileState): RunFile {
-  return { resource, version, format, chunks, batches, records, bytes, sha256: batches === 0 ? sha256 : '' }
+function toRunFile({ received: _received, sealed: _sealed, notes: _notes, ...file }: FileState): RunFile {
+  return { ...file, sha256: file.batches === 0 ? file.sha256 : '' }
 }
 
 export async function findActiveRun(reader: Reader, token: string): Promise<Run | undefined> {
