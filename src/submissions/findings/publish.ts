@@ -151,7 +151,7 @@ export async function makeCurrent(
       errorCount,
       warningCount,
       sealer.keyId,
-      sealer.begin().sealText(JSON.stringify(summary), summaryContext(run)),
+      sealer.sealJson(summary, summaryContext(run)),
       summary.notRun.filter(({ blocks }) => blocks).length,
     ],
   )
