@@ -219,9 +219,9 @@ export default [
   {
     fault: 'retention deletes a day too late',
     file: 'src/submissions/retention/retention.ts',
-    text: '  const before = Date.now() - days * DAY\n  const rows = await database.all<{ token: string; eid: string }>',
+    text: '  const before = Date.now() - days * DAY\n  const rows = await database.all<SubmissionName>',
     replacement:
-      '  const before = Date.now() - (days + 2) * DAY\n  const rows = await database.all<{ token: string; eid: string }>',
+      '  const before = Date.now() - (days + 2) * DAY\n  const rows = await database.all<SubmissionName>',
     test: RETENTION,
   },
   {

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import type { Reader } from '../../foundation/database/database.ts'
 import type { Sealer } from '../../foundation/database/seal.ts'
-import type { SubmissionWriter } from '../lock.ts'
+import type { SubmissionName, SubmissionWriter } from '../lock.ts'
 import type { Explanation } from './explanation.ts'
 
 interface Row {
@@ -57,7 +57,7 @@ export async function deleteExplanation(writer: SubmissionWriter, token: string,
 /** Gives a new submission the explanations of the organisation's last one for the same return. */
 export async function carryOver(
   writer: SubmissionWriter,
-  { token, eid, returnId }: { token: string; eid: string; returnId: string },
+  { token, eid, returnId }: SubmissionName & { returnId: string },
 ): Promise<void> {
   await writer.run(
     `insert into submission_explanation (token, id, document, sealed)

@@ -1,6 +1,7 @@
 import type { FastifyRequest } from 'fastify'
 import { actorOf } from '../../api/access/principal.ts'
 import { Problem } from '../../api/contract/problems.ts'
+import type { SubmissionName } from '../lock.ts'
 import type { SubmissionOptions } from '../options.ts'
 import { cancelled, type SubmissionRow, type SubmissionState, withSubmission } from '../submission.ts'
 import {
@@ -59,7 +60,7 @@ export async function findCopy(
 async function requestCopy(
   { database, sealer }: SubmissionOptions,
   request: FastifyRequest,
-  owner: { token: string; eid: string },
+  owner: SubmissionName,
   { work, resource, admit }: Copy,
 ): Promise<string> {
   return await withSubmission(database, owner, async (writer, submission) => {

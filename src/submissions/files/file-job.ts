@@ -204,7 +204,14 @@ export async function endFileJob(
 ): Promise<void> {
   await writer.run(
     'update submission_job set status = $2, completed = $3, version = $4, document = $5, sealed = $6 where id = $1',
-    [id, status, Date.now(), version ?? null, sealer.sealJson({ actor, ...outcome } satisfies Sealed, contextOf(id)), sealer.keyId],
+    [
+      id,
+      status,
+      Date.now(),
+      version ?? null,
+      sealer.sealJson({ actor, ...outcome } satisfies Sealed, contextOf(id)),
+      sealer.keyId,
+    ],
   )
 }
 
