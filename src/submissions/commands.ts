@@ -47,9 +47,7 @@ export function addSubmissionCommands(
     .addOption(jsonOption)
     .action(
       action(async (token: string) => {
-        const found = await withDatabase(async (database) => {
-          return await readState(database, await findByToken(database, token))
-        })
+        const found = await withDatabase((database) => findByToken(database, token))
         const { files, lastRun } = found
         const shown = {
           ...describe(found),
@@ -60,15 +58,13 @@ export function addSubmissionCommands(
             sha256,
             received: formatTimestamp(received),
           })),
-          ...(lastRun !== undefined && {
-            validationRun: {
-              runId: lastRun.number,
-              status: lastRun.status,
-              errorCount: lastRun.errors,
-              warningCount: lastRun.warnings,
-              reason: lastRun.reason,
-            },
-          }),
+          validationRun: lastRun && {
+            runId: lastRun.number,
+            status: lastRun.status,
+            errorCount: lastRun.errors,
+            warningCount: lastRun.warnings,
+            reason: lastRun.reason,
+          },
         }
         await writeOut(`${JSON.stringify(shown, null, 2)}\n`)
       }),

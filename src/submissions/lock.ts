@@ -9,6 +9,12 @@ declare const held: unique symbol
  */
 export type SubmissionWriter = Writer & { readonly [held]: true }
 
+/** Names a submission of an organisation. */
+export interface SubmissionName {
+  readonly token: string
+  readonly eid: string
+}
+
 /**
  * Runs `work` in a transaction that holds the lock of the submission with this token, whether or not it exists.
  *

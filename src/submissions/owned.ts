@@ -1,6 +1,6 @@
 import type { Database, Reader } from '../foundation/database/database.ts'
 import { enqueue } from '../foundation/jobs/queue.ts'
-import { changeSubmission, type SubmissionWriter } from './lock.ts'
+import { changeSubmission, type SubmissionName, type SubmissionWriter } from './lock.ts'
 
 /** A version of a file, a run, and a submission: the column that names it in what it owns. */
 export type Owner = 'version' | 'run' | 'token'
@@ -125,9 +125,6 @@ export async function deleteOwners(
  * Schedules the deletion of what a submission no longer needs: all of a cancelled one, and the versions of files that
  * nothing uses. A job does this, because a large version takes long.
  */
-export async function requestPurge(
-  writer: SubmissionWriter,
-  { token, eid }: { readonly token: string; readonly eid: string },
-): Promise<void> {
+export async function requestPurge(writer: SubmissionWriter, { token, eid }: SubmissionName): Promise<void> {
   await enqueue(writer, { kind: 'purge', subject: token, eid })
 }

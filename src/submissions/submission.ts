@@ -7,7 +7,7 @@ import { recordActivity } from './activity/activity.ts'
 import { carryOver } from './explanations/store.ts'
 import { RUN_COLUMNS, type Run, type RunFile, type RunRow, toRun } from './findings/runs.ts'
 import { createToken } from './findings/token.ts'
-import { changeSubmission, lockSubmission, type SubmissionWriter } from './lock.ts'
+import { changeSubmission, lockSubmission, type SubmissionName, type SubmissionWriter } from './lock.ts'
 
 export const SUBMISSION_STATUSES = [
   'Pending',
@@ -153,28 +153,11 @@ export async function findOwn(
   )
 }
 
-/** All submissions, newest first, for the operator. */
-export async function listAll(reader: Reader, eid?: string): Promise<SubmissionRow[]> {
-  return await reader.all(
-    `select ${COLUMNS} from ${TABLES} where s.eid = coalesce($1, s.eid)
-     order by ${NEWEST_FIRST}`,
-    [eid ?? null],
-  )
-}
-
 /** Finds a submission by its token only, for the agency. */
 export async function findAny(reader: Reader, token: string): Promise<SubmissionRow | undefined> {
   return await reader.get<SubmissionRow>(`select ${COLUMNS} from ${TABLES} where s.token = $1`, [
     token.replaceAll('\0', '\ufffd'),
   ])
-}
-
-/** Finds a submission by its token only, for the operator. */
-export async function findByToken(reader: Reader, token: string): Promise<SubmissionRow> {
-  const found = await findAny(reader, token)
-  if (found === undefined)
-    throw new UserError('no submission has this token. "mahi submissions list" lists all submissions')
-  return found
 }
 
 /** Selects submissions with the data of their status: a row for each file, or one without a file. */
@@ -194,6 +177,17 @@ const STATES = selectStates(
 )
 
 type StateRow = SubmissionRow & Readonly<Record<string, unknown>>
+
+/** The submissions of rows in their order. */
+function toStates(rows: readonly StateRow[]): SubmissionState[] {
+  const byToken = new Map<string, [StateRow, ...StateRow[]]>()
+  for (const row of rows) {
+    const found = byToken.get(row.token)
+    if (found === undefined) byToken.set(row.token, [row])
+    else found.push(row)
+  }
+  return [...byToken.values()].map(toState)
+}
 
 /** @param rows of one submission */
 function toState(rows: readonly [StateRow, ...StateRow[]]): SubmissionState {
@@ -216,10 +210,26 @@ export async function readState(reader: Reader, submission: SubmissionRow): Prom
 /** Reads a submission with the data of its status, in one statement: all of it is of the same moment. */
 export async function findState(
   reader: Reader,
-  { token, eid }: { token: string; eid: string },
+  { token, eid }: SubmissionName,
 ): Promise<SubmissionState | undefined> {
-  const [first, ...others] = await reader.all<StateRow>(STATE, [token, eid])
-  return first && toState([first, ...others])
+  return toStates(await reader.all<StateRow>(STATE, [token, eid]))[0]
+}
+
+/** All submissions, newest first, for the operator. */
+export async function listAll(reader: Reader, eid?: string): Promise<SubmissionRow[]> {
+  return await reader.all(
+    `select ${COLUMNS} from ${TABLES} where s.eid = coalesce($1, s.eid)
+     order by ${NEWEST_FIRST}`,
+    [eid ?? null],
+  )
+}
+
+/** Finds a submission by its token only, for the operator. */
+export async function findByToken(reader: Reader, token: string): Promise<SubmissionState> {
+  const found = await findAny(reader, token)
+  if (found === undefined)
+    throw new UserError('no submission has this token. "mahi submissions list" lists all submissions')
+  return await readState(reader, found)
 }
 
 /** A page of an organisation's submissions, newest first. */
@@ -233,13 +243,7 @@ export async function listSubmissions(
     [eid],
   )
   const rows = await reader.all<StateRow>(STATES, [eid, pageSize, (page - 1) * pageSize])
-  const byToken = new Map<string, [StateRow, ...StateRow[]]>()
-  for (const row of rows) {
-    const found = byToken.get(row.token)
-    if (found === undefined) byToken.set(row.token, [row])
-    else found.push(row)
-  }
-  return { submissions: [...byToken.values()].map(toState), totalCount: total?.total ?? 0 }
+  return { submissions: toStates(rows), totalCount: total?.total ?? 0 }
 }
 
 export async function listFiles(reader: Reader, token: string): Promise<FileState[]> {
@@ -317,7 +321,7 @@ export function overtaken(detail: string, headers: Readonly<Record<string, strin
  */
 export async function withSubmission<T>(
   database: Database,
-  { token, eid }: { token: string; eid: string },
+  { token, eid }: SubmissionName,
   work: (writer: SubmissionWriter, submission: SubmissionState) => Promise<T>,
 ): Promise<T> {
   return await changeSubmission(database, token, async (writer) => {

@@ -103,8 +103,8 @@ export default [
   {
     fault: 'a page past the last one is PR1',
     file: 'src/submissions/findings/get-results.ts',
-    text: "describePaginationFaults('PR2', faults",
-    replacement: "describePaginationFaults('PR1', faults",
+    text: "refusePage('PR2', [",
+    replacement: "refusePage('PR1', [",
     test: PARAMETERS,
   },
   {
@@ -117,8 +117,8 @@ export default [
   {
     fault: 'the body of a 400 lacks the return',
     file: 'src/submissions/findings/get-results.ts',
-    text: '      returnId: submission.returnId,\n',
-    replacement: '',
+    text: '{ errors, returnId, submissionToken,',
+    replacement: '{ errors, submissionToken,',
     test: PARAMETERS,
   },
   // Publishing.
@@ -219,9 +219,9 @@ export default [
   {
     fault: 'retention deletes a day too late',
     file: 'src/submissions/retention/retention.ts',
-    text: '  const before = Date.now() - days * DAY\n  const rows = await database.all<{ token: string; eid: string }>',
+    text: '  const before = Date.now() - days * DAY\n  const rows = await database.all<SubmissionName>',
     replacement:
-      '  const before = Date.now() - (days + 2) * DAY\n  const rows = await database.all<{ token: string; eid: string }>',
+      '  const before = Date.now() - (days + 2) * DAY\n  const rows = await database.all<SubmissionName>',
     test: RETENTION,
   },
   {

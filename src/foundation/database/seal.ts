@@ -96,6 +96,20 @@ export class Sealer {
     return this.open(Buffer.from(text.slice(MARK.length), 'base64url'), context).toString('utf8')
   }
 
+  /**
+   * The value of a JSON text that was stored with its context.
+   *
+   * @throws {DecryptionFailed}
+   */
+  openJson<T>(text: string, context: string): T {
+    return JSON.parse(this.openText(text, context)) as T
+  }
+
+  /** Encrypts a value as JSON text, with the newest key. */
+  sealJson(value: unknown, context: string): string {
+    return this.begin().sealText(JSON.stringify(value), context)
+  }
+
   /** Returns a keyed hash of a value: equal values can be found, but not guessed without the key. */
   hash(keyId: string | null, value: string, context: string): string {
     if (keyId === null) return value

@@ -4,6 +4,7 @@ import type { Database } from '../../foundation/database/database.ts'
 import type { Sealer } from '../../foundation/database/seal.ts'
 import { recordActivity } from '../activity/activity.ts'
 import { readFinished } from '../findings/runs.ts'
+import type { SubmissionName } from '../lock.ts'
 import { assertOpen, withSubmission } from '../submission.ts'
 import { type Explanation, findTarget } from './explanation.ts'
 import { deleteExplanation, readExplanations, storeExplanation } from './store.ts'
@@ -11,9 +12,7 @@ import { deleteExplanation, readExplanations, storeExplanation } from './store.t
 /** The most explanations of a submission. */
 const MOST = 500
 
-interface Subject {
-  readonly token: string
-  readonly eid: string
+interface Subject extends SubmissionName {
   readonly target: string
   readonly actor: Actor
 }

@@ -3,7 +3,7 @@ import type { Reader } from '../../foundation/database/database.ts'
 import type { Sealer } from '../../foundation/database/seal.ts'
 import type { Rendered } from '../../foundation/schema/type.ts'
 import { formatTimestamp } from '../../foundation/text/timestamp.ts'
-import type { SubmissionWriter } from '../lock.ts'
+import type { SubmissionName, SubmissionWriter } from '../lock.ts'
 import type { Receipt } from './receipt-schema.ts'
 import { receiptContext } from './store.ts'
 
@@ -32,7 +32,7 @@ const COLUMNS = 'number, time, document, reopened'
  */
 export async function storeReceipt(
   writer: SubmissionWriter,
-  { token, eid, returnId }: { token: string; eid: string; returnId: string },
+  { token, eid, returnId }: SubmissionName & { returnId: string },
   describe: (number: number) => ReceiptDocument,
   sealer: Sealer,
 ): Promise<number> {
@@ -42,7 +42,7 @@ export async function storeReceipt(
     [eid, returnId],
   )
   const number = (last?.number ?? 0) + 1
-  const document = sealer.begin().sealText(JSON.stringify(describe(number)), receiptContext(token, number))
+  const document = sealer.sealJson(describe(number), receiptContext(token, number))
   await writer.run(
     'insert into submission_receipt (token, number, time, document, sealed) values ($1, $2, $3, $4, $5)',
     [token, number, Date.now(), document, sealer.keyId],
@@ -79,7 +79,7 @@ export async function readReceipt(
     [token],
   )
   const open = ({ number, document }: ReceiptRow) =>
-    JSON.parse(sealer.openText(document, receiptContext(token, number))) as ReceiptDocument
+    sealer.openJson<ReceiptDocument>(document, receiptContext(token, number))
   const found = number === undefined ? rows.at(-1) : rows.find((row) => row.number === number)
   if (found === undefined) return undefined
   const earlier = rows

@@ -3,16 +3,14 @@ import { Problem } from '../../api/contract/problems.ts'
 import type { Database } from '../../foundation/database/database.ts'
 import { formatTimestamp } from '../../foundation/text/timestamp.ts'
 import { recordActivity } from '../activity/activity.ts'
-import { lockSubmission } from '../lock.ts'
+import { lockSubmission, type SubmissionName } from '../lock.ts'
 import { cancelled, findOpen, findState, type SubmissionState } from '../submission.ts'
 import { markReopened } from './receipt.ts'
 
 /** How long a reopened submission stays open unless the agency says so, in milliseconds. */
 const OPEN = 7 * 86_400_000
 
-export interface Reopen {
-  readonly token: string
-  readonly eid: string
+export interface Reopen extends SubmissionName {
   readonly returnId: string
   readonly actor: Actor
   readonly reason: string

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import type { Reader } from '../../foundation/database/database.ts'
 import type { Sealer } from '../../foundation/database/seal.ts'
-import type { SubmissionWriter } from '../lock.ts'
+import type { SubmissionName, SubmissionWriter } from '../lock.ts'
 import type { Explanation } from './explanation.ts'
 
 interface Row {
@@ -25,7 +25,7 @@ export async function readExplanations(
   return rows
     .map(({ id, document }) => ({
       id,
-      ...(JSON.parse(sealer.openText(document, contextOf(id))) as Explanation),
+      ...sealer.openJson<Explanation>(document, contextOf(id)),
     }))
     .sort((one, other) => one.time - other.time || (one.id < other.id ? -1 : 1))
 }
@@ -43,7 +43,7 @@ export async function storeExplanation(
   sealer: Sealer,
 ): Promise<void> {
   const id = randomBytes(12).toString('hex')
-  const document = sealer.begin().sealText(JSON.stringify(explanation), contextOf(id))
+  const document = sealer.sealJson(explanation, contextOf(id))
   await writer.run(
     'insert into submission_explanation (token, id, document, sealed) values ($1, $2, $3, $4)',
     [token, id, document, sealer.keyId],
@@ -57,7 +57,7 @@ export async function deleteExplanation(writer: SubmissionWriter, token: string,
 /** Gives a new submission the explanations of the organisation's last one for the same return. */
 export async function carryOver(
   writer: SubmissionWriter,
-  { token, eid, returnId }: { token: string; eid: string; returnId: string },
+  { token, eid, returnId }: SubmissionName & { returnId: string },
 ): Promise<void> {
   await writer.run(
     `insert into submission_explanation (token, id, document, sealed)

@@ -8,7 +8,7 @@ import { assertAllRead } from '../files/file-job.ts'
 import { forgetPrevious } from '../files/undo.ts'
 import { renderNotRun } from '../findings/not-run.ts'
 import { type FinishedRun, type RunSummary, readFinished } from '../findings/runs.ts'
-import type { SubmissionWriter } from '../lock.ts'
+import type { SubmissionName, SubmissionWriter } from '../lock.ts'
 import { end } from '../retention/ending.ts'
 import type { Definitions } from '../rules/definitions.ts'
 import { findActiveRun } from '../runs/validation.ts'
@@ -35,7 +35,7 @@ const STATEMENT = 'Mahi froze these files. It does not send them anywhere.'
  */
 export async function submit(
   services: SubmitServices,
-  { token, eid, actor }: { token: string; eid: string; actor: Actor },
+  { token, eid, actor }: SubmissionName & { actor: Actor },
 ): Promise<{ submission: SubmissionState; receipt: ReceiptDocument | undefined }> {
   const { database, sealer, definitions } = services
   return await withSubmission(database, { token, eid }, async (writer, submission) => {

@@ -7,16 +7,14 @@ import { formatNumber } from '../../foundation/text/format-number.ts'
 import { TimedTurns } from '../../foundation/timed-turns.ts'
 import { recordSimilar } from '../activity/activity.ts'
 import { MAX_BATCH_RECORDS } from '../contract.ts'
-import type { SubmissionWriter } from '../lock.ts'
+import type { SubmissionName, SubmissionWriter } from '../lock.ts'
 import { assertOpen, type FileState, listFiles, withSubmission } from '../submission.ts'
 import { isBuilt, type Operation } from './current-file.ts'
 import { assertAllRead } from './file-job.ts'
 import { insertChunk, packChunk } from './file-store.ts'
 import { noteChange } from './undo.ts'
 
-export interface Batch {
-  readonly token: string
-  readonly eid: string
+export interface Batch extends SubmissionName {
   readonly resource: string
   /** Records to add or replace, each with its `localId`. */
   readonly operations: readonly Operation[]

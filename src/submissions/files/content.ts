@@ -2,7 +2,7 @@ import { createHash, randomBytes } from 'node:crypto'
 import type { Problem } from '../../api/contract/problems.ts'
 import type { Database } from '../../foundation/database/database.ts'
 import type { Sealer } from '../../foundation/database/seal.ts'
-import { changeSubmission, type SubmissionWriter } from '../lock.ts'
+import { changeSubmission, type SubmissionName, type SubmissionWriter } from '../lock.ts'
 import { deleteOwners } from '../owned.ts'
 import { assertOpen, cancelled, findState, overtaken } from '../submission.ts'
 import { ARRIVAL_LEASE, CHUNK_BYTES, insertChunk, packChunk, type StoredFile } from './file-store.ts'
@@ -13,11 +13,6 @@ export interface StoredContent extends StoredFile {
   readonly sha256: string
 }
 
-interface Owner {
-  readonly token: string
-  readonly eid: string
-}
-
 /**
  * Stores content in chunks while it arrives. Its owner takes it with `keepContent`; what nobody takes is deleted.
  *
@@ -26,7 +21,7 @@ interface Owner {
 export async function storeContent(
   database: Database,
   sealer: Sealer,
-  owner: Owner,
+  owner: SubmissionName,
   content: AsyncIterable<Uint8Array>,
 ): Promise<StoredContent> {
   const version = randomBytes(16).toString('hex')
@@ -91,7 +86,7 @@ async function* inChunks(content: AsyncIterable<Uint8Array>): AsyncGenerator<Buf
   if (filled > 0) yield chunk.subarray(0, filled)
 }
 
-async function explainLoss(writer: SubmissionWriter, owner: Owner): Promise<Problem> {
+async function explainLoss(writer: SubmissionWriter, owner: SubmissionName): Promise<Problem> {
   const submission = await findState(writer, owner)
   if (submission === undefined) return cancelled()
   assertOpen(submission)
@@ -101,7 +96,7 @@ async function explainLoss(writer: SubmissionWriter, owner: Owner): Promise<Prob
 /** Ends the arrival of content, in the transaction that gives it its owner. */
 export async function keepContent(
   writer: SubmissionWriter,
-  owner: Owner,
+  owner: SubmissionName,
   { version, sha256 }: StoredContent,
 ): Promise<void> {
   const kept = await writer.run(

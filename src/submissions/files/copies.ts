@@ -1,6 +1,6 @@
-import type { FastifyRequest } from 'fastify'
-import { actorOf } from '../../api/access/principal.ts'
+import { type Actor, actorOf } from '../../api/access/principal.ts'
 import { Problem } from '../../api/contract/problems.ts'
+import type { SubmissionName } from '../lock.ts'
 import type { SubmissionOptions } from '../options.ts'
 import { cancelled, type SubmissionRow, type SubmissionState, withSubmission } from '../submission.ts'
 import {
@@ -16,6 +16,7 @@ import {
 } from './file-job.ts'
 import { openContent } from './file-store.ts'
 import { awaitWork } from './file-work.ts'
+import type { Caller } from './wait.ts'
 
 /** Work with the files of a submission, or with one. */
 export interface Copy {
@@ -30,25 +31,17 @@ export interface Copy {
  *
  * @throws {Problem}
  */
-export async function findCopy(
-  options: SubmissionOptions,
-  request: FastifyRequest,
-  owner: SubmissionRow,
-  copy: Copy,
-  prefer: string | undefined,
-) {
+export async function findCopy(options: SubmissionOptions, caller: Caller, owner: SubmissionRow, copy: Copy) {
   const { database, sealer } = options
   const { token, eid } = owner
-  const id = await requestCopy(options, request, { token, eid }, copy)
-  const { pending, job } = await awaitWork(options, request, { id, prefer, owner }).catch(
-    async (error: unknown) => {
-      // It was told: the next request tries again.
-      await withSubmission(database, { token, eid }, (writer) =>
-        forgetFileJob(writer, { id } as FileJob),
-      ).catch(() => undefined)
-      throw error
-    },
-  )
+  const id = await requestCopy(options, actorOf(caller.request.principal), { token, eid }, copy)
+  const { pending, job } = await awaitWork(options, caller, { id, owner }).catch(async (error: unknown) => {
+    // It was told: the next request tries again.
+    await withSubmission(database, { token, eid }, (writer) =>
+      forgetFileJob(writer, { id } as FileJob),
+    ).catch(() => undefined)
+    throw error
+  })
   if (job === undefined) return { pending }
   if (job.content === undefined) throw cancelled()
   const content = await openContent(database, sealer, job.content)
@@ -58,8 +51,8 @@ export async function findCopy(
 /** Returns the id of the work. */
 async function requestCopy(
   { database, sealer }: SubmissionOptions,
-  request: FastifyRequest,
-  owner: { token: string; eid: string },
+  actor: Actor,
+  owner: SubmissionName,
   { work, resource, admit }: Copy,
 ): Promise<string> {
   return await withSubmission(database, owner, async (writer, submission) => {
@@ -75,7 +68,6 @@ async function requestCopy(
     }
     if (work === 'repair') await assertAllRead(writer, owner.token)
     await assertRoom(writer, queueOf(work), owner.eid)
-    const actor = actorOf(request.principal)
     return await insertFileJob(writer, sealer, { ...owner, work, resource, revision, actor, sent: undefined })
   })
 }

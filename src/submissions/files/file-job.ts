@@ -114,16 +114,12 @@ export async function insertFileJob(
       revision,
       Date.now(),
       version ?? null,
-      seal(sealer, id, { actor: { id: actorId, name }, sent }),
+      sealer.sealJson({ actor: { id: actorId, name }, sent } satisfies Sealed, contextOf(id)),
       sealer.keyId,
     ],
   )
   await enqueue(writer, { kind: queueOf(work), subject: id, eid })
   return id
-}
-
-function seal(sealer: Sealer, id: string, sealed: Sealed): string {
-  return sealer.begin().sealText(JSON.stringify(sealed), contextOf(id))
 }
 
 function contextOf(id: string): string {
@@ -145,7 +141,7 @@ const SELECT = `select j.id, j.token, j.eid, j.work, j.resource, j.revision, j.s
   from submission_job j left join file_version v on v.version = j.version`
 
 function toJob(sealer: Sealer, { document, version, chunks, sha256, ...row }: Row): FileJob {
-  const sealed = JSON.parse(sealer.openText(document, contextOf(row.id))) as Sealed
+  const sealed = sealer.openJson<Sealed>(document, contextOf(row.id))
   const content =
     version === null || chunks === null || sha256 === null ? undefined : { version, chunks, sha256 }
   return { ...row, ...sealed, content }
@@ -208,7 +204,14 @@ export async function endFileJob(
 ): Promise<void> {
   await writer.run(
     'update submission_job set status = $2, completed = $3, version = $4, document = $5, sealed = $6 where id = $1',
-    [id, status, Date.now(), version ?? null, seal(sealer, id, { actor, ...outcome }), sealer.keyId],
+    [
+      id,
+      status,
+      Date.now(),
+      version ?? null,
+      sealer.sealJson({ actor, ...outcome } satisfies Sealed, contextOf(id)),
+      sealer.keyId,
+    ],
   )
 }
 

@@ -1,4 +1,3 @@
-import type { FastifyRequest } from 'fastify'
 import { describeDocument } from '../../api/contract/describe.ts'
 import { count, listOf, oneOf, text, time } from '../../api/contract/fields.ts'
 import { Problem } from '../../api/contract/problems.ts'
@@ -13,7 +12,7 @@ import { renderFile } from '../render.ts'
 import { SubmissionFile } from '../schema.ts'
 import { cancelled, findState, type SubmissionRow } from '../submission.ts'
 import { FILE_WORK, type FileJob, findFileJob } from './file-job.ts'
-import { MAX_WAIT, readWait, waitFor } from './wait.ts'
+import { type Caller, MAX_WAIT, readWait, waitFor } from './wait.ts'
 
 export const FileWork = Type.Object(
   {
@@ -83,11 +82,11 @@ export function renderFileWork(
  */
 export async function awaitWork(
   options: SubmissionOptions,
-  request: FastifyRequest,
-  { id, prefer, owner }: { id: string; prefer: string | undefined; owner: SubmissionRow },
+  { request, header }: Caller,
+  { id, owner }: { id: string; owner: SubmissionRow },
 ) {
   const { database, sealer } = options
-  const wait = readWait(prefer, MAX_WAIT)
+  const wait = readWait(header.Prefer, MAX_WAIT)
   const job = await waitFor(options, request, wait, () => findFileJob(database, sealer, id))
   if (job === undefined) throw await explainGone(database, owner)
   if (job.completed === null) {

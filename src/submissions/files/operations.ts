@@ -37,7 +37,7 @@ import { receive, TOO_MANY_UPLOADS } from './receive.ts'
 import { recordOperations } from './record-operations.ts'
 import { repairOperations } from './repairs.ts'
 import { fileEtag } from './upload.ts'
-import { MAX_WAIT, preferHeader, readWait, waitFor } from './wait.ts'
+import { type Caller, MAX_WAIT, preferHeader, readWait, waitFor } from './wait.ts'
 
 /** What both kinds of uploads read from their headers. */
 const UPLOAD_HEADER = {
@@ -87,13 +87,13 @@ export function fileOperations(options: SubmissionOptions): readonly Operation[]
         'unsupported-media-type': 'The content is neither a ZIP archive nor a workbook (XLSX).',
         ...REFUSALS,
       },
-    }).handle(async ({ authorized, header, body, request }) => {
+    }).handle(async ({ authorized, body, ...caller }) => {
       const { encoding, bytes: content } = body
-      assertWhole(request)
+      assertWhole(caller.request)
       if (encoding !== 'identity') throw unsupportedEncoding(encoding, ['identity'])
-      const digest = readDigest(header['Content-Digest'])
+      const digest = readDigest(caller.header['Content-Digest'])
       const sent = { format: 'csv', gzip: false, isContainer: true, content, digest } as const
-      const { pending, job } = await receive(options, request, authorized, header.Prefer, sent)
+      const { pending, job } = await receive(options, caller, authorized, sent)
       if (job === undefined) return pending
       const { definition } = authorized
       return document({ files: (job.files ?? []).map((file) => renderFile(options, definition, file)) })
@@ -133,13 +133,14 @@ export function fileOperations(options: SubmissionOptions): readonly Operation[]
         'precondition-failed': 'The file does not have the ETag in If-Match, or has one in If-None-Match.',
         ...REFUSALS,
       },
-    }).handle(async ({ authorized, header, body, request }) => {
-      assertWhole(request)
+    }).handle(async ({ authorized, body, ...caller }) => {
+      const { header } = caller
+      assertWhole(caller.request)
       assertKnown(definitions, authorized)
       const { type, encoding, bytes: content } = body
       if (encoding !== 'identity' && encoding !== 'gzip') throw unsupportedEncoding(encoding, ['gzip'])
       const { submission, resource } = authorized
-      const { pending, job } = await receive(options, request, submission, header.Prefer, {
+      const { pending, job } = await receive(options, caller, submission, {
         resource,
         format: type === NDJSON ? 'ndjson' : 'csv',
         gzip: encoding === 'gzip',
@@ -177,7 +178,7 @@ export function fileOperations(options: SubmissionOptions): readonly Operation[]
         conflict:
           'The file has too many fields for CSV or a record that cannot be converted, or batches have added too many records.',
       },
-    }).handle(async ({ authorized, request, header }) => {
+    }).handle(async ({ authorized, ...caller }) => {
       const { submission, resource } = authorized
       assertKept(submission)
       assertKnown(definitions, authorized)
@@ -186,7 +187,7 @@ export function fileOperations(options: SubmissionOptions): readonly Operation[]
         const file = files.find((each) => each.resource === resource)
         if (file === undefined) throw new Problem('no-such-file', 'The submission has no such file yet.')
         try {
-          return await sendFile(options, request, submission, file, header.Prefer)
+          return await sendFile(options, caller, submission, file)
         } catch (error) {
           // It was replaced or deleted since it was found.
           if (!(error instanceof FileGone) || file.version === last?.version) throw error
@@ -218,10 +219,8 @@ export function fileOperations(options: SubmissionOptions): readonly Operation[]
         },
       },
       problems: COPY_PROBLEMS,
-    }).handle(({ authorized, request, query, header }) =>
-      query.format === 'csv'
-        ? sendCopy(options, request, authorized, MARKED, header.Prefer)
-        : sendCopy(options, request, authorized, WORKBOOK, header.Prefer),
+    }).handle(({ authorized, query, ...caller }) =>
+      sendCopy(options, caller, authorized, query.format === 'csv' ? MARKED : WORKBOOK),
     ),
     reading({
       name: 'get-corrected-files',
@@ -235,9 +234,7 @@ export function fileOperations(options: SubmissionOptions): readonly Operation[]
       request: { path: TOKEN_PATH, header: preferHeader(MAX_WAIT) },
       responses: { 200: describeStream(ZIP, 'The archive.'), 202: ACCEPTED },
       problems: COPY_PROBLEMS,
-    }).handle(({ authorized, request, header }) =>
-      sendCopy(options, request, authorized, CORRECTED, header.Prefer),
-    ),
+    }).handle(({ authorized, ...caller }) => sendCopy(options, caller, authorized, CORRECTED)),
     ...repairOperations(options),
     reading({
       name: 'get-job',
@@ -299,22 +296,21 @@ function assertWhole({ headers }: FastifyRequest): void {
 /** Sends a file as it is stored, or a copy of it in the other format. */
 async function sendFile(
   options: SubmissionOptions,
-  request: FastifyRequest,
+  caller: Caller,
   submission: SubmissionRow,
   file: FileState,
-  prefer: string | undefined,
 ) {
   const { database, sealer } = options
   const { resource } = file
   const stored = file.format === 'csv' ? CSV : NDJSON
-  const type = assertAccepts(request, stored === CSV ? [CSV, NDJSON] : [NDJSON, CSV])
+  const type = assertAccepts(caller.request, stored === CSV ? [CSV, NDJSON] : [NDJSON, CSV])
   const work = type === CSV ? 'csv' : 'ndjson'
   const { pending, content } =
     type === stored && !isBuilt(file)
       ? { content: await openContent(database, sealer, file) }
-      : await findCopy(options, request, submission, { work, resource }, prefer)
+      : await findCopy(options, caller, submission, { work, resource })
   if (content === undefined) return pending
-  const actor = actorOf(request.principal)
+  const actor = actorOf(caller.request.principal)
   await recordDownload(database, { token: submission.token, actor, file: resource })
   return stream(`${type}; charset=utf-8`, content, {
     etag: fileEtag(file),
@@ -341,15 +337,14 @@ const CORRECTED: CopyOfAll = {
 
 async function sendCopy(
   options: SubmissionOptions,
-  request: FastifyRequest,
+  caller: Caller,
   submission: SubmissionRow,
   { work, type, file, name }: CopyOfAll,
-  prefer: string | undefined,
 ) {
   const copy = { work, resource: null }
-  const { pending, content, etag } = await findCopy(options, request, submission, copy, prefer)
+  const { pending, content, etag } = await findCopy(options, caller, submission, copy)
   if (content === undefined) return pending
-  const actor = actorOf(request.principal)
+  const actor = actorOf(caller.request.principal)
   await recordDownload(options.database, { token: submission.token, actor, file })
   return stream(type, content, { etag, 'content-disposition': `attachment; filename="${name}"` })
 }

@@ -7,6 +7,7 @@ import type { SubmissionOptions } from '../options.ts'
 import type { SubmissionRow } from '../submission.ts'
 import { awaitWork } from './file-work.ts'
 import { receiveUpload, type Upload } from './upload.ts'
+import type { Caller } from './wait.ts'
 
 /** The meaning of 503 for an upload. */
 export const TOO_MANY_UPLOADS = 'Too many uploads are in progress or waiting to be read.'
@@ -18,16 +19,15 @@ export const TOO_MANY_UPLOADS = 'Too many uploads are in progress or waiting to 
  */
 export async function receive(
   options: SubmissionOptions,
-  request: FastifyRequest,
+  caller: Caller,
   owner: SubmissionRow,
-  prefer: string | undefined,
   sent: Omit<Upload, 'token' | 'eid' | 'actor'>,
 ) {
   const { token, eid } = owner
-  const slot = takeSlot(request)
-  const upload = { ...sent, token, eid, actor: actorOf(request.principal) }
+  const slot = takeSlot(caller.request)
+  const upload = { ...sent, token, eid, actor: actorOf(caller.request.principal) }
   const id = await receiveUpload(options.database, options.sealer, upload).finally(() => slot.release())
-  return await awaitWork(options, request, { id, prefer, owner })
+  return await awaitWork(options, caller, { id, owner })
 }
 
 /** @throws {Problem} `too-many-requests` or `unavailable` */

@@ -1,4 +1,3 @@
-import type { FastifyRequest } from 'fastify'
 import { actorOf } from '../../api/access/principal.ts'
 import type { Operation } from '../../api/contract/contract.ts'
 import { describeDocument } from '../../api/contract/describe.ts'
@@ -20,7 +19,7 @@ import type { FileJob } from './file-job.ts'
 import { ACCEPTED } from './file-work.ts'
 import type { RepairList } from './repair-list.ts'
 import { listPrevious, undoRepair } from './undo.ts'
-import { MAX_WAIT, preferHeader } from './wait.ts'
+import { type Caller, MAX_WAIT, preferHeader } from './wait.ts'
 
 const RepairExample = Type.Object(
   {
@@ -111,8 +110,8 @@ export function repairOperations(options: SubmissionOptions): readonly Operation
       request: { path: TOKEN_PATH, header: preferHeader(MAX_WAIT) },
       responses: { 202: ACCEPTED, 200: describeDocument(Repairs, 'The repair.', EXAMPLE, ETAG) },
       problems: PROBLEMS,
-    }).handle(({ authorized, request, header }) =>
-      answer(options, request, authorized, { work: 'preview', resource: null }, header.Prefer),
+    }).handle(({ authorized, ...caller }) =>
+      answer(options, caller, authorized, { work: 'preview', resource: null }),
     ),
     writing({
       name: 'repair-files',
@@ -139,8 +138,8 @@ export function repairOperations(options: SubmissionOptions): readonly Operation
         ...PROBLEMS,
         'precondition-failed': 'The files have changed since the preview.',
       },
-    }).handle(({ authorized, request, header }) => {
-      const wanted = readEtags(header['If-Match'])
+    }).handle(({ authorized, ...caller }) => {
+      const wanted = readEtags(caller.header['If-Match'])
       const admit = (submission: SubmissionRow) => {
         assertOpen(submission)
         if (wanted !== undefined && !hasEtag(wanted, etagOf(submission.revision)))
@@ -149,7 +148,7 @@ export function repairOperations(options: SubmissionOptions): readonly Operation
             'The files have changed since the preview. Look at it again.',
           )
       }
-      return answer(options, request, authorized, { work: 'repair', resource: null, admit }, header.Prefer)
+      return answer(options, caller, authorized, { work: 'repair', resource: null, admit })
     }),
     writing({
       name: 'undo-repairs',
@@ -173,14 +172,8 @@ export function repairOperations(options: SubmissionOptions): readonly Operation
 }
 
 /** What a repair changes, or where that will be. */
-async function answer(
-  options: SubmissionOptions,
-  request: FastifyRequest,
-  submission: SubmissionRow,
-  copy: Copy,
-  prefer: string | undefined,
-) {
-  const { pending, job, content } = await findCopy(options, request, submission, copy, prefer)
+async function answer(options: SubmissionOptions, caller: Caller, submission: SubmissionRow, copy: Copy) {
+  const { pending, job, content } = await findCopy(options, caller, submission, copy)
   if (job === undefined) return pending
   const list = await readList(content)
   const { token, definition } = submission

@@ -2,24 +2,22 @@ import type { Actor } from '../../api/access/principal.ts'
 import { Problem } from '../../api/contract/problems.ts'
 import type { Database } from '../../foundation/database/database.ts'
 import { recordActivity } from '../activity/activity.ts'
-import type { SubmissionWriter } from '../lock.ts'
+import type { SubmissionName, SubmissionWriter } from '../lock.ts'
 import { requestPurge } from '../owned.ts'
 import { assertOpen, type FileState, findState, withSubmission } from '../submission.ts'
 import { assertAllRead } from './file-job.ts'
 
-interface Owner {
-  readonly token: string
-  readonly eid: string
-}
-
 /** Notes that the files of a submission have changed. An earlier repair can then no longer be undone. */
-export async function noteChange(writer: SubmissionWriter, owner: Owner): Promise<void> {
+export async function noteChange(writer: SubmissionWriter, owner: SubmissionName): Promise<void> {
   await writer.run('update submission set revision = revision + 1 where token = $1', [owner.token])
   await forgetPrevious(writer, owner)
 }
 
 /** Deletes the files as they were before the last repair. */
-export async function forgetPrevious(writer: SubmissionWriter, { token, eid }: Owner): Promise<void> {
+export async function forgetPrevious(
+  writer: SubmissionWriter,
+  { token, eid }: SubmissionName,
+): Promise<void> {
   const forgotten = await writer.run(
     'update submission_file set previous = null where token = $1 and previous is not null',
     [token],
@@ -44,7 +42,7 @@ export async function listPrevious(
  */
 export async function undoRepair(
   database: Database,
-  { token, eid, actor }: Owner & { readonly actor: Actor },
+  { token, eid, actor }: SubmissionName & { readonly actor: Actor },
 ): Promise<FileState[]> {
   return await withSubmission(database, { token, eid }, async (writer, submission) => {
     assertOpen(submission)

@@ -3,14 +3,13 @@ import { type Actor, SERVICE } from '../../api/access/principal.ts'
 import { Problem } from '../../api/contract/problems.ts'
 import type { Database } from '../../foundation/database/database.ts'
 import type { Sealer } from '../../foundation/database/seal.ts'
+import type { SubmissionName } from '../lock.ts'
 import { assertOpen, type FileState, type SubmissionState, withSubmission } from '../submission.ts'
 import { dropContent, keepContent, storeContent } from './content.ts'
 import { hasEtag } from './file-headers.ts'
 import { assertRoom, insertFileJob, type SentAs } from './file-job.ts'
 
-export interface Upload extends SentAs {
-  readonly token: string
-  readonly eid: string
+export interface Upload extends SentAs, SubmissionName {
   /** The only file that it may replace, such as `learners`; by default, each is recognised by its name. */
   readonly resource?: string
   readonly content: AsyncIterable<Uint8Array>

@@ -12,6 +12,12 @@ export const MAX_WAIT = 30
 const FIRST_PAUSE = 20
 const LONGEST_PAUSE = 250
 
+/** A request, and what its caller prefers. */
+export interface Caller {
+  readonly request: FastifyRequest
+  readonly header: { readonly Prefer?: string }
+}
+
 /** @param usual seconds to wait for a caller that states no preference */
 export const preferHeader = (usual: number) =>
   Type.Object({

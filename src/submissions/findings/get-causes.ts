@@ -5,7 +5,7 @@ import { type Static, Type } from '../../foundation/schema/type.ts'
 import { TOKEN_PATH } from '../contract.ts'
 import { Cause } from './cause.ts'
 import { ofFindings, type ResultsOptions } from './own.ts'
-import { answerAboutRun, keepAboutRuns } from './run-page.ts'
+import { answerAboutRuns } from './run-page.ts'
 import { readFinished } from './runs.ts'
 
 const ResultsCauses = Type.Object(
@@ -49,7 +49,15 @@ const WITHOUT_CAUSES = 'These findings were published without causes. The summar
 
 export function getCauses(options: ResultsOptions): Operation {
   const { database, sealer } = options
-  const kept = keepAboutRuns()
+  const answer = answerAboutRuns(database, 'causes', async (reader, submission) => {
+    const { run, summary } = (await readFinished(reader, submission.run, sealer)) ?? {}
+    return {
+      submissionToken: submission.token,
+      runId: run?.number,
+      causes: summary?.causes ?? [],
+      note: submission.totalCount > 0 && summary?.causes === undefined ? WITHOUT_CAUSES : undefined,
+    }
+  })
   return ofFindings(options)({
     name: 'results-causes',
     id: 'getValidationResultsCauses',
@@ -63,15 +71,5 @@ export function getCauses(options: ResultsOptions): Operation {
       200: describePage(ResultsCauses, 'The causes.', EXAMPLE),
       304: NOT_MODIFIED,
     },
-  }).handle(async ({ authorized, ...input }) => {
-    return await answerAboutRun(database, kept, 'causes', authorized, input, async (reader, submission) => {
-      const { run, summary } = (await readFinished(reader, submission.run, sealer)) ?? {}
-      return {
-        submissionToken: submission.token,
-        runId: run?.number,
-        causes: summary?.causes ?? [],
-        note: submission.totalCount > 0 && summary?.causes === undefined ? WITHOUT_CAUSES : undefined,
-      }
-    })
-  })
+  }).handle(({ authorized, isFresh }) => answer(authorized, isFresh))
 }

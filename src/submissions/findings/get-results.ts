@@ -71,7 +71,7 @@ export function getValidationResults(options: ResultsOptions): Operation {
     },
     badRequest: EXAMPLE_BAD_REQUEST,
     describeFaults: (faults, { authorized, received }) =>
-      describePaginationFaults('PR1', faults, authorized, received),
+      describePageFaults('PR1', faults, authorized, received),
   }).handle(async ({ query, received, authorized, accepted, isFresh, principal }) => {
     return await answerCurrent(database, authorized, async (submission) => {
       const selected = await select(selections, database, submission, query, sealer)
@@ -113,16 +113,16 @@ function assertWithin(
   const lastPage = Math.max(1, Math.ceil(submission.totalCount / pageSize))
   if (page <= lastPage) return
   const message = `is ${page}, past the last page: ${submission.totalCount} entries at ${pageSize} a page end on page ${lastPage}`
-  const faults = [{ parameter: 'page', message }]
-  throw new Problem(
-    'invalid-parameters',
-    describeFaults(faults),
-    describePaginationFaults('PR2', faults, submission, received),
-  )
+  throw refusePage('PR2', [{ parameter: 'page', message }], submission, received)
+}
+
+function refusePage(...refusal: Parameters<typeof describePageFaults>): Problem {
+  const [, faults] = refusal
+  return new Problem('invalid-parameters', describeFaults(faults), describePageFaults(...refusal))
 }
 
 /** Further members of the 400 (section 2.10 of the interface). */
-function describePaginationFaults(
+function describePageFaults(
   errorCode: 'PR1' | 'PR2',
   faults: readonly ParameterFault[],
   submission: SubmissionRow,
@@ -134,15 +134,8 @@ function describePaginationFaults(
       faults.filter((each) => each.parameter === parameter).map(({ message }) => `${parameter} ${message}.`),
     ]),
   )
-  return {
-    members: {
-      errors,
-      returnId: submission.returnId,
-      submissionToken: submission.token,
-      content: received,
-      errorCode,
-    },
-  }
+  const { returnId, token: submissionToken } = submission
+  return { members: { errors, returnId, submissionToken, content: received, errorCode } }
 }
 
 async function readResultsPage(
@@ -194,10 +187,5 @@ function assertWhole(submission: SubmissionRow, received: Readonly<Record<string
   const faults = ['page', 'pageSize']
     .filter((parameter) => (received[parameter] ?? '') !== '')
     .map((parameter) => ({ parameter, message: 'applies to JSON only: CSV and NDJSON hold all entries' }))
-  if (faults.length === 0) return
-  throw new Problem(
-    'invalid-parameters',
-    describeFaults(faults),
-    describePaginationFaults('PR1', faults, submission, received),
-  )
+  if (faults.length > 0) throw refusePage('PR1', faults, submission, received)
 }

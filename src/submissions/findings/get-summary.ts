@@ -8,7 +8,7 @@ import { TOKEN_PATH } from '../contract.ts'
 import type { SubmissionRow } from '../submission.ts'
 import { NotRun, renderNotRun } from './not-run.ts'
 import { ofFindings, type ResultsOptions } from './own.ts'
-import { answerAboutRun, keepAboutRuns } from './run-page.ts'
+import { answerAboutRuns } from './run-page.ts'
 import { isPartial, readFinished } from './runs.ts'
 import { ERROR_TYPES, FILE_TYPES, ValidationEntry } from './schema.ts'
 
@@ -83,7 +83,9 @@ const EXAMPLE = {
 
 export function getSummary(options: ResultsOptions): Operation {
   const { database, sealer } = options
-  const kept = keepAboutRuns()
+  const answer = answerAboutRuns(database, 'summary', (reader, submission) =>
+    summarise(reader, submission, sealer),
+  )
   return ofFindings(options)({
     name: 'results-summary',
     id: 'getValidationResultsSummary',
@@ -96,12 +98,7 @@ export function getSummary(options: ResultsOptions): Operation {
       200: describePage(ResultsSummary, 'The summary.', EXAMPLE),
       304: NOT_MODIFIED,
     },
-  }).handle(
-    async ({ authorized, ...input }) =>
-      await answerAboutRun(database, kept, 'summary', authorized, input, (reader, submission) =>
-        summarise(reader, submission, sealer),
-      ),
-  )
+  }).handle(({ authorized, isFresh }) => answer(authorized, isFresh))
 }
 
 async function summarise(reader: Reader, submission: SubmissionRow, sealer: Sealer): Promise<object> {

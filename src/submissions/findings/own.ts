@@ -50,7 +50,7 @@ export async function answerCurrent<T>(
       return await answer(current)
     } catch (error) {
       if (!(error instanceof RunMissing)) throw error
-      const found = await findAgain(database, current)
+      const found = await findOwn(database, current.eid, current.token)
       if (found === undefined) throw unauthorized(`${explainToken(current.eid)}.`)
       if (isDeepStrictEqual(found, current)) throw error
       current = found
@@ -87,22 +87,15 @@ export async function readCurrent<T>(
   submission: SubmissionRow,
   read: (reader: Reader) => Promise<T>,
 ): Promise<T> {
+  const assertUnchanged = async () => {
+    const found = await findOwn(database, submission.eid, submission.token)
+    if (!isDeepStrictEqual(found, submission)) throw new RunMissing()
+  }
   try {
     return await read(database)
   } finally {
-    await assertUnchanged(database, submission)
+    await assertUnchanged()
   }
-}
-
-async function assertUnchanged(database: Reader, submission: SubmissionRow): Promise<void> {
-  if (!isDeepStrictEqual(await findAgain(database, submission), submission)) throw new RunMissing()
-}
-
-async function findAgain(
-  database: Reader,
-  { eid, token }: SubmissionRow,
-): Promise<SubmissionRow | undefined> {
-  return await findOwn(database, eid, token)
 }
 
 /**

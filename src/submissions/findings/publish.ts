@@ -9,7 +9,7 @@ import type { Fault } from '../../foundation/faults/user-error.ts'
 import { compileSchema } from '../../foundation/schema/compile.ts'
 import { quote } from '../../foundation/text/quote.ts'
 import { recordActivity } from '../activity/activity.ts'
-import { lockSubmission, type SubmissionWriter } from '../lock.ts'
+import { lockSubmission, type SubmissionName, type SubmissionWriter } from '../lock.ts'
 import { deleteCauses } from '../returns/causes.ts'
 import { findAny, type SubmissionRow } from '../submission.ts'
 import { type Finding, splitFinding } from './blocks.ts'
@@ -104,7 +104,7 @@ export async function publishResults(
  */
 async function findPublishable(
   reader: Reader,
-  { token, eid, returnId }: { token: string; eid: string; returnId: string },
+  { token, eid, returnId }: SubmissionName & { returnId: string },
 ): Promise<SubmissionRow | undefined> {
   const found = await findAny(reader, token)
   if (found !== undefined && (found.eid !== eid || found.returnId !== returnId)) {
@@ -151,7 +151,7 @@ export async function makeCurrent(
       errorCount,
       warningCount,
       sealer.keyId,
-      sealer.begin().sealText(JSON.stringify(summary), summaryContext(run)),
+      sealer.sealJson(summary, summaryContext(run)),
       summary.notRun.filter(({ blocks }) => blocks).length,
     ],
   )
@@ -165,15 +165,7 @@ export async function makeCurrent(
   await trimOldRuns(writer, token)
 }
 
-function findPublicationFaults({
-  eid,
-  returnId,
-  token,
-}: {
-  eid: string
-  returnId: string
-  token: string
-}): Fault[] {
+function findPublicationFaults({ eid, returnId, token }: SubmissionName & { returnId: string }): Fault[] {
   const checks: [string, string, RegExp, string][] = [
     ['--eid', eid, EID, '1 to 64 visible ASCII characters without a comma'],
     ['--return', returnId, /^[!-~]{1,64}$/, 'at most 64 visible ASCII characters without spaces'],

@@ -8,35 +8,29 @@ import { answerCurrent, nameRun, readCurrent } from './own.ts'
 /** Memory for the rendered objects of one kind, in bytes. */
 const KEPT = 4 * 2 ** 20
 
-export const keepAboutRuns = () => cacheUpTo<Page>(KEPT)
-
 /**
- * Responds with an object about the current run of a submission. It never changes, so it is rendered once, and its bytes
- * are kept, however few other pages are.
+ * Makes responses with an object about the current run of a submission. It never changes, so it is rendered once, and its
+ * bytes are kept, however few other pages are.
  *
  * @param name distinguishes the objects about a run
  */
-export async function answerAboutRun(
+export function answerAboutRuns(
   database: Reader,
-  kept: ReturnType<typeof keepAboutRuns>,
   name: string,
-  authorized: SubmissionRow,
-  { isFresh }: { isFresh(etag: string): boolean },
   read: (reader: Reader, submission: SubmissionRow) => Promise<object>,
 ) {
-  return await answerCurrent(database, authorized, async (submission) => {
-    // All submissions without a run have the same name of one.
-    const key = `${nameRun(submission)}/${submission.token}/${name}`
-    const etag = makeEtag(nameRun(submission), key)
-    if (isFresh(etag)) return notModified(etag)
-    const known = kept.get(key)
-    const found = known ?? (await render())
-    if (known === undefined) kept.set(key, found)
-    return page(found)
-
-    async function render(): Promise<Page> {
+  const kept = cacheUpTo<Page>(KEPT)
+  return (authorized: SubmissionRow, isFresh: (etag: string) => boolean) =>
+    answerCurrent(database, authorized, async (submission) => {
+      // All submissions without a run have the same name of one.
+      const key = `${nameRun(submission)}/${submission.token}/${name}`
+      const etag = makeEtag(nameRun(submission), key)
+      if (isFresh(etag)) return notModified(etag)
+      const known = kept.get(key)
+      if (known !== undefined) return page(known)
       const body = await readCurrent(database, submission, (reader) => read(reader, submission))
-      return new Page(Buffer.from(JSON.stringify(body)), etag)
-    }
-  })
+      const rendered = new Page(Buffer.from(JSON.stringify(body)), etag)
+      kept.set(key, rendered)
+      return page(rendered)
+    })
 }

@@ -208,8 +208,7 @@ export async function readFinished(
   )
   if (row === undefined || row.summary === null) return undefined
   const { summary, ...run } = row
-  const opened = sealer.openText(summary, summaryContext(number))
-  return { run: toRun(run), summary: JSON.parse(opened) as RunSummary }
+  return { run: toRun(run), summary: sealer.openJson(summary, summaryContext(number)) }
 }
 
 export function summaryContext(run: number): string {

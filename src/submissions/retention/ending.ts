@@ -1,7 +1,7 @@
 import type { Actor } from '../../api/access/principal.ts'
 import type { Database } from '../../foundation/database/database.ts'
 import { type ActivityDetail, recordActivity } from '../activity/activity.ts'
-import type { SubmissionWriter } from '../lock.ts'
+import type { SubmissionName, SubmissionWriter } from '../lock.ts'
 import { requestPurge } from '../owned.ts'
 import { endRun, findActiveRun } from '../runs/validation.ts'
 import { type SubmissionState, withSubmission } from '../submission.ts'
@@ -13,7 +13,7 @@ import { type SubmissionState, withSubmission } from '../submission.ts'
  */
 export async function cancelSubmission(
   database: Database,
-  { token, eid, actor }: { token: string; eid: string; actor: Actor },
+  { token, eid, actor }: SubmissionName & { actor: Actor },
   record: (token: string) => void = () => undefined,
 ): Promise<SubmissionState> {
   return await withSubmission(database, { token, eid }, async (writer, submission) => {

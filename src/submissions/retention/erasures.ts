@@ -7,6 +7,7 @@ import {
   type Reader,
 } from '../../foundation/database/database.ts'
 import { listDeleted } from '../activity/activity.ts'
+import type { SubmissionName } from '../lock.ts'
 import { cancelSubmission } from './ending.ts'
 import { purgeNow } from './purge.ts'
 
@@ -46,7 +47,7 @@ export async function eraseAgain(
 ): Promise<number> {
   const deleted = replaced === undefined ? [] : await listDeleted(replaced)
   const erased = new Set([...deleted.map(nameSubmission), ...readLog(path)])
-  const kept = await restored.all<{ token: string; eid: string }>(
+  const kept = await restored.all<SubmissionName>(
     `select token, eid from submission where coalesce(ended, '') <> 'Cancelled'`,
   )
   const again = kept.filter(({ token }) => erased.has(nameSubmission(token)))

@@ -5,7 +5,7 @@ import { claim, finish, type Job } from '../../foundation/jobs/queue.ts'
 import { JobLost } from '../../foundation/jobs/worker.ts'
 import { recordActivity } from '../activity/activity.ts'
 import { ARRIVAL_LEASE } from '../files/file-store.ts'
-import { changeSubmission } from '../lock.ts'
+import { changeSubmission, type SubmissionName } from '../lock.ts'
 import { deleteOwned, deleteOwners, findOwners, type Owners, requestPurge } from '../owned.ts'
 
 /** Called after each purge of a submission with counts, never with data. */
@@ -68,7 +68,7 @@ export async function purge(database: Database, job: Job, onPurge: OnPurge): Pro
 
 /** Schedules the purges that are left, for example because their jobs were lost. */
 export async function requestPurges(database: Database): Promise<void> {
-  const left = await database.all<{ token: string; eid: string }>(
+  const left = await database.all<SubmissionName>(
     `select token, eid from submission where ended = 'Cancelled' and purged is null
      union select s.token, s.eid from file_version v join submission s on s.token = v.token
      where not (${IN_USE}) limit 1000`,

@@ -3,7 +3,7 @@ import type { Database } from '../../foundation/database/database.ts'
 import { type Job, release } from '../../foundation/jobs/queue.ts'
 import { forgetActivity, recordActivity } from '../activity/activity.ts'
 import { forgetOldJobs } from '../files/file-job.ts'
-import { changeSubmission, type SubmissionWriter } from '../lock.ts'
+import { changeSubmission, type SubmissionName, type SubmissionWriter } from '../lock.ts'
 import { deleteOwners, findOwners, type Owners } from '../owned.ts'
 import { deleteCauses } from '../returns/causes.ts'
 import { findUnused, type OnPurge, requestPurges } from './purge.ts'
@@ -87,7 +87,7 @@ async function expire(
   detach: (writer: SubmissionWriter, token: string) => Promise<Owners>,
 ): Promise<void> {
   const before = Date.now() - days * DAY
-  const rows = await database.all<{ token: string; eid: string }>(expired, [before, null])
+  const rows = await database.all<SubmissionName>(expired, [before, null])
   for (const { token, eid } of rows) {
     const detached = await changeSubmission(database, token, async (writer) =>
       (await writer.get(expired, [before, token])) === undefined ? undefined : await detach(writer, token),

@@ -39,25 +39,11 @@ export async function storeCauses(
     known.findings += numbers.findings
     known.records += numbers.records
   }
-  const columns = [
-    'token',
-    'position',
-    'kind',
-    'severity',
-    'code',
-    'file',
-    'field',
-    'sentence',
-    'columns',
-    'causes',
-    'findings',
-    'records',
-  ]
-  const rows = [...counts.values()].map((each, at) => [
-    ...[token, at, each.kind, each.severity, each.code, each.file, each.field],
-    ...[each.sentence, each.columns, each.causes, each.findings, each.records],
-  ])
-  await writer.load('submission_cause', columns, rows)
+  const [first, ...others] = [...counts.values()].map((each, position) => ({ token, position, ...each }))
+  if (first === undefined) return
+  // All have the same members in the same order.
+  const rows = [first, ...others].map((each) => Object.values(each))
+  await writer.load('submission_cause', Object.keys(first), rows)
 }
 
 export async function deleteCauses(writer: SubmissionWriter, token: string): Promise<void> {

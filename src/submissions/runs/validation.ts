@@ -6,14 +6,12 @@ import { cancelJob, enqueue } from '../../foundation/jobs/queue.ts'
 import { recordActivity } from '../activity/activity.ts'
 import { assertAllRead, assertRoom } from '../files/file-job.ts'
 import { deleteOldRuns, findRun, type Run, type RunFile, readRun } from '../findings/runs.ts'
-import type { SubmissionWriter } from '../lock.ts'
+import type { SubmissionName, SubmissionWriter } from '../lock.ts'
 import { requestPurge } from '../owned.ts'
 import { assertKept, assertOpen, type FileState, withSubmission } from '../submission.ts'
 import { countEnding } from './run-counts.ts'
 
-export interface RunRequest {
-  readonly token: string
-  readonly eid: string
+export interface RunRequest extends SubmissionName {
   readonly actor?: Actor
 }
 
@@ -54,17 +52,8 @@ export async function requestRun(
   })
 }
 
-function toRunFile({
-  resource,
-  version,
-  format,
-  chunks,
-  batches,
-  records,
-  bytes,
-  sha256,
-}: FileState): RunFile {
-  return { resource, version, format, chunks, batches, records, bytes, sha256: batches === 0 ? sha256 : '' }
+function toRunFile({ received: _received, sealed: _sealed, notes: _notes, ...file }: FileState): RunFile {
+  return { ...file, sha256: file.batches === 0 ? file.sha256 : '' }
 }
 
 export async function findActiveRun(reader: Reader, token: string): Promise<Run | undefined> {
@@ -84,7 +73,7 @@ export async function findActiveRun(reader: Reader, token: string): Promise<Run 
  */
 export async function cancelRun(
   database: Database,
-  { token, eid, number, actor = SERVICE }: { token: string; eid: string; number: number; actor?: Actor },
+  { token, eid, number, actor = SERVICE }: RunRequest & { number: number },
 ): Promise<{ run: Run; current: number }> {
   return await withSubmission(database, { token, eid }, async (writer, submission) => {
     assertKept(submission)
