@@ -84,16 +84,24 @@ export class Api {
     return { statusCode: 200, body: JSON.stringify(file === undefined ? { ...work, files } : files[0]) }
   }
 
-  /** The response as a stream, for large content. Destroying the stream aborts the request, as a client that leaves. */
-  async stream(path: string, call: Call = {}): Promise<{ statusCode: number; body: Readable }> {
+  /**
+   * The body of a successful response as a stream, for large content. Destroying it aborts the request, as a client that
+   * leaves.
+   *
+   * @throws {ApiProblem}
+   */
+  async stream(path: string, call: Call = {}): Promise<Readable> {
     for (;;) {
       const response = await this.#delegate((credential) =>
         this.#app.inject({ ...this.#describe(path, call, credential), payloadAsStream: true }),
       )
       const body = response.stream()
       body.once('close', () => response.raw.res.destroy())
-      if (response.statusCode !== 202) return { statusCode: response.statusCode, body }
-      await this.#finish(Buffer.concat(await body.toArray()).toString())
+      const { statusCode } = response
+      if (statusCode < 400 && statusCode !== 202) return body
+      const text = Buffer.concat(await body.toArray()).toString()
+      if (statusCode !== 202) throw new ApiProblem(readProblem({ statusCode, body: text }))
+      await this.#finish(text)
     }
   }
 

@@ -1,7 +1,7 @@
 import { count } from '../../foundation/text/format-number.ts'
 import { ApiProblem } from '../api.ts'
 import { absent, type Context, get, type Route, type Shown } from '../context.ts'
-import { html, type VNode } from '../html.ts'
+import { crumbs, html, type VNode } from '../html.ts'
 import { link, occupationLink } from '../links.ts'
 import { nameOf } from '../records.ts'
 import { type Difference, type Differences, listRevisions, showRevisionNumber } from '../revisions.ts'
@@ -61,7 +61,7 @@ async function showRevision({ api, request, query }: Context): Promise<Shown> {
   ]
   return {
     title: `Revision ${number}`,
-    content: html`<p class="soft"><a href="/console/changes">Changes</a></p>
+    content: html`${crumbs(['/console/changes', 'Changes'])}
       <h1>Revision ${number}</h1>
       <form class="row" method="get" action=${`/console/changes/${number}`}>
         <label>Compared with revision<input name="since" inputmode="numeric" value=${before} /></label>

@@ -6,7 +6,7 @@ import { absent, type Context, get, type Outcome, post, type Route, type Shown }
 import { FormFault } from '../faults.ts'
 import { Field } from '../fields.ts'
 import { readForm } from '../forms.ts'
-import { html, pairs, tag, type VNode } from '../html.ts'
+import { crumbs, html, pairs, tag, type VNode, views } from '../html.ts'
 import { link, type Query, submissionLink } from '../links.ts'
 import { cut, readList } from '../lists.ts'
 import { PostForm } from '../post-form.ts'
@@ -23,6 +23,8 @@ export const returnPages: readonly Route[] = [
   get('/returns/:return/:organisation', showOrganisation),
   post('/returns/:return/:organisation/reopen', reopen, showOrganisation),
 ]
+
+const RETURNS_LINK = ['/console/returns', 'Returns'] as const
 
 const returnLink = (returnId: string, more: Query = {}): string =>
   link(`/console/returns/${encodeURIComponent(returnId)}`, more)
@@ -140,10 +142,20 @@ async function showOverview(context: Context): Promise<Shown> {
   const statuses = (overview.statuses ?? {}) as Statuses
   const { shown, more } = cut(context, causes, CAUSES_SHOWN, 'cause')
   const title = described.name ?? `Return ${returnId}`
+  const byState = [
+    [returnLink(returnId), `All ${formatNumber(sum(statuses))}`] as const,
+    ...STANDINGS.map(
+      ([standing, name]) =>
+        [
+          returnLink(returnId, { status: standing }),
+          `${name} ${formatOptional(statuses[standing])}`,
+        ] as const,
+    ),
+  ]
   const toRules = principal.scopes.has('validation-results:read') ? described.definition : undefined
   return {
     title,
-    content: html`<nav class="crumbs" aria-label="Breadcrumb"><a href="/console/returns">Returns</a></nav>
+    content: html`${crumbs(RETURNS_LINK)}
       <h1>${title}</h1>
       <p class="facts">
         ${described.dueDate !== undefined && html`<span>Due <${Until} at=${described.dueDate} zone=${described.timeZone} /></span>`}
@@ -151,13 +163,7 @@ async function showOverview(context: Context): Promise<Shown> {
       </p>
       ${described.notes !== undefined && html`<p>${described.notes}</p>`}
       ${showProgress(statuses)}
-      <nav aria-label="Organisations by state" class="views"><ul>
-        <li><a href=${returnLink(returnId)} aria-current=${status === undefined ? 'page' : undefined}>All ${formatNumber(sum(statuses))}</a></li>
-        ${STANDINGS.map(
-          ([standing, name]) =>
-            html`<li><a href=${returnLink(returnId, { status: standing })} aria-current=${standing === status ? 'page' : undefined}>${name} ${formatOptional(statuses[standing])}</a></li>`,
-        )}
-      </ul></nav>
+      ${views('Organisations by state', byState, returnLink(returnId, { status }))}
       <p class="soft">In the last 24 hours: ${count(changes.started ?? 0, 'submission')} created, ${changes.submitted ?? 0} submitted, ${changes.reopened ?? 0} reopened.</p>
       ${described.window !== 'NotOpen' && showMissing(missing.results ?? [], missing.totalCount ?? 0)}
       ${table('Organisations', results, [
@@ -224,7 +230,7 @@ async function showOrganisation({ api, request, principal }: Context): Promise<S
   ] as const
   return {
     title: `Organisation ${organisation} – ${known?.name ?? returnId}`,
-    content: html`<nav class="crumbs" aria-label="Breadcrumb"><a href="/console/returns">Returns</a> › <a href=${returnLink(returnId)}>${known?.name ?? `Return ${returnId}`}</a></nav>
+    content: html`${crumbs(RETURNS_LINK, [returnLink(returnId), known?.name ?? `Return ${returnId}`])}
       <h1>Organisation ${organisation}</h1>
       ${pairs(facts)}
       <p class="actions">

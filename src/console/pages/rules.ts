@@ -1,7 +1,7 @@
 import { count } from '../../foundation/text/format-number.ts'
 import { absent, type Context, get, type Route, type Shown } from '../context.ts'
 import { Select } from '../fields.ts'
-import { html, pairs, tag, type VNode } from '../html.ts'
+import { crumbs, html, pairs, tag, type VNode } from '../html.ts'
 import { link } from '../links.ts'
 import { cut } from '../lists.ts'
 import {
@@ -90,7 +90,7 @@ async function showRule({ api, request }: Context): Promise<Shown> {
   ] as const
   return {
     title: `Rule ${code}`,
-    content: html`<p class="soft"><a href=${link('/console/rules', { definition: name })}>Rules</a></p>
+    content: html`${crumbs([link('/console/rules', { definition: name }), 'Rules'])}
       <h1>${code}</h1>
       <p class="verdict">${summarise(message)}</p>
       ${why !== undefined && html`<h2>Why it matters</h2><p>${why}</p>`}

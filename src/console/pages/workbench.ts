@@ -3,7 +3,7 @@ import { lookUp } from '../../foundation/look-up.ts'
 import { count } from '../../foundation/text/format-number.ts'
 import type { Having } from '../api.ts'
 import type { Context, Shown } from '../context.ts'
-import { html, type VNode } from '../html.ts'
+import { crumbs, html, type VNode } from '../html.ts'
 import { link, type Query, submissionLink } from '../links.ts'
 import { type Catalogue, readRules } from '../rules.ts'
 import { showTime, Until } from '../time.ts'
@@ -159,7 +159,7 @@ export function showStep(
   return {
     ...shown,
     title: `${title} – ${nameReturn(submission)}`,
-    content: html`<nav class="crumbs" aria-label="Breadcrumb"><a href=${link('/console/submissions', { eid })}>Submissions</a></nav>
+    content: html`${crumbs([link('/console/submissions', { eid }), 'Submissions'])}
       <h1>${nameReturn(submission)}${dueDate !== undefined && html` <span class="soft">due <${Until} at=${dueDate} /></span>`}</h1>
       <p class="facts">
         ${submission.returnName !== undefined && html`<span>Return ${returnId}</span>`}
