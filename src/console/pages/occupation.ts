@@ -22,7 +22,7 @@ const MOST_WORDS = 200
 const NEIGHBOURS = 100
 
 async function showOccupation(context: Context): Promise<Shown> {
-  const { code } = context.request.params as { code: string }
+  const { code = '' } = context.params
   const response = await context.api.send(`/occupations/${encodeURIComponent(code)}`)
   if (response.statusCode === 410) return showRemoved(code, JSON.parse(response.body))
   if (response.statusCode >= 400) throw new ApiProblem(JSON.parse(response.body))

@@ -28,7 +28,7 @@ const HOME = '/console/operator/organisations'
 const PAGE_SIZE = 100
 
 export const organisationLink = (eid: string, rest = '') => `${HOME}/${encodeURIComponent(eid)}${rest}`
-const eidOf = ({ request }: Context) => (request.params as { organisation: string }).organisation
+const eidOf = ({ params: { organisation = '' } }: Context) => organisation
 const pathOf = (context: Context, rest = '') => `/organisations/${encodeURIComponent(eidOf(context))}${rest}`
 
 async function listOrganisations(context: Context): Promise<Shown> {

@@ -127,8 +127,8 @@ const CAUSES_SHOWN = 25
 const MOST = 1_000
 
 async function showOverview(context: Context): Promise<Shown> {
-  const { api, request, principal, query } = context
-  const { return: returnId } = request.params as { return: string }
+  const { api, params, principal, query } = context
+  const { return: returnId = '' } = params
   const status = query.get('status') ?? undefined
   const path = `/returns/${encodeURIComponent(returnId)}`
   const [overview, { causes = [] }, missing] = await Promise.all([
@@ -213,8 +213,8 @@ function showCauses(causes: readonly types.ReturnCausesCauses[], definition: str
 }
 
 /** How far an organisation is with a return: what the agency may know without its records. */
-async function showOrganisation({ api, request, principal }: Context): Promise<Shown> {
-  const { return: returnId, organisation } = request.params as { return: string; organisation: string }
+async function showOrganisation({ api, params, principal }: Context): Promise<Shown> {
+  const { return: returnId = '', organisation = '' } = params
   const { known, standing } = await findStanding(api, returnId, organisation)
   if (standing === undefined) return noOrganisation(returnId, organisation)
   const { submissionToken: token, errorCount, warningCount, dateCreated, dateSubmitted, suspended } = standing
@@ -291,10 +291,7 @@ export async function reopenSubmission({ api, request, services }: Context): Pro
 }
 
 async function reopen(context: Context): Promise<Outcome> {
-  const { return: returnId, organisation } = context.request.params as {
-    return: string
-    organisation: string
-  }
+  const { return: returnId = '', organisation = '' } = context.params
   await reopenSubmission(context)
   return { redirect: standingLink(returnId, organisation, '', { notice: 'reopened' }) }
 }
