@@ -186,7 +186,10 @@ function showGrid(
     (field): Column<Found> => [
       html`<span class="mono">${field}</span>`,
       ({ finding, record }) =>
-        html`${fieldsOf(finding, rules).includes(field) && html`<span class="visually-hidden">Concerned: </span>`}${showValue(finding, record, field)}`,
+        fieldsOf(finding, rules).includes(field)
+          ? html`<span class="visually-hidden">Concerned: </span>${showValue(finding, record, field)}`
+          : // A record of another file has no such field.
+            record.has(field) && showValue(finding, record, field),
       {
         style: ({ finding }) => (fieldsOf(finding, rules).includes(field) ? 'fault mono' : 'mono'),
         label: field,
