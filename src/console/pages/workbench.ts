@@ -212,7 +212,7 @@ export function listObstacles(workbench: Workbench): readonly Obstacle[] {
   }
   if (errors > 0) {
     for (const { title } of missing)
-      add(`${title} missing`, html`${title} is missing. ${to('files', 'Send it')}.`)
+      add(`${title} missing`, html`Missing: ${title}. ${to('files', 'Send it')}.`)
     const number = count(errors, 'error')
     add(`${number} left`, html`${to('fix', number)} must be fixed.`)
   }
