@@ -51,8 +51,8 @@ export interface Call {
   readonly headers?: Readonly<Record<string, string>>
   /** Whether it is for all organisations, as an operator may ask. */
   readonly ofAll?: true
-  /** An object is sent as JSON; a stream or bytes unchanged. */
-  readonly body?: object | NodeJS.ReadableStream | Buffer
+  /** An object is sent as JSON; a stream unchanged. */
+  readonly body?: object | NodeJS.ReadableStream
 }
 
 /**
@@ -142,7 +142,7 @@ export class Api {
         ...(this.#eid !== undefined && ofAll !== true && { eid: this.#eid }),
         ...headers,
       },
-      ...(body !== undefined && { payload: isObject(body) ? body : readBody(body) }),
+      ...(body !== undefined && { payload: 'pipe' in body ? readStream(body) : body }),
     }
   }
 
@@ -158,15 +158,8 @@ export class Api {
   }
 }
 
-type Body = NonNullable<Call['body']>
-
-const isStream = (body: Body): body is NodeJS.ReadableStream => 'pipe' in body
-const isObject = (body: Body | undefined): body is object =>
-  body !== undefined && !Buffer.isBuffer(body) && !isStream(body)
-
 /** A stream may have failed before anybody listens, when its client leaves early: its first reader then fails. */
-const readBody = (body: NodeJS.ReadableStream | Buffer): Readable | Buffer =>
-  Buffer.isBuffer(body) ? body : Readable.from(body, { objectMode: false })
+const readStream = (body: NodeJS.ReadableStream): Readable => Readable.from(body, { objectMode: false })
 
 export function readProblem(response: Pick<LightMyRequestResponse, 'body' | 'statusCode'>): ProblemShown {
   const problem = JSON.parse(response.body) as ProblemShown
