@@ -190,6 +190,22 @@ test('records are counted where they are: those of other files, and none of a fi
   expect(records.match(/data-label="File">visits\.csv/g)).toHaveLength(2)
 })
 
+test('a record has no value, and no empty one, in a column of another file', async () => {
+  const { put, show, check } = await start({
+    ...MEMBERS_ONLY,
+    visits: {
+      resource: { 'mahi:fileType': 'Enrolment' },
+      fields: [{ name: 'visit' }, { name: 'day', type: 'date' }],
+    },
+  })
+  await put('member,born\nM1,x\n')
+  await put('visit,day\nV1,y\n', 'visits')
+  await check()
+  const cells =
+    (await show('/findings/records')).match(/<td [^>]*data-label="(?:born|day)">.*?<\/td>/gs) ?? []
+  expect(cells.map((cell) => textOf(cell).trim())).toEqual(['Concerned: x', '', '', 'Concerned: y'])
+})
+
 test('a deleted submission says that it was deleted, on each of its pages, and has no steps', async () => {
   const { put, show, send, again, list } = await start()
   await put(MEMBERS)

@@ -51,8 +51,8 @@ export interface Call {
   readonly headers?: Readonly<Record<string, string>>
   /** Whether it is for all organisations, as an operator may ask. */
   readonly ofAll?: true
-  /** An object is sent as JSON; a stream or bytes unchanged. */
-  readonly body?: object | NodeJS.ReadableStream | Buffer
+  /** An object is sent as JSON; a stream unchanged. */
+  readonly body?: object | NodeJS.ReadableStream
 }
 
 /**
@@ -84,16 +84,24 @@ export class Api {
     return { statusCode: 200, body: JSON.stringify(file === undefined ? { ...work, files } : files[0]) }
   }
 
-  /** The response as a stream, for large content. Destroying the stream aborts the request, as a client that leaves. */
-  async stream(path: string, call: Call = {}): Promise<{ statusCode: number; body: Readable }> {
+  /**
+   * The body of a successful response as a stream, for large content. Destroying it aborts the request, as a client that
+   * leaves.
+   *
+   * @throws {ApiProblem}
+   */
+  async stream(path: string, call: Call = {}): Promise<Readable> {
     for (;;) {
       const response = await this.#delegate((credential) =>
         this.#app.inject({ ...this.#describe(path, call, credential), payloadAsStream: true }),
       )
       const body = response.stream()
       body.once('close', () => response.raw.res.destroy())
-      if (response.statusCode !== 202) return { statusCode: response.statusCode, body }
-      await this.#finish(Buffer.concat(await body.toArray()).toString())
+      const { statusCode } = response
+      if (statusCode < 400 && statusCode !== 202) return body
+      const text = Buffer.concat(await body.toArray()).toString()
+      if (statusCode !== 202) throw new ApiProblem(readProblem({ statusCode, body: text }))
+      await this.#finish(text)
     }
   }
 
@@ -134,7 +142,7 @@ export class Api {
         ...(this.#eid !== undefined && ofAll !== true && { eid: this.#eid }),
         ...headers,
       },
-      ...(body !== undefined && { payload: isObject(body) ? body : readBody(body) }),
+      ...(body !== undefined && { payload: 'pipe' in body ? readStream(body) : body }),
     }
   }
 
@@ -150,15 +158,8 @@ export class Api {
   }
 }
 
-type Body = NonNullable<Call['body']>
-
-const isStream = (body: Body): body is NodeJS.ReadableStream => 'pipe' in body
-const isObject = (body: Body | undefined): body is object =>
-  body !== undefined && !Buffer.isBuffer(body) && !isStream(body)
-
 /** A stream may have failed before anybody listens, when its client leaves early: its first reader then fails. */
-const readBody = (body: NodeJS.ReadableStream | Buffer): Readable | Buffer =>
-  Buffer.isBuffer(body) ? body : Readable.from(body, { objectMode: false })
+const readStream = (body: NodeJS.ReadableStream): Readable => Readable.from(body, { objectMode: false })
 
 export function readProblem(response: Pick<LightMyRequestResponse, 'body' | 'statusCode'>): ProblemShown {
   const problem = JSON.parse(response.body) as ProblemShown

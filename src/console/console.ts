@@ -130,7 +130,8 @@ function registerRoute(scope: FastifyInstance, services: ConsoleServices, route:
       const query = queryOf(request)
       const eid = eidOf(request) ?? [...principal.eids].sort()[0]
       const api = new Api(services.app, services.delegations, principal, eid)
-      const context: Context = { services, request, reply, session, principal, query, api, eid }
+      const params = request.params as Context['params']
+      const context: Context = { services, request, reply, session, principal, query, params, api, eid }
       const outcome = await answer(route, context)
       // Only now is it known that the credential covers the organisation.
       if (personal === true) {

@@ -32,6 +32,8 @@ export interface Context {
   readonly session: Session
   readonly principal: Principal
   readonly query: URLSearchParams
+  /** The parameters in the path. */
+  readonly params: Readonly<Record<string, string>>
   readonly api: Api
   /** The organisation that the page is about; `undefined` if the credential covers none. */
   readonly eid: string | undefined

@@ -16,6 +16,22 @@ export function renderDocument(page: VNode): string {
 /** Text in te reo Māori, marked for screen readers and fonts. */
 export const maori = (text: string): VNode => html`<span lang="mi">${text}</span>`
 
+/** A link: its URL, and its words. */
+type Link = readonly [href: string, words: ComponentChildren]
+
+/** Links to the pages above a page, the highest first. */
+export const crumbs = (...above: readonly Link[]): VNode =>
+  html`<nav class="crumbs" aria-label="Breadcrumb">${above.map(
+    ([href, words], at) => html`${at > 0 && ' › '}<a href=${href}>${words}</a>`,
+  )}</nav>`
+
+/** Links to the ways to look at one list, of which one is shown. */
+export const views = (label: string, links: readonly Link[], current: string): VNode =>
+  html`<nav aria-label=${label} class="views"><ul>${links.map(
+    ([href, words]) =>
+      html`<li><a href=${href} aria-current=${href === current ? 'page' : undefined}>${words}</a></li>`,
+  )}</ul></nav>`
+
 /** Names with what they stand for; those without a value are left out. */
 export const pairs = (facts: readonly (readonly [name: string, value: ComponentChildren])[]): VNode =>
   html`<dl class="pairs">${facts.map(([name, value]) => value !== undefined && value !== '' && html`<dt>${name}</dt><dd>${value}</dd>`)}</dl>`

@@ -136,16 +136,13 @@ export class Sessions {
    */
   async openLink(secret: string, previous?: string): Promise<string | undefined> {
     const now = this.#now()
-    const linkHash = hashSecret(secret)
-    const opened = await this.#database.write('keys', async (writer) => {
-      const row = await writer.get<{ key_id: string; name: string | null }>(
-        'select key_id, name from console_link where hash = $1 and expires > $2',
-        [linkHash, now],
-      )
-      // If two requests open a link at once, only one of them deletes it.
-      const deleted = await writer.run('delete from console_link where hash = $1', [linkHash])
-      return deleted === 1 ? row : undefined
-    })
+    // If two requests open a link at once, only one of them deletes it.
+    const opened = await this.#database.write('keys', (writer) =>
+      writer.get<{ key_id: string; name: string | null }>(
+        'delete from console_link where hash = $1 and expires > $2 returning key_id, name',
+        [hashSecret(secret), now],
+      ),
+    )
     if (opened === undefined) return undefined
     const { key_id: keyId, name } = opened
     const principal = withName(await findValidKey(this.#database, keyId, now), name ?? undefined)

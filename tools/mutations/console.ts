@@ -69,15 +69,15 @@ export default [
   {
     fault: 'a link signs in twice',
     file: 'src/console/sessions.ts',
-    text: "const deleted = await writer.run('delete from console_link where hash = $1', [linkHash])",
-    replacement: 'const deleted = 1',
+    text: "'delete from console_link where hash = $1 and expires > $2 returning key_id, name'",
+    replacement: "'select key_id, name from console_link where hash = $1 and expires > $2'",
     test: SESSIONS,
   },
   {
     fault: 'a link works after it has expired',
     file: 'src/console/sessions.ts',
-    text: "'select key_id, name from console_link where hash = $1 and expires > $2'",
-    replacement: "'select key_id, name from console_link where hash = $1 and expires + $2 > 0'",
+    text: "'delete from console_link where hash = $1 and expires > $2 returning key_id, name'",
+    replacement: "'delete from console_link where hash = $1 and expires + $2 > 0 returning key_id, name'",
     test: SESSIONS,
   },
   {

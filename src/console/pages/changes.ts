@@ -1,7 +1,8 @@
 import { count } from '../../foundation/text/format-number.ts'
 import { ApiProblem } from '../api.ts'
 import { absent, type Context, get, type Route, type Shown } from '../context.ts'
-import { html, type VNode } from '../html.ts'
+import { Field } from '../fields.ts'
+import { crumbs, html, type VNode } from '../html.ts'
 import { link, occupationLink } from '../links.ts'
 import { nameOf } from '../records.ts'
 import { type Difference, type Differences, listRevisions, showRevisionNumber } from '../revisions.ts'
@@ -38,8 +39,8 @@ async function showRevisions({ api }: Context): Promise<Shown> {
   }
 }
 
-async function showRevision({ api, request, query }: Context): Promise<Shown> {
-  const number = Number((request.params as { number: string }).number)
+async function showRevision({ api, params, query }: Context): Promise<Shown> {
+  const number = Number(params.number)
   const before = Number(query.get('since') || number - 1)
   if (![number, before].every((each) => Number.isSafeInteger(each) && each >= 0)) return unknown(number)
   const after = query.get('after') ?? undefined
@@ -61,10 +62,10 @@ async function showRevision({ api, request, query }: Context): Promise<Shown> {
   ]
   return {
     title: `Revision ${number}`,
-    content: html`<p class="soft"><a href="/console/changes">Changes</a></p>
+    content: html`${crumbs(['/console/changes', 'Changes'])}
       <h1>Revision ${number}</h1>
       <form class="row" method="get" action=${`/console/changes/${number}`}>
-        <label>Compared with revision<input name="since" inputmode="numeric" value=${before} /></label>
+        <${Field} name="since" label="Compared with revision" inputmode="numeric" value=${String(before)} />
         <button type="submit">Compare</button>
       </form>
       ${after !== undefined && html`<p>The changes after the code ${after}.</p>`}

@@ -184,7 +184,7 @@ function findTitleFault(title: string): string | undefined {
   return `has ${formatNumber(length)} characters; at most ${LONGEST_TITLE} are allowed`
 }
 
-const idOf = ({ request }: Context): string => (request.params as { list: string }).list
+const idOf = ({ params: { list = '' } }: Context): string => list
 
 const FILTERS = { open: 'To choose', coded: 'With a code', none: 'Without a code' } as const
 

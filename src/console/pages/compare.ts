@@ -1,6 +1,7 @@
 import type { OccupationSearchPage } from '../../../client/src/types.ts'
 import type { Api } from '../api.ts'
 import { type Context, get, type Route, type Shown } from '../context.ts'
+import { Field } from '../fields.ts'
 import { html, type VNode } from '../html.ts'
 import { link, occupationLink } from '../links.ts'
 import { describeBasis, payChart, payScale, payTable, readAmounts } from '../pay.ts'
@@ -104,9 +105,7 @@ async function showAdding(api: Api, query: URLSearchParams, codes: readonly stri
   const offered = results.filter(({ occupationCode = '' }) => !codes.includes(occupationCode))
   return html`<form class="row" role="search" method="get" action="/console/compare">
       ${codes.length > 0 && html`<input type="hidden" name="code" value=${codes.join(',')} />`}
-      <label class="grow">Find an occupation to compare
-        <input type="search" name="q" value=${words} required />
-      </label>
+      <${Field} class="grow" name="q" label="Find an occupation to compare" type="search" value=${words} required />
       <button type="submit">Search</button>
     </form>
     ${words !== '' && offered.length === 0 && html`<p role="status">No other occupation is named “${words}”. Try fewer or more general words.</p>`}
@@ -131,13 +130,13 @@ interface Row {
 
 const differs = ({ values }: Row): boolean => new Set(values.map((value) => JSON.stringify(value))).size > 1
 
-interface Field {
+interface Compared {
   readonly label: string
   readonly language?: string
   readonly read: (record: Occupation) => unknown
 }
 
-const FIELDS: readonly Field[] = [
+const FIELDS: readonly Compared[] = [
   { label: 'Group', read: (record) => primaryGroup(record)?.nameEnglish },
   { label: 'Title in te reo Māori', language: 'mi', read: ({ titleMaori }) => titleMaori },
   { label: 'Also known as', read: ({ altJobTitlesEnglish }) => altJobTitlesEnglish },

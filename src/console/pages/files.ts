@@ -171,10 +171,9 @@ async function receiveForm(context: Context): Promise<Outcome> {
 }
 
 async function receiveFile(context: Context): Promise<Outcome> {
-  const { request, api } = context
-  const { resource } = request.params as { resource?: string }
+  const { request, api, params } = context
   markTransfer(request.raw)
-  const data = await api.call<object>(pathOf(context, pathTo(resource)), {
+  const data = await api.call<object>(pathOf(context, pathTo(params.resource)), {
     method: 'PUT',
     body: request.raw,
     headers: {

@@ -1,8 +1,8 @@
 import type * as types from '../../../client/src/types.ts'
 import { count, formatNumber, formatOptional } from '../../foundation/text/format-number.ts'
-import { ApiProblem, type Complete, type Having, readProblem } from '../api.ts'
+import type { Complete, Having } from '../api.ts'
 import { type Context, get, type Outcome, type Route, type Shown } from '../context.ts'
-import { html, tag, type VNode } from '../html.ts'
+import { html, tag, type VNode, views } from '../html.ts'
 import { cut, readList } from '../lists.ts'
 import { type Catalogue, type Rule, ruleLink, showCode, summarise, titlesOf } from '../rules.ts'
 import { table } from '../table.ts'
@@ -54,12 +54,8 @@ const VIEWS = [
 
 /** The ways to look at findings. */
 export function showViews(context: Context, current: string): VNode {
-  return html`<nav aria-label="Views of the findings" class="views">
-    <ul>${VIEWS.map(
-      ([path, name]) =>
-        html`<li><a href=${linkTo(context, path)} aria-current=${path === current ? 'page' : undefined}>${name}</a></li>`,
-    )}</ul>
-  </nav>`
+  const links = VIEWS.map(([path, name]) => [linkTo(context, path), name] as const)
+  return views('Views of the findings', links, linkTo(context, current))
 }
 
 /** What to do with the findings as a whole. */
@@ -332,12 +328,7 @@ async function download(
   type: string,
   call = {},
 ): Promise<Outcome> {
-  const response = await context.api.stream(path, call)
-  if (response.statusCode >= 400) {
-    const body = Buffer.concat(await response.body.toArray()).toString()
-    throw new ApiProblem(readProblem({ body, statusCode: response.statusCode }))
-  }
-  return { download: name, type, body: response.body }
+  return { download: name, type, body: await context.api.stream(path, call) }
 }
 
 const CSV = 'text/csv'

@@ -1,7 +1,7 @@
 import type * as types from '../../../client/src/types.ts'
 import { count } from '../../foundation/text/format-number.ts'
 import { type Context, get, post, type Route, type Shown } from '../context.ts'
-import { Select } from '../fields.ts'
+import { Field, Select } from '../fields.ts'
 import { readForm } from '../forms.ts'
 import { html, tag, type VNode } from '../html.ts'
 import { submissionLink } from '../links.ts'
@@ -145,10 +145,10 @@ function showFilters(workbench: Workbench, chosen: Chosen, runs: readonly Run[])
       !hidden &&
       html`<${Select} name="type" label="Severity" all="All" value=${chosen.type} options=${['Error', 'Warning']} />
       <${Select} name="file" label="File" all="All files" value=${chosen.file} options=${files} />
-      <label>Code<input name="code" value=${chosen.code ?? ''} /></label>`
+      <${Field} name="code" label="Code" value=${chosen.code} />`
     }
-    <label>Learner<input name="student" value=${chosen.student ?? ''} /></label>
-    <label>Course<input name="course" value=${chosen.course ?? ''} /></label>
+    <${Field} name="student" label="Learner" value=${chosen.student} />
+    <${Field} name="course" label="Course" value=${chosen.course} />
     ${
       earlier !== undefined &&
       html`<label class="choice"><input type="checkbox" name="new" value="true" checked=${chosen.new !== undefined} />Only new since check ${earlier.runId}</label>`
@@ -186,7 +186,10 @@ function showGrid(
     (field): Column<Found> => [
       html`<span class="mono">${field}</span>`,
       ({ finding, record }) =>
-        html`${fieldsOf(finding, rules).includes(field) && html`<span class="visually-hidden">Concerned: </span>`}${showValue(finding, record, field)}`,
+        fieldsOf(finding, rules).includes(field)
+          ? html`<span class="visually-hidden">Concerned: </span>${showValue(finding, record, field)}`
+          : // A record of another file has no such field.
+            record.has(field) && showValue(finding, record, field),
       {
         style: ({ finding }) => (fieldsOf(finding, rules).includes(field) ? 'fault mono' : 'mono'),
         label: field,

@@ -5,7 +5,7 @@ import type {
 } from '../../../client/src/types.ts'
 import { type Api, ApiProblem } from '../api.ts'
 import { absent, type Context, get, type Route, type Shown } from '../context.ts'
-import { html, maori, pairs, type VNode } from '../html.ts'
+import { crumbs, html, maori, pairs, type VNode } from '../html.ts'
 import { link, occupationLink } from '../links.ts'
 import { type Amounts, describeBasis, payChart, payScale, payTable, payText, readAmounts } from '../pay.ts'
 import { nameOf, type Occupation, type OccupationPage, type Pay, primaryGroup } from '../records.ts'
@@ -22,7 +22,7 @@ const MOST_WORDS = 200
 const NEIGHBOURS = 100
 
 async function showOccupation(context: Context): Promise<Shown> {
-  const { code } = context.request.params as { code: string }
+  const { code = '' } = context.params
   const response = await context.api.send(`/occupations/${encodeURIComponent(code)}`)
   if (response.statusCode === 410) return showRemoved(code, JSON.parse(response.body))
   if (response.statusCode >= 400) throw new ApiProblem(JSON.parse(response.body))
@@ -36,7 +36,7 @@ async function showOccupation(context: Context): Promise<Shown> {
   return {
     title: nameOf(record),
     content: html`
-      <p class="soft"><a href="/console/occupations">Occupations</a> › ${groupLinks(record)}</p>
+      ${crumbs(['/console/occupations', 'Occupations'], ...groupLinks(record))}
       <h1>${nameOf(record)}${record.titleMaori !== undefined && record.titleEnglish !== undefined && html`<br />${maori(record.titleMaori)}`}</h1>
       ${record.altJobTitlesEnglish !== undefined && html`<p>Also known as: ${record.altJobTitlesEnglish.join(', ')}</p>`}
       ${record.altJobTitlesMaori !== undefined && html`<p>${maori(record.altJobTitlesMaori.join(', '))}</p>`}
@@ -122,16 +122,18 @@ async function readGroup(api: Api, code: string): Promise<readonly Occupation[]>
 const majorGroup = (record: Occupation) =>
   primaryGroup(record)?.majorGroups?.find((each) => each.majorGroupRelationType === 'Primary')?.majorGroup
 
-function groupLinks(record: Occupation): VNode[] {
-  const major = majorGroup(record)
-  return [
-    ...(major?.code === undefined
-      ? []
-      : [
-          html`<a href=${link('/console/occupations', { group: major.code })}>${major.nameEnglish ?? major.code}</a> › `,
-        ]),
-    html`<span>${primaryGroup(record)?.nameEnglish}</span>`,
+/** The groups of a record, each with the page of its occupations. */
+function groupLinks(record: Occupation): (readonly [href: string, name: string])[] {
+  const group = majorGroup(record)?.code
+  const levels = [
+    { named: majorGroup(record), query: { group } },
+    { named: primaryGroup(record), query: { group, minor: primaryGroup(record)?.code } },
   ]
+  return levels.flatMap(({ named, query }) =>
+    named?.code === undefined
+      ? []
+      : [[link('/console/occupations', query), named.nameEnglish ?? named.code] as const],
+  )
 }
 
 function showPay(record: Occupation, similar: readonly Occupation[], amounts: Amounts): VNode | false {

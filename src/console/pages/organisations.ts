@@ -4,7 +4,7 @@ import type { Having } from '../api.ts'
 import { type Context, get, type Outcome, post, type Route, type Shown } from '../context.ts'
 import { Field } from '../fields.ts'
 import { readForm } from '../forms.ts'
-import { html, pairs } from '../html.ts'
+import { crumbs, html, pairs } from '../html.ts'
 import { link } from '../links.ts'
 import { readList } from '../lists.ts'
 import { PostForm } from '../post-form.ts'
@@ -23,11 +23,12 @@ type Organisation = Having<
   'eid' | 'state' | 'keys' | 'submissions' | 'fileBytes' | 'runs' | 'activeRuns' | 'findings'
 >
 
+const OPERATOR_LINK = ['/console/operator', 'Operator'] as const
 const HOME = '/console/operator/organisations'
 const PAGE_SIZE = 100
 
 export const organisationLink = (eid: string, rest = '') => `${HOME}/${encodeURIComponent(eid)}${rest}`
-const eidOf = ({ request }: Context) => (request.params as { organisation: string }).organisation
+const eidOf = ({ params: { organisation = '' } }: Context) => organisation
 const pathOf = (context: Context, rest = '') => `/organisations/${encodeURIComponent(eidOf(context))}${rest}`
 
 async function listOrganisations(context: Context): Promise<Shown> {
@@ -35,9 +36,9 @@ async function listOrganisations(context: Context): Promise<Shown> {
   const [has, is] = totalCount === 1 ? ['has', 'is'] : ['have', 'are']
   return {
     title: 'Organisations',
-    content: html`<h1>Organisations</h1>
-      <p>${count(totalCount, 'organisation')} that a key covers, that ${has} submissions, or that ${is} suspended.${' '}
-        <a href="/console/operator">Operator</a></p>
+    content: html`${crumbs(OPERATOR_LINK)}
+      <h1>Organisations</h1>
+      <p>${count(totalCount, 'organisation')} that a key covers, that ${has} submissions, or that ${is} suspended.</p>
       ${table('Organisations', results, [
         ['Organisation', ({ eid }) => html`<a href=${organisationLink(eid)}>${eid}</a>`],
         ['State', ({ state }) => showState(state)],
@@ -69,10 +70,10 @@ async function showOrganisation(context: Context): Promise<Shown> {
   ] as const
   return {
     title: `Organisation ${eid}`,
-    content: html`<h1>Organisation ${eid}</h1>
+    content: html`${crumbs(OPERATOR_LINK, [HOME, 'Organisations'])}
+      <h1>Organisation ${eid}</h1>
       ${pairs(facts)}
-      ${state === 'Suspended' ? showResume(eid) : showSuspend(eid)}
-      <p><a href=${HOME}>All organisations</a></p>`,
+      ${state === 'Suspended' ? showResume(eid) : showSuspend(eid)}`,
   }
 }
 

@@ -2,7 +2,7 @@ import type * as types from '../../../client/src/types.ts'
 import { EMPTY_RETURN, isEmptyReturn } from '../../foundation/text/empty-return.ts'
 import { count } from '../../foundation/text/format-number.ts'
 import { type Context, get, type Route, type Shown } from '../context.ts'
-import { html, pairs, type VNode } from '../html.ts'
+import { crumbs, html, pairs, type VNode } from '../html.ts'
 import { orderFiles, readRules, titlesOf } from '../rules.ts'
 import { table } from '../table.ts'
 import { showTime } from '../time.ts'
@@ -29,8 +29,10 @@ async function showReceiptPage(context: Context): Promise<Shown> {
   const rules = await readRules(context.api, receipt.definition?.name)
   return {
     title: `Receipt – ${nameReturn(receipt)}`,
-    content: html`<nav class="crumbs no-print" aria-label="Breadcrumb"><a href=${stepLink(context, 'submit')}>The submission</a></nav>
-      ${showReceipt(context, receipt, titlesOf(rules))}`,
+    content: [
+      crumbs([stepLink(context, 'submit'), 'The submission']),
+      showReceipt(context, receipt, titlesOf(rules)),
+    ],
   }
 }
 

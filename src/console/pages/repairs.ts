@@ -104,7 +104,13 @@ async function showRepairs(context: Context): Promise<Shown> {
         changes === 0
           ? html`<p>Nothing has only one possible repair.</p>`
           : html`<p>Mahi makes ${count(changes, 'change')}.${describeEffect(repairs)}</p>
-          ${mayWrite && showForm(context, etag)}
+          ${
+            mayWrite &&
+            html`<${PostForm} action=${repairsLink(context)}>
+            <input type="hidden" name="etag" value=${etag} />
+            <p><button type="submit">Apply and check again</button></p>
+          <//>`
+          }
           ${showTable(workbench, repairs)}`
       }
       ${undoForm}
@@ -122,13 +128,6 @@ function describeEffect({ causes, clears = [], causesLeft = 0 }: Repairs): strin
       : `${formatNumber(clears.length)} of ${count(causes, 'cause')} ${clears.length === 1 ? 'disappears' : 'disappear'}`
   const left = causesLeft === 0 ? 'none is' : causesLeft === 1 ? 'one is' : `${formatNumber(causesLeft)} are`
   return ` ${gone}, and ${left} left then.`
-}
-
-function showForm(context: Context, etag: string): VNode {
-  return html`<${PostForm} action=${repairsLink(context)}>
-    <input type="hidden" name="etag" value=${etag} />
-    <p><button type="submit">Apply and check again</button></p>
-  <//>`
 }
 
 const nameFile = ({ rules }: Workbench, { file }: Repair): string => titlesOf(rules).get(file) ?? file

@@ -6,7 +6,7 @@ import { absent, type Context, get, type Outcome, post, type Route, type Shown }
 import { FormFault } from '../faults.ts'
 import { Field } from '../fields.ts'
 import { readForm } from '../forms.ts'
-import { html, pairs, tag, type VNode } from '../html.ts'
+import { crumbs, html, pairs, tag, type VNode, views } from '../html.ts'
 import { link, type Query, submissionLink } from '../links.ts'
 import { cut, readList } from '../lists.ts'
 import { PostForm } from '../post-form.ts'
@@ -23,6 +23,8 @@ export const returnPages: readonly Route[] = [
   get('/returns/:return/:organisation', showOrganisation),
   post('/returns/:return/:organisation/reopen', reopen, showOrganisation),
 ]
+
+const RETURNS_LINK = ['/console/returns', 'Returns'] as const
 
 const returnLink = (returnId: string, more: Query = {}): string =>
   link(`/console/returns/${encodeURIComponent(returnId)}`, more)
@@ -125,8 +127,8 @@ const CAUSES_SHOWN = 25
 const MOST = 1_000
 
 async function showOverview(context: Context): Promise<Shown> {
-  const { api, request, principal, query } = context
-  const { return: returnId } = request.params as { return: string }
+  const { api, params, principal, query } = context
+  const { return: returnId = '' } = params
   const status = query.get('status') ?? undefined
   const path = `/returns/${encodeURIComponent(returnId)}`
   const [overview, { causes = [] }, missing] = await Promise.all([
@@ -140,10 +142,20 @@ async function showOverview(context: Context): Promise<Shown> {
   const statuses = (overview.statuses ?? {}) as Statuses
   const { shown, more } = cut(context, causes, CAUSES_SHOWN, 'cause')
   const title = described.name ?? `Return ${returnId}`
+  const byState = [
+    [returnLink(returnId), `All ${formatNumber(sum(statuses))}`] as const,
+    ...STANDINGS.map(
+      ([standing, name]) =>
+        [
+          returnLink(returnId, { status: standing }),
+          `${name} ${formatOptional(statuses[standing])}`,
+        ] as const,
+    ),
+  ]
   const toRules = principal.scopes.has('validation-results:read') ? described.definition : undefined
   return {
     title,
-    content: html`<nav class="crumbs" aria-label="Breadcrumb"><a href="/console/returns">Returns</a></nav>
+    content: html`${crumbs(RETURNS_LINK)}
       <h1>${title}</h1>
       <p class="facts">
         ${described.dueDate !== undefined && html`<span>Due <${Until} at=${described.dueDate} zone=${described.timeZone} /></span>`}
@@ -151,13 +163,7 @@ async function showOverview(context: Context): Promise<Shown> {
       </p>
       ${described.notes !== undefined && html`<p>${described.notes}</p>`}
       ${showProgress(statuses)}
-      <nav aria-label="Organisations by state" class="views"><ul>
-        <li><a href=${returnLink(returnId)} aria-current=${status === undefined ? 'page' : undefined}>All ${formatNumber(sum(statuses))}</a></li>
-        ${STANDINGS.map(
-          ([standing, name]) =>
-            html`<li><a href=${returnLink(returnId, { status: standing })} aria-current=${standing === status ? 'page' : undefined}>${name} ${formatOptional(statuses[standing])}</a></li>`,
-        )}
-      </ul></nav>
+      ${views('Organisations by state', byState, returnLink(returnId, { status }))}
       <p class="soft">In the last 24 hours: ${count(changes.started ?? 0, 'submission')} created, ${changes.submitted ?? 0} submitted, ${changes.reopened ?? 0} reopened.</p>
       ${described.window !== 'NotOpen' && showMissing(missing.results ?? [], missing.totalCount ?? 0)}
       ${table('Organisations', results, [
@@ -207,8 +213,8 @@ function showCauses(causes: readonly types.ReturnCausesCauses[], definition: str
 }
 
 /** How far an organisation is with a return: what the agency may know without its records. */
-async function showOrganisation({ api, request, principal }: Context): Promise<Shown> {
-  const { return: returnId, organisation } = request.params as { return: string; organisation: string }
+async function showOrganisation({ api, params, principal }: Context): Promise<Shown> {
+  const { return: returnId = '', organisation = '' } = params
   const { known, standing } = await findStanding(api, returnId, organisation)
   if (standing === undefined) return noOrganisation(returnId, organisation)
   const { submissionToken: token, errorCount, warningCount, dateCreated, dateSubmitted, suspended } = standing
@@ -224,7 +230,7 @@ async function showOrganisation({ api, request, principal }: Context): Promise<S
   ] as const
   return {
     title: `Organisation ${organisation} – ${known?.name ?? returnId}`,
-    content: html`<nav class="crumbs" aria-label="Breadcrumb"><a href="/console/returns">Returns</a> › <a href=${returnLink(returnId)}>${known?.name ?? `Return ${returnId}`}</a></nav>
+    content: html`${crumbs(RETURNS_LINK, [returnLink(returnId), known?.name ?? `Return ${returnId}`])}
       <h1>Organisation ${organisation}</h1>
       ${pairs(facts)}
       <p class="actions">
@@ -285,10 +291,7 @@ export async function reopenSubmission({ api, request, services }: Context): Pro
 }
 
 async function reopen(context: Context): Promise<Outcome> {
-  const { return: returnId, organisation } = context.request.params as {
-    return: string
-    organisation: string
-  }
+  const { return: returnId = '', organisation = '' } = context.params
   await reopenSubmission(context)
   return { redirect: standingLink(returnId, organisation, '', { notice: 'reopened' }) }
 }

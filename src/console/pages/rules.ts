@@ -1,7 +1,7 @@
 import { count } from '../../foundation/text/format-number.ts'
 import { absent, type Context, get, type Route, type Shown } from '../context.ts'
-import { Select } from '../fields.ts'
-import { html, pairs, tag, type VNode } from '../html.ts'
+import { Field, Select } from '../fields.ts'
+import { crumbs, html, pairs, tag, type VNode } from '../html.ts'
 import { link } from '../links.ts'
 import { cut } from '../lists.ts'
 import {
@@ -41,7 +41,7 @@ async function showRules(context: Context): Promise<Shown> {
       <p>${title}, version ${version}. ${notice}</p>
       <form class="row" method="get" action="/console/rules" data-live>
         <${Select} name="definition" label="Definition" value=${name} options=${definitions} />
-        <label class="grow">Words or a code<input type="search" name="q" value=${text} /></label>
+        <${Field} class="grow" name="q" label="Words or a code" type="search" value=${text} />
         <${Select} name="file" label="File" all="All files" value=${file} options=${definition.files.map((each) => [each.file, each.title])} />
         <${Select} name="severity" label="Severity" all="All" value=${severity} options=${['Error', 'Warning']} />
         <button type="submit">Show</button>
@@ -73,8 +73,8 @@ function findRules(
   })
 }
 
-async function showRule({ api, request }: Context): Promise<Shown> {
-  const { definition: name, code } = request.params as { definition: string; code: string }
+async function showRule({ api, params }: Context): Promise<Shown> {
+  const { definition: name = '', code = '' } = params
   const rule = await readRule(api, name, code)
   if (rule === undefined) return noSuchRule()
   const { message, why, fix, source, examples = [], sql } = rule
@@ -90,7 +90,7 @@ async function showRule({ api, request }: Context): Promise<Shown> {
   ] as const
   return {
     title: `Rule ${code}`,
-    content: html`<p class="soft"><a href=${link('/console/rules', { definition: name })}>Rules</a></p>
+    content: html`${crumbs([link('/console/rules', { definition: name }), 'Rules'])}
       <h1>${code}</h1>
       <p class="verdict">${summarise(message)}</p>
       ${why !== undefined && html`<h2>Why it matters</h2><p>${why}</p>`}

@@ -52,7 +52,7 @@ function showStart(workbench: Workbench): VNode | false {
   const { mayWrite, missing, submission, isCurrent } = workbench
   if (!mayWrite || (submission.files ?? []).length === 0) return false
   return html`<${PostForm} id="check" action=${linkTo(workbench, '/runs')}>
-    ${missing.length > 0 && html`<p>${missing.map(({ title }) => title).join(', ')} ${missing.length === 1 ? 'is' : 'are'} missing. Checks that need ${missing.length === 1 ? 'it' : 'them'} do not run.</p>`}
+    ${missing.length > 0 && html`<p>Missing: ${missing.map(({ title }) => title).join(', ')}. Checks that need ${missing.length === 1 ? 'it' : 'them'} do not run.</p>`}
     <p><button type="submit" class=${isCurrent ? 'quiet' : undefined}>${isCurrent ? 'Check the files again' : 'Check the files'}</button></p>
   <//>`
 }

@@ -13,8 +13,8 @@ import { listUnexplained, readExplanations } from './explanations.ts'
 import { readReceipt, receiptLink } from './receipt.ts'
 import { reopenSubmission, showReopenForm } from './returns.ts'
 import {
-  isGoing,
   linkTo,
+  listObstacles,
   pathOf,
   readWorkbench,
   showStep,
@@ -46,37 +46,10 @@ async function showSubmit(context: Context): Promise<Shown> {
   })
 }
 
-/** What must be done before the submission can be submitted. */
-function listOpen(workbench: Workbench): readonly VNode[] {
-  const { submission, run, missing, isCurrent } = workbench
-  const { files = [] } = submission
-  const open: VNode[] = []
-  if (files.length === 0) open.push(html`<a href=${stepLink(workbench, 'files')}>Send the files</a>.`)
-  if (run !== undefined && isGoing(run))
-    open.push(html`The check is in progress. <a href=${stepLink(workbench, 'check')}>See how far it is</a>.`)
-  else if (!isCurrent)
-    open.push(
-      html`The newest check does not cover the current files. <a href=${stepLink(workbench, 'check')}>Check them</a>.`,
-    )
-  else if ((run?.errorCount ?? 0) > 0) {
-    for (const { title } of missing)
-      open.push(html`${title} is missing. <a href=${stepLink(workbench, 'files')}>Send it</a>.`)
-    open.push(
-      html`<a href=${stepLink(workbench, 'fix')}>${count(run?.errorCount ?? 0, 'error')}</a> must be fixed.`,
-    )
-  }
-  const stopped = run?.stoppedCount ?? 0
-  if (isCurrent && stopped > 0)
-    open.push(
-      html`<a href=${stepLink(workbench, 'fix')}>${count(stopped, 'rule was', 'rules were')} stopped</a>, so nobody knows what ${stopped === 1 ? 'it finds' : 'they find'}. <a href=${stepLink(workbench, 'check')}>Check again</a>; if that does not help, ask the operator of this service.`,
-    )
-  return open
-}
-
 async function showOpen(workbench: Workbench): Promise<VNode> {
   const { submission, run, mayWrite, isCurrent } = workbench
   const known = isCurrent ? await readExplanations(workbench) : {}
-  const open = [...listOpen(workbench), ...listUnexplained(workbench, known)]
+  const open = [...listObstacles(workbench).map(({ todo }) => todo), ...listUnexplained(workbench, known)]
   const warnings = run?.warningCount ?? 0
   const explained = known.explanations?.filter(({ state }) => state === 'Explained').length ?? 0
   if (open.length > 0)

@@ -3,7 +3,7 @@ import { lookUp } from '../../foundation/look-up.ts'
 import { count } from '../../foundation/text/format-number.ts'
 import type { Having } from '../api.ts'
 import type { Context, Shown } from '../context.ts'
-import { html, type VNode } from '../html.ts'
+import { crumbs, html, type VNode } from '../html.ts'
 import { link, type Query, submissionLink } from '../links.ts'
 import { type Catalogue, readRules } from '../rules.ts'
 import { showTime, Until } from '../time.ts'
@@ -21,18 +21,15 @@ export type Run = Having<types.ValidationRun, 'runId' | 'status'>
 /** The scope of those who change submissions. */
 export const WRITING = { scope: 'submissions:write' } as const
 
-const STEPS = ['files', 'check', 'fix', 'submit'] as const
-export type Step = (typeof STEPS)[number]
+/** The steps of a submission in their order, with their names and their paths below it. */
+const STEPS = [
+  { step: 'files', name: 'Files', path: '/files' },
+  { step: 'check', name: 'Check', path: '/check' },
+  { step: 'fix', name: 'Fix', path: '/findings' },
+  { step: 'submit', name: 'Submit', path: '/submit' },
+] as const
 
-const NAMES: Readonly<Record<Step, string>> = { files: 'Files', check: 'Check', fix: 'Fix', submit: 'Submit' }
-
-/** The path of each step below the submission. */
-const PATHS: Readonly<Record<Step, string>> = {
-  files: '/files',
-  check: '/check',
-  fix: '/findings',
-  submit: '/submit',
-}
+type Step = (typeof STEPS)[number]['step']
 
 /** A submission and how far it has come. */
 export interface Workbench extends Context {
@@ -52,19 +49,19 @@ export interface Workbench extends Context {
   readonly reopened: types.Receipt | undefined
 }
 
-export const tokenOf = ({ request }: Context): string => (request.params as { token: string }).token
+export const tokenOf = ({ params: { token = '' } }: Context): string => token
 
 /** The path of the submission in the API. */
 export const pathOf = (context: Context, rest = ''): string =>
   `/submissions/${encodeURIComponent(tokenOf(context))}${rest}`
 
 /** The URL of a page or a form of the submission. */
-export const linkTo = ({ request, eid }: Context, rest: string, more: Query = {}): string =>
-  link(submissionLink((request.params as { token: string }).token, rest), { eid, ...more })
+export const linkTo = (context: Context, rest: string, more: Query = {}): string =>
+  link(submissionLink(tokenOf(context), rest), { eid: context.eid, ...more })
 
 /** The URL of a step of the submission. */
 export const stepLink = (context: Context, step: Step, more?: Query): string =>
-  linkTo(context, PATHS[step], more)
+  linkTo(context, STEPS.find((each) => each.step === step)?.path ?? '', more)
 
 export const isGoing = ({ status }: Run): boolean => status === 'Queued' || status === 'InProgress'
 
@@ -159,7 +156,7 @@ export function showStep(
   return {
     ...shown,
     title: `${title} – ${nameReturn(submission)}`,
-    content: html`<nav class="crumbs" aria-label="Breadcrumb"><a href=${link('/console/submissions', { eid })}>Submissions</a></nav>
+    content: html`${crumbs([link('/console/submissions', { eid }), 'Submissions'])}
       <h1>${nameReturn(submission)}${dueDate !== undefined && html` <span class="soft">due <${Until} at=${dueDate} /></span>`}</h1>
       <p class="facts">
         ${submission.returnName !== undefined && html`<span>Return ${returnId}</span>`}
@@ -175,9 +172,9 @@ export function showStep(
           : html`<nav aria-label="Steps">
         <ol class="steps">
           ${STEPS.map(
-            (step) => html`<li class=${step === current ? 'current' : undefined}>
+            ({ step, name }) => html`<li class=${step === current ? 'current' : undefined}>
               <a href=${stepLink(workbench, step)} aria-current=${step === current ? 'step' : undefined}>
-                <strong>${NAMES[step]}</strong><span>${hints[step]}</span>
+                <strong>${name}</strong><span>${hints[step]}</span>
               </a>
             </li>`,
           )}
@@ -188,20 +185,52 @@ export function showStep(
   }
 }
 
+/** What keeps a submission from being submitted. */
+interface Obstacle {
+  /** In a few words. */
+  readonly hint: string
+  /** What to do about it. */
+  readonly todo: VNode
+}
+
+/** What must be done before the submission can be submitted, as far as its newest check says. */
+export function listObstacles(workbench: Workbench): readonly Obstacle[] {
+  const { submission, run, missing, isCurrent } = workbench
+  const { errorCount: errors = 0, stoppedCount: stopped = 0 }: Partial<Run> = run ?? {}
+  const to = (step: Step, words: string) => html`<a href=${stepLink(workbench, step)}>${words}</a>`
+  const open: Obstacle[] = []
+  const add = (hint: string, todo: VNode) => open.push({ hint, todo })
+  if ((submission.files ?? []).length === 0) add('no files', html`${to('files', 'Send the files')}.`)
+  if (run !== undefined && isGoing(run)) {
+    add('being checked', html`The check is in progress. ${to('check', 'See how far it is')}.`)
+    return open
+  }
+  if (!isCurrent) {
+    const todo = html`The newest check does not cover the current files. ${to('check', 'Check them')}.`
+    add('not checked', todo)
+    return open
+  }
+  if (errors > 0) {
+    for (const { title } of missing)
+      add(`${title} missing`, html`Missing: ${title}. ${to('files', 'Send it')}.`)
+    const number = count(errors, 'error')
+    add(`${number} left`, html`${to('fix', number)} must be fixed.`)
+  }
+  if (stopped > 0)
+    add(
+      'check not complete',
+      html`${to('fix', count(stopped, 'rule was', 'rules were'))} stopped, so nobody knows what ${stopped === 1 ? 'it finds' : 'they find'}. ${to('check', 'Check again')}; if that does not help, ask the operator of this service.`,
+    )
+  return open
+}
+
 /** Whether the submission has been submitted, or the first thing that keeps it from that. */
-function describeSubmit({ submission, run, missing, isOpen, isCurrent, reopened }: Workbench): string {
-  const { files = [], submissionStatus: status } = submission
-  const { errorCount = 0, stoppedCount = 0 }: Partial<Run> = run ?? {}
-  if (status === 'Submitted') return 'done'
+function describeSubmit(workbench: Workbench): string {
+  const { submission, isOpen, reopened } = workbench
+  if (submission.submissionStatus === 'Submitted') return 'done'
   if (!isOpen) return 'too late'
-  const [first] = missing
-  if (files.length === 0) return 'not yet: no files'
-  if (run !== undefined && isGoing(run)) return 'not yet: being checked'
-  if (!isCurrent) return 'not yet: not checked'
-  if (errorCount > 0 && first !== undefined)
-    return `not yet: ${missing.length === 1 ? `${first.title} missing` : `${missing.length} files missing`}`
-  if (errorCount > 0) return `not yet: ${count(errorCount, 'error')} left`
-  if (stoppedCount > 0) return 'not yet: check not complete'
+  const [first] = listObstacles(workbench)
+  if (first !== undefined) return `not yet: ${first.hint}`
   return reopened === undefined ? 'not yet' : 'reopened'
 }
 

@@ -257,6 +257,8 @@ async function put(form, url, { blob, content, type, encoding }, onProgress) {
     request.setRequestHeader('x-form-token', form.elements['form-token'].value)
     request.setRequestHeader('content-type', type)
     if (encoding) request.setRequestHeader('content-encoding', encoding)
+    // What is no JSON is null.
+    request.responseType = 'json'
     request.upload.addEventListener('progress', ({ loaded }) => onProgress(loaded / Math.max(1, body.size)))
     request.addEventListener('load', () => {
       const {
@@ -264,7 +266,7 @@ async function put(form, url, { blob, content, type, encoding }, onProgress) {
         detail = 'The service did not say why.',
         file,
         files = [{ file }],
-      } = readBody(request.responseText)
+      } = request.response ?? {}
       resolve({ ok: request.status < 300, type, problem: detail, files: files.map((each) => each.file) })
     })
     request.addEventListener('error', () =>
@@ -276,12 +278,4 @@ async function put(form, url, { blob, content, type, encoding }, onProgress) {
     )
     request.send(body)
   })
-}
-
-function readBody(text) {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return {}
-  }
 }
