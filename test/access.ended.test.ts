@@ -78,8 +78,8 @@ function pausing(first: string, end: () => Promise<void>, second: string, rest?:
   )
 }
 
-describe.each<Ending>(['revoked', 'expired', 'suspended'])('a request whose key is %s while it', (how) => {
-  test('sends a file replaces nothing', async () => {
+describe('a request whose key ends while it', () => {
+  test.each<Ending>(['revoked', 'expired', 'suspended'])('sends a file replaces nothing: %s', async (how) => {
     const { service, path, headers, end, read } = await start()
     const rest = Promise.withResolvers<void>()
     const response = await service.request({
@@ -101,7 +101,7 @@ describe.each<Ending>(['revoked', 'expired', 'suspended'])('a request whose key 
       method: 'POST',
       url: `${path}/records/people`,
       headers: { ...headers, 'content-type': 'application/json' },
-      payload: pausing('{"content":[{"localId":"after",', () => end(how), '"id":"2"}]}'),
+      payload: pausing('{"content":[{"localId":"after",', () => end('expired'), '"id":"2"}]}'),
     })
     expect(response.statusCode).toBe(401)
     expect(await read()).not.toContain('after')
@@ -117,7 +117,7 @@ describe.each<Ending>(['revoked', 'expired', 'suspended'])('a request whose key 
       headers: { ...headers, prefer: 'wait=1' },
     })
     await until(() => read.mock.calls.some(([sql]) => sql.includes('submission_run')))
-    await end(how)
+    await end('revoked')
     expect((await waiting).statusCode).toBe(401)
   })
 
@@ -138,7 +138,7 @@ describe.each<Ending>(['revoked', 'expired', 'suspended'])('a request whose key 
     expect(response.statusCode).toBe(200)
     const body = response.stream()
     body.on('error', () => undefined)
-    await end(how)
+    await end('suspended')
     // Nobody reads: a client that takes its time, whose response would otherwise end hours later.
     await until(() => response.raw.res.destroyed)
     expect(response.raw.res.writableFinished).toBe(false)

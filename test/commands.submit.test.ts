@@ -171,10 +171,8 @@ test('with --fix, the service repairs what was sent, and the command says what',
   const headers = { 'x-api-key': key, eid: '1001', accept: 'text/csv' }
   const stored = await service.request({ url: `/v1/submissions/${token}/files/learners`, headers })
   expect(stored.body).toBe(few)
-  const { repairs } = JSON.parse((await submit('--json')).stdout) as { repairs: object[] }
-  expect(repairs).toMatchObject([{ file: 'learners', field: 'dateOfBirth', records: 40 }])
   mahi.write('learners.csv', few)
-  expect((await submit()).stderr).toContain('Nothing has only one possible repair.')
+  expect(JSON.parse((await submit('--json')).stdout)).toMatchObject({ repairs: [] })
 })
 
 test('archives and workbooks are sent as the files that mahi check reads in them', async () => {

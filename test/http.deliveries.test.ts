@@ -45,18 +45,6 @@ test('a response whose client leaves early is logged as incomplete, and counted'
   )
 })
 
-test('a reader that the service ends is counted as cut off', async () => {
-  const { service, port, request, lines } = await startWithResults()
-  const socket = connect(port, '127.0.0.1')
-  socket.on('error', () => undefined)
-  socket.write(request(PAGE))
-  await once(socket, 'data')
-  socket.pause()
-  service.app.server.closeAllConnections()
-  const [line] = await until(() => (lines().length > 0 ? lines() : undefined))
-  expect(line).toMatchObject({ status: 200, outcome: 'cut-off' })
-})
-
 test('a complete response is logged with the bytes of its body', async () => {
   const { service, port, request, lines } = await startWithResults()
   for (const [path, operation] of [

@@ -124,12 +124,9 @@ test('counts and filters by group equal plain counts, whatever is imported', asy
 
         const expected = primary.map(({ occupationCode }) => occupationCode).sort()
         const filter = `Filter.${kind}GroupCode=${encodeURIComponent(code)}&Filter.GroupRelation=Primary`
-        const others = ['', '&Filter.LastUpdatedAfter=2000-01-01T00:00:00Z', '&Filter.Codes=H,G,F,E,D,C,B,A']
-        for (const other of others) {
-          const page = await askPage(service, `/v1/occupations?${filter}${other}`)
-          expect(page.data.map(({ occupationCode }) => occupationCode)).toEqual(expected)
-          expect(page.totalCount).toBe(expected.length)
-        }
+        const page = await askPage(service, `/v1/occupations?${filter}&Filter.Codes=H,G,F,E,D,C,B,A`)
+        expect(page.data.map(({ occupationCode }) => occupationCode)).toEqual(expected)
+        expect(page.totalCount).toBe(expected.length)
       }
     }),
     cases(12, 4),

@@ -156,9 +156,3 @@ test('a folder that cannot be used gets 503 and a line in the log', async () => 
   expect([response.statusCode, response.headers['retry-after']]).toEqual([503, '60'])
   expect(service.log.join('')).toContain('check SNAPSHOT_FOLDER')
 })
-
-test('nothing for a caller that accepts only HTML, or gives a parameter', async () => {
-  const service = await Service.start()
-  expect((await service.get(URL, { accept: 'text/html' })).statusCode).toBe(406)
-  expect((await service.get(`${URL}?x=1`)).statusCode).toBe(400)
-})

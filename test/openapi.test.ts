@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import { renderOperations } from '../client/render-operations.ts'
+import { renderOperations, WRITTEN_BY_HAND } from '../client/render-operations.ts'
 import { renderTypes } from '../client/render-types.ts'
-import { findClientFaults, findGuideFaults } from './support/described.ts'
+import { type Client, createClient } from '../client/src/index.ts'
 import { Service } from './support/service.ts'
 import { generateOpenApi } from './support/write-openapi.ts'
 
@@ -54,15 +54,78 @@ test('only problems of a submission or of a page past the end have an errorCode,
     expect(fields).toEqual(status === '400' ? [...problem, ...own] : problem)
 })
 
-test('every operation has a guide, and a function of the client that sends it', async () => {
-  const published = JSON.parse(read('openapi.json'))
-  expect([findGuideFaults(published), await findClientFaults(published)]).toEqual([[], []])
+/** A path of the document as an expression; a guide may write its parameters in its own way. */
+const matching = (path: string) =>
+  path
+    .split(/\{\w+\}/)
+    .map((part) => RegExp.escape(part))
+    .join('(?:\\{[^}]+\\}|[\\w%.-]+)')
+
+test('docs/api.md lists every operation with its summary, its scope and a guide, and no other', () => {
+  const [before = '', after = ''] = read('docs/api.md').split(/^## Operations$/m, 2)
+  const [table = '', ...rest] = after.split(/^(?=## )/m)
+  const rows = [...table.matchAll(/^\| (`\w+ (\/[^`]+)` \| .* \| .*) \| \[.*\]\(([^)#]*)(?:#.*)?\) \|$/gm)]
+  const expected = listOperations().map(({ method, path, summary, security = [] }) => {
+    const [scope] = security.flatMap(({ apiKey = [] }) => apiKey)
+    return `\`${method} ${path}\` | ${summary} | ${scope === undefined ? 'any' : `\`${scope}\``}`
+  })
+  expect(rows.map(([, row]) => row).sort()).toEqual(expected.sort())
+  for (const [, , path = '', guide] of rows) {
+    const text = guide === '' ? before + rest.join('') : read(`docs/${guide}`)
+    expect(text).toMatch(new RegExp(`${matching(path)}(?![\\w/{])`))
+  }
 })
+
+/** A call of the client for each operation that its own code sends. */
+const CALLS: Readonly<Record<(typeof WRITTEN_BY_HAND)[number], (client: Client) => Promise<unknown>>> = {
+  listOccupations: ({ occupations }) => occupations.list(),
+  listOccupationChanges: ({ occupations }) => occupations.changes(),
+  getOccupationSnapshot: ({ occupations }) => occupations.snapshot(),
+  getValidationResults: ({ validationResults }) => validationResults.page('a'),
+  createSubmission: ({ submissions }) => submissions.create({ returnId: 'a' }),
+  putSubmissionFiles: ({ submissions }) => submissions.putFiles('a', ''),
+  putSubmissionFile: ({ submissions }) => submissions.putFile('a', 'a', ''),
+  getSubmissionFile: ({ submissions }) => submissions.getFile('a', 'a'),
+  getMarkedFiles: ({ submissions }) => submissions.markedFiles('a'),
+  getCorrectedFiles: ({ submissions }) => submissions.correctedFiles('a'),
+  getRepairs: ({ submissions }) => submissions.repairs('a'),
+  repairFiles: ({ submissions }) => submissions.repair('a'),
+  requestValidationRun: ({ submissions }) => submissions.validate('a'),
+}
+
+test('the functions of the client that are written by hand send the requests of the document', async () => {
+  const sent: string[] = []
+  const client = createClient({
+    baseUrl: 'http://service.test',
+    eid: '1001',
+    fetch: async (url, { method = 'GET' }) => {
+      sent.push(`${method} ${new URL(url).pathname}`)
+      return new Response('{}', { status: 404 })
+    },
+  })
+  for (const id of WRITTEN_BY_HAND) {
+    const described = listOperations().find(({ operationId }) => operationId === id)
+    await CALLS[id](client).catch(() => undefined)
+    expect(sent.pop(), id).toMatch(new RegExp(`^${described?.method} ${matching(described?.path ?? '')}$`))
+  }
+})
+
+function listOperations() {
+  const { paths } = JSON.parse(read('openapi.json')) as Document
+  return Object.entries(paths).flatMap(([path, methods]) =>
+    Object.entries(methods).flatMap(([method, each]) =>
+      each.operationId === undefined ? [] : [{ ...each, path, method: method.toUpperCase() }],
+    ),
+  )
+}
 
 interface Document {
   components: { schemas: Record<string, { properties?: object }> }
-  paths: Record<
-    string,
-    Record<string, { responses?: Record<string, { content?: Record<string, { schema: { $ref: string } }> }> }>
-  >
+  paths: Record<string, Record<string, Described>>
+}
+interface Described {
+  operationId?: string
+  summary?: string
+  security?: Record<string, string[]>[]
+  responses?: Record<string, { content?: Record<string, { schema: { $ref: string } }> }>
 }

@@ -74,16 +74,6 @@ describe('the exact title comes first', () => {
     expect(wrong).toEqual([])
   })
 
-  test('written with doubled vowels, as certain as with macrons, and not as a mistake', () => {
-    for (const title of ['Pūkenga', 'Tākuta', 'Nēhi']) {
-      const doubled = title.normalize('NFD').replace(/(.)\u0304/gu, '$1$1')
-      const { results, ...answer } = search.search({ query: doubled, limit: 1 })
-      expect([title, results[0]?.titleMaori]).toEqual([title, title])
-      expect(results[0]?.score, title).toBeGreaterThan(0.9)
-      expect(answer, title).not.toHaveProperty('didYouMean')
-    }
-  })
-
   test('for every record of any bilingual catalogue', () => {
     const word = fc.constantFrom(
       'nurse',

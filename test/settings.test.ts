@@ -116,6 +116,11 @@ test.each([
     'sqlite:a.db sqlite:/var/lib/mahi/mahi.db postgres://mahi@db/mahi postgresql://db/mahi',
     'a.db sqlite: sqlite::memory: mysql://db/mahi postgres:db postgres://db:port/',
   ],
+  [
+    'REDIS_URL',
+    'redis://cache redis://:secret@cache:6379/ rediss://mahi:secret@10.0.0.7:6380/2',
+    'cache:6379 http://cache redis:// redis://cache/x redis://cache?password=s',
+  ],
   ['CORS_ORIGINS', '*', 'careers.example https://careers.example/ https://a.example,, *,https://a.example'],
   ['TRUST_PROXY', '::1', 'true proxy.example 10.0.0 256.1.1.1 10.0.0.0/33 ::1/129 ::/ . abc'],
 ])('%s has no other form', (name, valid, others) => {

@@ -107,6 +107,7 @@ export function addressOf(filters: Filters, page: { limit?: number; cursor?: str
     Cursor: page.cursor,
     'Filter.MajorGroupCode': filters.major,
     'Filter.MinorGroupCode': filters.minor,
+    'Filter.GroupRelation': filters.primaryOnly === true ? 'Primary' : undefined,
     'Filter.LastUpdatedAfter': filters.after?.text,
     'Filter.LastUpdatedBefore': filters.before?.text,
   }
@@ -205,10 +206,17 @@ export const contents: fc.Arbitrary<Omit<SampleRecord, 'occupationCode'>> = fc
   .map(({ titleEnglish, groups }) => ({ titleEnglish, ...(groups.length > 0 && { minorGroups: groups }) }))
 
 /** Filters by group: none, either or both, now and then of groups that no record has. */
-export const groupFilters: fc.Arbitrary<Pick<Filters, 'major' | 'minor'>> = fc.record({
-  major: fc.option(fc.constantFrom(...MAJOR_CODES, 'none'), { nil: undefined }),
-  minor: fc.option(fc.constantFrom(...MINOR_CODES, 'none'), { nil: undefined }),
-})
+export const groupFilters: fc.Arbitrary<Pick<Filters, 'major' | 'minor' | 'primaryOnly'>> = fc
+  .record({
+    major: fc.option(fc.constantFrom(...MAJOR_CODES, 'none'), { nil: undefined }),
+    minor: fc.option(fc.constantFrom(...MINOR_CODES, 'none'), { nil: undefined }),
+    primaryOnly: fc.boolean(),
+  })
+  // A relation to no group is refused.
+  .map(({ primaryOnly, ...groups }) => ({
+    ...groups,
+    primaryOnly: primaryOnly && (groups.major ?? groups.minor) !== undefined,
+  }))
 
 /** Ways to write an instant: fractions, offsets and letters of either case all mean what they say. */
 export function writtenBound(instants: fc.Arbitrary<number>): fc.Arbitrary<Bound> {

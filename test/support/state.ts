@@ -1,5 +1,7 @@
 import { expect } from 'vitest'
 import { type KeyDescription, listKeys } from '../../src/api/access/keys.ts'
+import { renderRecord } from '../../src/catalogue/records/record.ts'
+import type { OccupationRecord } from '../../src/catalogue/records/schema.ts'
 import type { Database, Reader } from '../../src/foundation/database/database.ts'
 import { type Revision, type RevisionName, readRevisions } from '../../src/foundation/database/revisions.ts'
 import { type CopiedTable, digest } from '../../src/operate/copy.ts'
@@ -67,18 +69,6 @@ async function readCatalogue(reader: Reader): Promise<Map<string, string>> {
   return new Map(rows.map(({ code, document }) => [code, document]))
 }
 
-interface Grouped {
-  readonly occupationCode: string
-  readonly lastUpdatedDate: string
-  readonly minorGroups?: {
-    minorGroupRelationType?: string
-    minorGroup?: {
-      code?: string
-      majorGroups?: { majorGroupRelationType?: string; majorGroup?: { code?: string } }[]
-    }
-  }[]
-}
-
 /** Counts the records of each filter and date again, and compares the counts with the stored ones. */
 async function checkPostings(reader: Reader, catalogue: ReadonlyMap<string, string>): Promise<void> {
   const postings: string[] = []
@@ -86,25 +76,11 @@ async function checkPostings(reader: Reader, catalogue: ReadonlyMap<string, stri
   const dates = new Map<string, number>()
   const count = (counts: Map<string, number>, key: string) => counts.set(key, (counts.get(key) ?? 0) + 1)
   for (const [code, document] of catalogue) {
-    const { occupationCode, lastUpdatedDate, minorGroups = [] } = JSON.parse(document) as Grouped
-    if (occupationCode !== code) throw new Error(`the record ${code} is stored as ${occupationCode}`)
-    const updated = Date.parse(lastUpdatedDate)
-    const minors = new Set(['', ...minorGroups.map(({ minorGroup }) => minorGroup?.code ?? '')])
-    const majors = new Set([
-      '',
-      ...minorGroups.flatMap(({ minorGroup }) =>
-        (minorGroup?.majorGroups ?? []).map(({ majorGroup }) => majorGroup?.code ?? ''),
-      ),
-    ])
-    const primary = minorGroups.find((each) => each.minorGroupRelationType === 'Primary')?.minorGroup
-    const above = primary?.majorGroups?.find((each) => each.majorGroupRelationType === 'Primary')
-    const [own, upper] = [primary?.code ?? '', above?.majorGroup?.code ?? '']
-    const filters = new Set([
-      ...[...majors].flatMap((major) => [...minors].map((minor) => `${major}|${minor}`)),
-      ...(own === '' ? [] : [`|\u0001${own}`]),
-      ...(upper === '' ? [] : [`\u0001${upper}|`]),
-      ...(own === '' || upper === '' ? [] : [`\u0001${upper}|\u0001${own}`]),
-    ])
+    const record = JSON.parse(document) as OccupationRecord
+    const rendered = renderRecord({ file: 'state.ndjson', line: 1, value: record })
+    if ('faults' in rendered || rendered.code !== code) throw new Error(`${code} is stored as ${document}`)
+    const updated = Date.parse(record.lastUpdatedDate ?? '')
+    const filters = (JSON.parse(rendered.filters) as [string, string][]).map((names) => names.join('|'))
     for (const filter of filters) {
       postings.push(`${filter}|${code}|${updated}`)
       count(totals, filter)
@@ -135,7 +111,7 @@ async function checkPostings(reader: Reader, catalogue: ReadonlyMap<string, stri
     'select code, updated, document from occupation',
   )
   for (const { code, updated, document } of wrong) {
-    if (Date.parse((JSON.parse(document) as Grouped).lastUpdatedDate) !== updated)
+    if (Date.parse((JSON.parse(document) as OccupationRecord).lastUpdatedDate ?? '') !== updated)
       throw new Error(`the record ${code} is stored under another date than its own`)
   }
 }

@@ -5,7 +5,6 @@ import { createKey } from '../../src/api/access/keys.ts'
 import type { RateLimits } from '../../src/api/access/limits.ts'
 import { RedisLimiter } from '../../src/api/access/redis-limits.ts'
 import { Metrics } from '../../src/api/telemetry/metrics.ts'
-import { listSettings, readSettings } from '../../src/settings.ts'
 import { Installation, until } from '../support/command.ts'
 import { withDatabase } from '../support/filled-database.ts'
 import { NO_LIMITS } from '../support/limits.ts'
@@ -198,15 +197,4 @@ describe.skipIf(!hasRedisServer)('with a Redis', () => {
     const right = await startLimiter(url('the-right-one'), { occupations: { requests: 1, seconds: 600 } })
     expect(await right.isUp()).toBe(true)
   })
-})
-
-test('REDIS_URL is checked, and its password is not shown', () => {
-  for (const url of ['redis://cache', 'redis://:secret@cache:6379/', 'rediss://mahi:secret@10.0.0.7:6380/2'])
-    expect(readSettings({ REDIS_URL: url }).REDIS_URL).toBe(url)
-  for (const url of ['cache:6379', 'http://cache', 'redis://', 'redis://cache/x', 'redis://cache?password=s'])
-    expect(() => readSettings({ REDIS_URL: url }), url).toThrow(/^REDIS_URL must be/)
-  for (const url of ['redis://:se:cr@et@cache', 'rediss://mahi:secret@cache']) {
-    const value = listSettings({ REDIS_URL: url }).find(({ name }) => name === 'REDIS_URL')?.value
-    expect(value).toMatch(/^rediss?:\/\/(?:mahi)?:\*\*\*@cache$/)
-  }
 })

@@ -71,10 +71,6 @@ test('the client uses only APIs that every runtime has', async () => {
   expect(description).not.toHaveProperty('peerDependencies')
 })
 
-test.skipIf(node20 === undefined)('there is a Node.js 20 to run the client on', () => {
-  expect(node20).toBeDefined()
-})
-
 test.for(NODES)('the bundle runs on %s', async ([, node]) => {
   const service = await Service.start()
   await service.import(['A', 'B', 'C'].map((occupationCode) => ({ occupationCode })))

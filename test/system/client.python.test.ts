@@ -38,10 +38,6 @@ test('the module has the operations and types of openapi.json', () => {
   expect(readFileSync(join(CLIENT, 'mahi.py'), 'utf8'), 'run npm run openapi').toBe(generateModule())
 })
 
-test('the README leads from five files to zero errors in at most 20 lines', () => {
-  expect(submitting.trimEnd().split('\n').length).toBeLessThanOrEqual(20)
-})
-
 testPython('the module imports the standard library only', async () => {
   const program = `import ast, pathlib, sys
 tree = ast.parse(pathlib.Path(sys.argv[1]).read_text())

@@ -1,8 +1,6 @@
-import { once } from 'node:events'
 import { readdirSync, writeFileSync } from 'node:fs'
-import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { recordIndexFailure } from '../../src/catalogue/search/index-store.ts'
 import { readRevisions } from '../../src/foundation/database/revisions.ts'
 import { enqueue } from '../../src/foundation/jobs/queue.ts'
@@ -10,7 +8,7 @@ import type { Fault } from '../../src/operate/faults.ts'
 import { describeServer } from '../../src/operate/status.ts'
 import { Installation } from '../support/command.ts'
 import { fillDatabase, withDatabase } from '../support/filled-database.ts'
-import { engine, temporaryFolder } from '../support/temporary.ts'
+import { engine } from '../support/temporary.ts'
 
 describe('status', () => {
   test('shows what the database holds', async () => {
@@ -45,15 +43,6 @@ describe('status', () => {
     const { message } = faults.find(({ name }) => name === 'Keys') ?? {}
     expect(message).toMatch(/^The key mahi_\w+ of load expires on \d+ \w+ 20\d\d: run /)
     expect(message).not.toContain(id)
-  })
-
-  test('a folder in place of the database is named, and nobody is told to lock it', async () => {
-    const folder = temporaryFolder()
-    const status = await new Installation().run(['status'], {
-      environment: { DATABASE_URL: `sqlite:${folder}` },
-    })
-    expect(status).toMatchObject({ code: 1, stdout: expect.stringContaining(`${folder} is a folder.`) })
-    expect(status.stdout).not.toContain('chmod')
   })
 
   test('shows whether the catalogue is indexed, and why it is not', async () => {
@@ -164,14 +153,5 @@ describe('status says what is wrong, and what to do', () => {
       code: 0,
       faults: { Worker: ['warning', expect.stringContaining('no worker does them: run "mahi work"')] },
     })
-  })
-
-  test('but not of a Redis with an address of IPv6', async () => {
-    const server = createServer().listen(0, '::1')
-    await once(server, 'listening')
-    onTestFinished(() => void server.close())
-    const mahi = await new Installation().migrate()
-    const REDIS_URL = `redis://[::1]:${(server.address() as AddressInfo).port}`
-    expect((await examine(mahi, { REDIS_URL })).faults).not.toHaveProperty('REDIS_URL')
   })
 })

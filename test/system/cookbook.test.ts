@@ -62,13 +62,6 @@ async function serveSamples() {
   }
 }
 
-test('there are seven recipes, each in three languages', () => {
-  expect(recipes).toHaveLength(7)
-  for (const recipe of recipes) {
-    for (const language of ['sh', 'ts', 'python']) expect(blocksOf(recipe, language)).toHaveLength(1)
-  }
-})
-
 test.skipIf(missing.length > 0).each(recipes.map((recipe) => [recipe.split('\n', 1)[0] ?? '', recipe]))(
   '%s',
   async (_title, recipe) => {
