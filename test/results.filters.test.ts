@@ -58,12 +58,13 @@ test.each([new Sealer(), new Sealer([KEY])])(
         names.every((name) => each[FILTER_FIELDS[name]] === given[name]),
       )
       const selection = await selectEntries(database, submission, given, sealer)
+      if (selection === undefined) return expect(names).toEqual([])
       const found: unknown[] = []
       for (let first = 0; first < selection.total; first += size) {
         const documents = await readJoined(database, submission.run, selection.slice(first, size), sealer)
         found.push(...JSON.parse(`[${documents?.toString() ?? ''}]`))
       }
-      if (names.length > 0) expect(found).toEqual(expected)
+      expect(found).toEqual(expected)
     }
     await fc.assert(
       fc.asyncProperty(fc.array(entry, { maxLength: 40 }), filters, fc.integer({ min: 1, max: 9 }), property),

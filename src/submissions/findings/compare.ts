@@ -3,7 +3,7 @@ import type { Sealer } from '../../foundation/database/seal.ts'
 import { hashPair } from '../../foundation/text/seeded-hash.ts'
 import { takeTurn } from '../../foundation/timed-turns.ts'
 import type { SubmissionWriter } from '../lock.ts'
-import type { RunReference } from './filters.ts'
+import type { Bitmaps, RunReference } from './filters.ts'
 import {
   BLOCK,
   encodeOffsets,
@@ -14,9 +14,6 @@ import {
   POSTING_COLUMNS,
 } from './postings.ts'
 import { RunMissing } from './run-missing.ts'
-
-/** The ordinals of findings as bitmaps, by block. */
-type Bitmaps = Map<number, Uint8Array>
 
 /**
  * Compares a run with the one before, and stores which of its findings are new and which of the other's are fixed.
@@ -32,7 +29,7 @@ export async function storeComparison(
 ): Promise<void> {
   const table = new KeyTable(from.totalCount)
   for await (const { keys, block } of readKeys(writer, from, sealer)) table.add(keys, block)
-  const added: Bitmaps = new Map()
+  const added = new Map<number, Uint8Array>()
   for await (const { keys, block } of readKeys(writer, to, sealer)) {
     const bits = new Uint8Array(BLOCK / 8)
     for (let index = 0; index < keys.length; index += 2)
@@ -124,7 +121,7 @@ class KeyTable {
 
   /** The unmatched ordinals as bitmaps. */
   left(): Bitmaps {
-    const blocks: Bitmaps = new Map()
+    const blocks = new Map<number, Uint8Array>()
     for (const head of this.#heads) {
       for (let each = head; each > 0; each = this.#next[each - 1] ?? 0) {
         const block = Math.floor((each - 1) / BLOCK)

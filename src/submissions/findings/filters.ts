@@ -11,14 +11,19 @@ export interface RunReference {
   readonly totalCount: number
 }
 
+/** The ordinals of findings as bitmaps, by block. */
+export type Bitmaps = ReadonlyMap<number, Uint8Array>
+
 /** A set of ordinals of a run: a bitmap for each non-empty block. */
 export class Selection {
+  readonly #bitmaps: Bitmaps
   readonly #blocks: readonly { readonly block: number; readonly bits: Uint8Array; readonly before: number }[]
   readonly total: number
 
-  constructor(blocks: ReadonlyMap<number, Uint8Array>) {
+  constructor(bitmaps: Bitmaps) {
+    this.#bitmaps = bitmaps
     let before = 0
-    this.#blocks = [...blocks]
+    this.#blocks = [...bitmaps]
       .sort(([one], [other]) => one - other)
       .map(([block, bits]) => {
         const entry = { block, bits, before }
@@ -35,10 +40,9 @@ export class Selection {
 
   /** The others of so many findings. */
   complement(total: number): Selection {
-    const bitmaps = new Map(this.#blocks.map(({ block, bits }) => [block, bits]))
     const others = new Map<number, Uint8Array>()
     for (let first = 0; first < total; first += BLOCK) {
-      const known = bitmaps.get(first / BLOCK)
+      const known = this.#bitmaps.get(first / BLOCK)
       const bits = new Uint8Array(BLOCK / 8)
       for (let at = 0; at * 8 < Math.min(BLOCK, total - first); at++) {
         const end = total - first - at * 8
@@ -51,8 +55,16 @@ export class Selection {
 
   /** What both select. */
   and(other: Selection): Selection {
-    const others = new Map(other.#blocks.map(({ block, bits }) => [block, bits]))
-    return new Selection(intersect(new Map(this.#blocks.map(({ block, bits }) => [block, bits])), others))
+    const both = new Map<number, Uint8Array>()
+    for (const [block, bits] of this.#bitmaps) {
+      const others = other.#bitmaps.get(block)
+      if (others === undefined) continue
+      both.set(
+        block,
+        bits.map((byte, index) => byte & (others[index] ?? 0)),
+      )
+    }
+    return new Selection(both)
   }
 
   /** At most `count` ordinals from the `first`-th on. Seeking costs the same everywhere. */
@@ -101,64 +113,53 @@ export function ordinalsOf(
 }
 
 /**
- * Selects the findings of a run that match all filters.
+ * Selects the findings of a run that match all filters; `undefined` without filters.
  *
  * @throws {RunMissing} if the run is not stored
  */
 export async function selectEntries(
   reader: Reader,
-  { run, totalCount }: { readonly run: number; readonly totalCount: number },
+  { run, totalCount }: RunReference,
   filters: Filters,
   sealer: Sealer,
-): Promise<Selection> {
-  // A submission without a run has no findings either.
-  if (totalCount === 0) return new Selection(new Map())
-  const names = FILTER_NAMES.filter((name) => filters[name] !== undefined)
-  let blocks: Map<number, Uint8Array> | undefined
-  for (const name of names) {
+): Promise<Selection | undefined> {
+  let selected: Selection | undefined
+  for (const name of FILTER_NAMES) {
+    const given = filters[name]
+    if (given === undefined) continue
+    // A submission without a run has no findings either.
+    if (totalCount === 0) return new Selection(new Map())
     const field = FILTER_FIELDS[name]
     // PostgreSQL accepts no NUL in text, so no stored value contains one.
-    const given = filters[name]?.replaceAll('\0', '\ufffd') ?? ''
-    const values = nameValues(sealer, run, field, given)
-    // In one statement, so that a run that is deleted meanwhile is not one without matches.
-    const rows = await reader.all<{ block: number | null; ordinals: Uint8Array }>(
-      `select p.block, p.ordinals from submission_run r left join result_posting p
-         on p.run = r.run and p.field = $2 and p.value in (${values.map((_, index) => `$${index + 3}`)})
-       where r.run = $1 and r.status = 'Processed' and r.trimmed is null`,
-      [run, field, ...values],
-    )
-    if (rows.length === 0) throw new RunMissing()
-    const found = new Map(
-      rows.flatMap(({ block, ordinals }) => (block === null ? [] : [[block, decodeOffsets(ordinals)]])),
-    )
-    blocks = blocks === undefined ? found : intersect(blocks, found)
+    const values = nameValues(sealer, run, field, given.replaceAll('\0', '\ufffd'))
+    const found = await selectPosted(reader, run, field, values)
+    selected = selected?.and(found) ?? found
   }
-  return new Selection(blocks ?? new Map())
+  return selected
 }
 
-/** Selects the findings of a run that are posted under a name. */
+/**
+ * Selects the findings of a run that are posted under one of these values, of which findings have at most one.
+ *
+ * @throws {RunMissing} if the run is not stored
+ */
 export async function selectPosted(
   reader: Reader,
   run: number,
   field: string,
-  value = '',
+  values: readonly string[] = [''],
 ): Promise<Selection> {
-  const rows = await reader.all<{ block: number; ordinals: Uint8Array }>(
-    'select block, ordinals from result_posting where run = $1 and field = $2 and value = $3',
-    [run, field, value],
+  // In one statement, so that a run that is deleted meanwhile is not one without matches.
+  const rows = await reader.all<{ block: number | null; ordinals: Uint8Array }>(
+    `select p.block, p.ordinals from submission_run r left join result_posting p
+       on p.run = r.run and p.field = $2 and p.value in (${values.map((_, index) => `$${index + 3}`)})
+     where r.run = $1 and r.status = 'Processed' and r.trimmed is null`,
+    [run, field, ...values],
   )
-  return new Selection(new Map(rows.map(({ block, ordinals }) => [block, decodeOffsets(ordinals)])))
-}
-
-function intersect(one: ReadonlyMap<number, Uint8Array>, other: ReadonlyMap<number, Uint8Array>) {
-  const both = new Map<number, Uint8Array>()
-  for (const [block, bits] of one) {
-    const others = other.get(block)
-    if (others !== undefined)
-      both.set(
-        block,
-        bits.map((byte, index) => byte & (others[index] ?? 0)),
-      )
-  }
-  return both
+  if (rows.length === 0) throw new RunMissing()
+  return new Selection(
+    new Map(
+      rows.flatMap(({ block, ordinals }) => (block === null ? [] : [[block, decodeOffsets(ordinals)]])),
+    ),
+  )
 }

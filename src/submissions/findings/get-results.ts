@@ -178,7 +178,7 @@ async function select(
   const known = kept.get(key)
   if (known !== undefined) return known
   const selection = await selectEntries(database, submission, query, sealer)
-  kept.set(key, selection)
+  if (selection !== undefined) kept.set(key, selection)
   return selection
 }
 

@@ -10,7 +10,7 @@ import type { SubmissionRow } from '../submission.ts'
 import { readColumns } from './columns.ts'
 import { type Filters, ordinalsOf, type Selection, selectEntries, selectPosted } from './filters.ts'
 import { answerFromCurrent, findingsPath, ofFindings, type ResultsOptions, readCompared } from './own.ts'
-import { CAUSE_FIELD, FILTER_NAMES, NEW_FIELD } from './postings.ts'
+import { CAUSE_FIELD, NEW_FIELD } from './postings.ts'
 import { readDetails } from './read-findings.ts'
 import { type FinishedRun, readFinished } from './runs.ts'
 import { PublishedFinding, resultsQuery } from './schema.ts'
@@ -110,19 +110,18 @@ async function select(
   query: Filters & { readonly 'Filter.Cause'?: string; readonly onlyNew: boolean },
   sealer: ResultsOptions['sealer'],
 ): Promise<Selection | undefined> {
+  const { run } = submission
   const { 'Filter.Cause': cause, onlyNew } = query
-  const parts: Selection[] = []
-  if (FILTER_NAMES.some((name) => query[name] !== undefined))
-    parts.push(await selectEntries(reader, submission, query, sealer))
+  let selected = await selectEntries(reader, submission, query, sealer)
+  const narrow = (found: Selection) => (selected = selected?.and(found) ?? found)
   if (cause !== undefined) {
     const at = current?.summary.causeKeys.indexOf(cause) ?? -1
     if (at < 0) throw new Problem('no-such-cause', 'The current run has no cause with this key.')
-    parts.push(await selectPosted(reader, submission.run, CAUSE_FIELD, String(at)))
+    narrow(await selectPosted(reader, run, CAUSE_FIELD, [String(at)]))
   }
   if (onlyNew) {
     await readCompared(reader, submission)
-    parts.push(await selectPosted(reader, submission.run, NEW_FIELD))
+    narrow(await selectPosted(reader, run, NEW_FIELD))
   }
-  const [first, ...others] = parts
-  return others.reduce<Selection | undefined>((one, other) => one?.and(other), first)
+  return selected
 }
