@@ -3,7 +3,7 @@ import { Problem } from '../src/api/contract/problems.ts'
 import { findDefinition, judgeFirstLine, loadDefinition } from '../src/engines/checking/index.ts'
 import { EncodingLook, LineReader, readAsArriving } from '../src/engines/records/index.ts'
 import { csvToNdjson, ndjsonToCsv } from '../src/submissions/files/convert.ts'
-import { WideText } from '../src/submissions/files/decode.ts'
+import { decodeWide } from '../src/submissions/files/decode.ts'
 import { type Format, Scanner } from '../src/submissions/files/scan.ts'
 import { countWork } from './support/counted-work.ts'
 import { inChunks } from './support/reading.ts'
@@ -89,7 +89,8 @@ test('each byte in another encoding is looked at a bounded number of times', asy
     const look = new EncodingLook()
     const { total } = await countWork(async () => {
       // As one chunk, which a decompressor would not give.
-      for await (const piece of new WideText(inChunks(content, content.length)).read()) look.push(piece)
+      for await (const piece of decodeWide(inChunks(content, content.length), () => undefined))
+        look.push(piece)
       look.end()
     })
     expect(total).toBeLessThan(LOOKS * content.length)

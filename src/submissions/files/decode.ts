@@ -22,37 +22,49 @@ const LOOKED_AT = 4096
 /** How many bytes show whether content is gzip, an archive or UTF-16. */
 const FIRST_BYTES = 8
 
-/** Content that may be UTF-16, which its first bytes show. */
-export class WideText {
-  readonly #content: AsyncIterable<Buffer>
-  /** Known once the first bytes are read; `undefined` for anything else. */
-  encoding: 'UTF-16' | undefined
-
-  constructor(content: AsyncIterable<Buffer>) {
-    this.#content = content
-  }
-
-  /** The content in UTF-8, or as it is. */
-  async *read(): AsyncGenerator<Buffer> {
-    let decoder: Pick<TextDecoder, 'decode'> | undefined
-    let isStart = true
-    for await (const chunk of joinStart(this.#content, FIRST_BYTES)) {
-      if (isStart) decoder = this.#detect(chunk)
-      isStart = false
-      if (decoder === undefined) yield chunk
-      else
-        for (let at = 0; at < chunk.length; at += LOOKED_AT)
-          yield Buffer.from(decoder.decode(chunk.subarray(at, at + LOOKED_AT), { stream: true }))
+/**
+ * The content in UTF-8 if it is UTF-16, which its first bytes show, and otherwise as it is.
+ *
+ * @param onWide called if it is UTF-16
+ */
+export async function* decodeWide(
+  content: AsyncIterable<Buffer>,
+  onWide: () => void,
+): AsyncGenerator<Buffer> {
+  let decoder: TextDecoder | undefined
+  let isStart = true
+  for await (const chunk of joinStart(content, FIRST_BYTES)) {
+    const utf16 = isStart ? findUtf16(chunk) : undefined
+    isStart = false
+    if (utf16 !== undefined) {
+      decoder = new TextDecoder(utf16)
+      onWide()
     }
-    if (decoder !== undefined) yield Buffer.from(decoder.decode())
+    if (decoder === undefined) yield chunk
+    else
+      for (let at = 0; at < chunk.length; at += LOOKED_AT)
+        yield Buffer.from(decoder.decode(chunk.subarray(at, at + LOOKED_AT), { stream: true }))
   }
+  if (decoder !== undefined) yield Buffer.from(decoder.decode())
+}
 
-  #detect(start: Buffer): Pick<TextDecoder, 'decode'> | undefined {
-    const utf16 = findUtf16(start)
-    if (utf16 === undefined) return undefined
-    this.encoding = 'UTF-16'
-    return new TextDecoder(utf16)
+/**
+ * The content of an encoding in UTF-8 with plain line ends.
+ *
+ * @param lineEnds whether lines end with CR only
+ * @param onLoss called if bytes are no characters in an encoding other than UTF-8, in which records with such bytes are faulty
+ */
+export async function* decode(
+  content: AsyncIterable<Buffer>,
+  { encoding, lineEnds, onLoss }: { encoding: string; lineEnds: boolean; onLoss: () => void },
+): AsyncGenerator<Buffer> {
+  const decoder = new TextDecoder(encoding)
+  const render = (text: string) => {
+    if (encoding !== 'UTF-8' && text.includes('\ufffd')) onLoss()
+    return Buffer.from(lineEnds ? text.replaceAll('\r', '\n') : text)
   }
+  for await (const piece of content) yield render(decoder.decode(piece, { stream: true }))
+  yield render(decoder.decode())
 }
 
 /** Unpacks gzip, also if nobody said that the content is gzip. */

@@ -24,7 +24,7 @@ import { type Refusal, toRefusal } from '../refusal.ts'
 import { formOf } from '../rules/definitions.ts'
 import { csvToNdjson, ndjsonToCsv } from './convert.ts'
 import { type FileForm, knownColumns } from './current-file.ts'
-import { CR_NOTE, describeEncoding, describeLoss, unpack, WideText } from './decode.ts'
+import { CR_NOTE, decode, decodeWide, describeEncoding, describeLoss, unpack } from './decode.ts'
 import { readFile, writeNew } from './disk-file.ts'
 import { type Format, Scanner } from './scan.ts'
 
@@ -223,11 +223,14 @@ async function normalise(
   const resource = definition.resources.find((each) => each.name === name)
   const form = formOf(resource)
   const look = new EncodingLook()
-  const wide = new WideText(await unpack(readFile(path), gzip))
+  let wide: 'UTF-16' | undefined
+  const content = decodeWide(await unpack(readFile(path), gzip), () => {
+    wide = 'UTF-16'
+  })
   let start = Buffer.alloc(0)
   async function* arrive(): AsyncGenerator<Buffer> {
     let bytes = 0
-    for await (const piece of wide.read()) {
+    for await (const piece of content) {
       bytes += piece.length
       if (bytes > maxBytes)
         throw new Problem('content-too-large', `The file must be at most ${maxBytes} bytes, uncompressed.`)
@@ -243,9 +246,9 @@ async function normalise(
     }
   }
   let written = await write(target, arrive(), format, form)
-  const encoding = look.end(wide.encoding === undefined ? form.encoding : undefined)
+  const encoding = look.end(wide === undefined ? form.encoding : undefined)
   const lineEnds = look.endsWithCr && form.hasOwnDialect !== true
-  const read = wide.encoding ?? encoding
+  const read = wide ?? encoding
   const notes = [...before]
   const wrong =
     written.format === 'csv' && resource !== undefined
@@ -255,9 +258,13 @@ async function normalise(
   if (read !== 'UTF-8') notes.push(describeEncoding(read, form.encoding))
   if (lineEnds) notes.push(CR_NOTE)
   if (encoding !== 'UTF-8' || lineEnds) {
-    const decoding = new Decoding(written.path, encoding, lineEnds)
-    written = await write(`${target}-decoded`, decoding.read(), format, form)
-    if (decoding.loses) notes.push(describeLoss(encoding))
+    let isLoss = false
+    const onLoss = () => {
+      isLoss = true
+    }
+    const decoded = decode(readFile(written.path), { encoding, lineEnds, onLoss })
+    written = await write(`${target}-decoded`, decoded, format, form)
+    if (isLoss) notes.push(describeLoss(encoding))
   }
   if (written.format === 'csv' && hasMarks(start)) {
     written = await write(`${target}-plain`, withoutMarks(readFile(written.path), form), format, form)
@@ -284,33 +291,6 @@ async function write(
   const measured = await writeNew(path, scan())
   const records = scanner.end()
   return { path, format: scanner.format, records, ...measured }
-}
-
-/** Content in UTF-8 with plain line ends. */
-class Decoding {
-  readonly #path: string
-  readonly #encoding: string
-  readonly #lineEnds: boolean
-  /** Whether bytes had no character in an encoding other than UTF-8, in which records with such bytes are faulty. */
-  loses = false
-
-  constructor(path: string, encoding: string, lineEnds: boolean) {
-    this.#path = path
-    this.#encoding = encoding
-    this.#lineEnds = lineEnds
-  }
-
-  async *read(): AsyncGenerator<Buffer> {
-    const decoder = new TextDecoder(this.#encoding)
-    for await (const piece of readFile(this.#path))
-      yield this.#render(decoder.decode(piece, { stream: true }))
-    yield this.#render(decoder.decode())
-  }
-
-  #render(text: string): Buffer {
-    this.loses ||= this.#encoding !== 'UTF-8' && text.includes('\ufffd')
-    return Buffer.from(this.#lineEnds ? text.replaceAll('\r', '\n') : text)
-  }
 }
 
 function hasMarks(start: Buffer): boolean {
