@@ -46,8 +46,8 @@ export default [
   {
     fault: 'only the last of several filters counts',
     file: 'src/submissions/findings/filters.ts',
-    text: 'blocks === undefined ? found : intersect(blocks, found)',
-    replacement: 'found',
+    text: 'selected = selected?.and(found) ?? found',
+    replacement: 'selected = found',
     test: 'test/results.filters.test.ts',
   },
   {
@@ -67,7 +67,7 @@ export default [
   {
     fault: 'requests and cancellations leave runs without bound',
     file: 'src/submissions/runs/validation.ts',
-    text: 'await deleteOldRuns(writer, token)',
+    text: 'await forgetOldRuns(writer, token)',
     replacement: '',
     test: 'test/submissions.http.test.ts',
   },

@@ -14,7 +14,7 @@ import { deleteCauses } from '../returns/causes.ts'
 import { findAny, type SubmissionRow } from '../submission.ts'
 import { type Finding, splitFinding } from './blocks.ts'
 import { storeComparison } from './compare.ts'
-import { deleteOldRuns, findCurrent, type RunSummary, readRun, summaryContext, trimOldRuns } from './runs.ts'
+import { findCurrent, forgetOldRuns, type RunSummary, readRun, summaryContext } from './runs.ts'
 import { PublishedFinding } from './schema.ts'
 import { type StoredRun, storeFindings } from './store-run.ts'
 import { createToken } from './token.ts'
@@ -161,8 +161,7 @@ export async function makeCurrent(
     totalCount,
     now,
   ])
-  await deleteOldRuns(writer, token)
-  await trimOldRuns(writer, token)
+  await forgetOldRuns(writer, token)
 }
 
 function findPublicationFaults({ eid, returnId, token }: SubmissionName & { returnId: string }): Fault[] {

@@ -1,5 +1,5 @@
 import type { NotRun } from '../../engines/checking/index.ts'
-import type { Reader } from '../../foundation/database/database.ts'
+import type { Reader, Value } from '../../foundation/database/database.ts'
 import type { Sealer } from '../../foundation/database/seal.ts'
 import type { SubmissionWriter } from '../lock.ts'
 import { deleteOwned, deleteOwner } from '../owned.ts'
@@ -148,38 +148,35 @@ export function isPartial({ errors, warnings, total }: Run): boolean {
   return errors + warnings > total
 }
 
+async function selectRuns(reader: Reader, condition: string, values: readonly Value[]): Promise<Run[]> {
+  const rows = await reader.all<RunRow>(`select ${COLUMNS} from submission_run where ${condition}`, values)
+  return rows.map(toRun)
+}
+
 /** The runs of a submission, newest first. */
 export async function listRuns(reader: Reader, token: string): Promise<Run[]> {
-  const rows = await reader.all<RunRow>(
-    `select ${COLUMNS} from submission_run where token = $1 order by number desc`,
-    [token],
-  )
-  return rows.map(toRun)
+  return await selectRuns(reader, 'token = $1 order by number desc', [token])
 }
 
 /** Finds a run of a submission by its number within it. */
 export async function findRun(reader: Reader, token: string, number: number): Promise<Run | undefined> {
-  const row = await reader.get<RunRow>(
-    `select ${COLUMNS} from submission_run where token = $1 and number = $2`,
-    [token, number],
-  )
-  return row === undefined ? undefined : toRun(row)
+  return (await selectRuns(reader, 'token = $1 and number = $2', [token, number]))[0]
+}
+
+/** The run of a submission that is queued or in progress: there is one at most. */
+export async function findActiveRun(reader: Reader, token: string): Promise<Run | undefined> {
+  return (await selectRuns(reader, 'token = $1 and completed is null', [token]))[0]
 }
 
 /** The current run of a submission, if its findings are stored. */
 export async function findCurrent(reader: Reader, token: string): Promise<Run | undefined> {
-  const row = await reader.get<RunRow>(
-    `select ${COLUMNS} from submission_run where token = $1 and status = 'Processed'
-     and run = (select run from submission where token = $1)`,
-    [token],
-  )
-  return row === undefined ? undefined : toRun(row)
+  const condition = `token = $1 and status = 'Processed' and run = (select run from submission where token = $1)`
+  return (await selectRuns(reader, condition, [token]))[0]
 }
 
 /** Reads a run by its number among all runs. */
 export async function readRun(reader: Reader, run: number): Promise<Run | undefined> {
-  const row = await reader.get<RunRow>(`select ${COLUMNS} from submission_run where run = $1`, [run])
-  return row === undefined ? undefined : toRun(row)
+  return (await selectRuns(reader, 'run = $1', [run]))[0]
 }
 
 export function toRun({ files, progress, ...row }: RunRow): Run {
@@ -215,31 +212,22 @@ export function summaryContext(run: number): string {
   return `summary/${run}`
 }
 
-/** Deletes the older runs of a submission that have ended: so many with results stay, and as many without. */
-export async function deleteOldRuns(writer: SubmissionWriter, token: string): Promise<void> {
-  const rows = await writer.all<{ run: number; status: RunStatus }>(
-    `select r.run, r.status from submission_run r join submission s on s.token = r.token
+/**
+ * Deletes the older runs of a submission that have ended: so many with results stay, and as many without. Of those with
+ * results, only the latest ones and the current one keep their findings.
+ */
+export async function forgetOldRuns(writer: SubmissionWriter, token: string): Promise<void> {
+  const rows = await writer.all<{ run: number; status: RunStatus; trimmed: number | null }>(
+    `select r.run, r.status, r.trimmed from submission_run r join submission s on s.token = r.token
      where r.token = $1 and r.completed is not null and r.run <> s.run order by r.number desc`,
     [token],
   )
-  const [finished, failed] = [true, false].map((isFinished) =>
-    rows.filter(({ status }) => (status === 'Processed') === isFinished),
-  )
+  const failed = rows.filter(({ status }) => status !== 'Processed')
+  const finished = rows.filter(({ status }) => status === 'Processed')
   // The current run is one of those with results.
-  const old = [...(finished?.slice(RUNS_KEPT - 1) ?? []), ...(failed?.slice(RUNS_KEPT) ?? [])]
-  for (const { run } of old) await deleteOwner(writer, 'run', run)
-}
-
-/**
- * Deletes the findings of all finished runs of a submission except the latest ones and the current one.
- */
-export async function trimOldRuns(writer: SubmissionWriter, token: string): Promise<void> {
-  const rows = await writer.all<{ run: number; trimmed: number | null }>(
-    `select r.run, r.trimmed from submission_run r join submission s on s.token = r.token
-     where r.token = $1 and r.status = 'Processed' and r.run <> s.run order by r.number desc`,
-    [token],
-  )
-  for (const { run, trimmed } of rows.slice(FINDINGS_KEPT - 1)) {
+  const kept = finished.splice(0, RUNS_KEPT - 1)
+  for (const { run } of [...finished, ...failed.slice(RUNS_KEPT)]) await deleteOwner(writer, 'run', run)
+  for (const { run, trimmed } of kept.slice(FINDINGS_KEPT - 1)) {
     if (trimmed !== null) continue
     await deleteOwned(writer, 'run', run)
     await writer.run('update submission_run set trimmed = $2 where run = $1', [run, Date.now()])

@@ -1,9 +1,10 @@
 import type { Actor } from '../../api/access/principal.ts'
 import type { Database } from '../../foundation/database/database.ts'
 import { type ActivityDetail, recordActivity } from '../activity/activity.ts'
+import { findActiveRun } from '../findings/runs.ts'
 import type { SubmissionName, SubmissionWriter } from '../lock.ts'
 import { requestPurge } from '../owned.ts'
-import { endRun, findActiveRun } from '../runs/validation.ts'
+import { endRun } from '../runs/validation.ts'
 import { type SubmissionState, withSubmission } from '../submission.ts'
 
 /**

@@ -1,11 +1,11 @@
 import { type Actor, SERVICE } from '../../api/access/principal.ts'
 import { Problem } from '../../api/contract/problems.ts'
-import type { Database, Reader } from '../../foundation/database/database.ts'
+import type { Database } from '../../foundation/database/database.ts'
 import { bumpRevision } from '../../foundation/database/revisions.ts'
 import { cancelJob, enqueue } from '../../foundation/jobs/queue.ts'
 import { recordActivity } from '../activity/activity.ts'
 import { assertAllRead, assertRoom } from '../files/file-job.ts'
-import { deleteOldRuns, findRun, type Run, type RunFile, readRun } from '../findings/runs.ts'
+import { findActiveRun, findRun, forgetOldRuns, type Run, type RunFile, readRun } from '../findings/runs.ts'
 import type { SubmissionName, SubmissionWriter } from '../lock.ts'
 import { requestPurge } from '../owned.ts'
 import { assertKept, assertOpen, type FileState, withSubmission } from '../submission.ts'
@@ -56,15 +56,6 @@ function toRunFile({ received: _received, sealed: _sealed, notes: _notes, ...fil
   return { ...file, sha256: file.batches === 0 ? file.sha256 : '' }
 }
 
-export async function findActiveRun(reader: Reader, token: string): Promise<Run | undefined> {
-  const row = await reader.get<{ run: number }>(
-    `select run from submission_run where token = $1 and completed is null and status in ('Queued', 'InProgress')
-     order by number desc limit 1`,
-    [token],
-  )
-  return row === undefined ? undefined : await readRun(reader, row.run)
-}
-
 /**
  * Cancels a run that is queued or in progress; a finished one does not change. Also returns the number of the current
  * run.
@@ -103,6 +94,6 @@ export async function endRun(
   )
   // Of files that were replaced since.
   await requestPurge(writer, { token, eid })
-  await deleteOldRuns(writer, token)
+  await forgetOldRuns(writer, token)
   if (ended === 1) await countEnding(writer, run, status)
 }
