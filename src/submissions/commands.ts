@@ -6,7 +6,7 @@ import { count } from '../foundation/text/format-number.ts'
 import { formatTimestamp } from '../foundation/text/timestamp.ts'
 import { cancelSubmission } from './retention/ending.ts'
 import type { RecordErasure } from './retention/erasures.ts'
-import { findByToken, listAll, readState, type SubmissionState } from './submission.ts'
+import { findByToken, listAll, type SubmissionState } from './submission.ts'
 
 /** Adds the commands for submissions that access the database directly, and returns their group. */
 export function addSubmissionCommands(
@@ -25,12 +25,7 @@ export function addSubmissionCommands(
     .addOption(jsonOption)
     .action(
       action(async ({ eid, json }: { eid?: string; json?: true }) => {
-        const rows = await withDatabase(async (database) => {
-          const described: ReturnType<typeof describe>[] = []
-          for (const row of await listAll(database, eid))
-            described.push(describe(await readState(database, row)))
-          return described
-        })
+        const rows = (await withDatabase((database) => listAll(database, eid))).map(describe)
         if (json) return writeOut(`${JSON.stringify({ submissions: rows })}\n`)
         for (const { submissionToken, eid: of, returnId, submissionStatus, dateCreated } of rows) {
           const columns = [submissionToken, of, returnId, submissionStatus, dateCreated]

@@ -1,6 +1,6 @@
 import { type Actor, SERVICE } from '../api/access/principal.ts'
 import { Problem } from '../api/contract/problems.ts'
-import type { Database, Reader, Writer } from '../foundation/database/database.ts'
+import type { Database, Reader, Value, Writer } from '../foundation/database/database.ts'
 import { UserError } from '../foundation/faults/user-error.ts'
 import { showEnd } from '../foundation/text/zoned-time.ts'
 import { recordActivity } from './activity/activity.ts'
@@ -171,27 +171,16 @@ const selectStates = (condition: string) => `select ${COLUMNS},
     and r.number = (select max(number) from submission_run where token = s.token)
   where ${condition} order by ${NEWEST_FIRST}, v.resource`
 
-const STATE = selectStates('s.token = $1 and s.eid = $2')
+const STATE = selectStates('s.token = $1 and s.eid = coalesce($2, s.eid)')
 const STATES = selectStates(
   `s.token in (select s.token from submission s where s.eid = $1 order by ${NEWEST_FIRST} limit $2 offset $3)`,
 )
 
 type StateRow = SubmissionRow & Readonly<Record<string, unknown>>
 
-/** The submissions of rows in their order. */
-function toStates(rows: readonly StateRow[]): SubmissionState[] {
-  const byToken = new Map<string, [StateRow, ...StateRow[]]>()
-  for (const row of rows) {
-    const found = byToken.get(row.token)
-    if (found === undefined) byToken.set(row.token, [row])
-    else found.push(row)
-  }
-  return [...byToken.values()].map(toState)
-}
-
-/** @param rows of one submission */
-function toState(rows: readonly [StateRow, ...StateRow[]]): SubmissionState {
-  const [first] = rows
+/** @param rows of one submission, one at least */
+function toState(rows: readonly StateRow[]): SubmissionState {
+  const [first] = rows as [StateRow]
   const files = rows
     .map((row) => pick<FileState>(row, FILE_NAMES, 'file.'))
     .filter(({ version }) => version !== null)
@@ -212,24 +201,20 @@ export async function findState(
   reader: Reader,
   { token, eid }: SubmissionName,
 ): Promise<SubmissionState | undefined> {
-  return toStates(await reader.all<StateRow>(STATE, [token, eid]))[0]
-}
-
-/** All submissions, newest first, for the operator. */
-export async function listAll(reader: Reader, eid?: string): Promise<SubmissionRow[]> {
-  return await reader.all(
-    `select ${COLUMNS} from ${TABLES} where s.eid = coalesce($1, s.eid)
-     order by ${NEWEST_FIRST}`,
-    [eid ?? null],
-  )
+  return (await selectSubmissions(reader, STATE, [token, eid]))[0]
 }
 
 /** Finds a submission by its token only, for the operator. */
 export async function findByToken(reader: Reader, token: string): Promise<SubmissionState> {
-  const found = await findAny(reader, token)
+  const [found] = await selectSubmissions(reader, STATE, [token, null])
   if (found === undefined)
     throw new UserError('no submission has this token. "mahi submissions list" lists all submissions')
-  return await readState(reader, found)
+  return found
+}
+
+/** All submissions, newest first, for the operator. */
+export async function listAll(reader: Reader, eid?: string): Promise<SubmissionState[]> {
+  return await selectSubmissions(reader, selectStates('s.eid = coalesce($1, s.eid)'), [eid ?? null])
 }
 
 /** A page of an organisation's submissions, newest first. */
@@ -242,8 +227,17 @@ export async function listSubmissions(
     'select count(*) as total from submission where eid = $1',
     [eid],
   )
-  const rows = await reader.all<StateRow>(STATES, [eid, pageSize, (page - 1) * pageSize])
-  return { submissions: toStates(rows), totalCount: total?.total ?? 0 }
+  const submissions = await selectSubmissions(reader, STATES, [eid, pageSize, (page - 1) * pageSize])
+  return { submissions, totalCount: total?.total ?? 0 }
+}
+
+async function selectSubmissions(
+  reader: Reader,
+  statement: string,
+  values: readonly Value[],
+): Promise<SubmissionState[]> {
+  const rows = await reader.all<StateRow>(statement, values)
+  return [...Map.groupBy(rows, ({ token }) => token).values()].map(toState)
 }
 
 export async function listFiles(reader: Reader, token: string): Promise<FileState[]> {
