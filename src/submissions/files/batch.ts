@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto'
 import { type Actor, SERVICE } from '../../api/access/principal.ts'
 import { Problem } from '../../api/contract/problems.ts'
 import type { Database } from '../../foundation/database/database.ts'
@@ -11,7 +10,7 @@ import type { SubmissionName, SubmissionWriter } from '../lock.ts'
 import { assertOpen, type FileState, listFiles, withSubmission } from '../submission.ts'
 import { isBuilt, type Operation } from './current-file.ts'
 import { assertAllRead } from './file-job.ts'
-import { insertChunk, packChunk } from './file-store.ts'
+import { insertChunk, insertVersion, packChunk, useVersion } from './file-store.ts'
 import { noteChange } from './undo.ts'
 
 export interface Batch extends SubmissionName {
@@ -78,17 +77,8 @@ async function createFile(
   sealer: Sealer,
   { token, resource }: Batch,
 ): Promise<FileState> {
-  const version = randomBytes(16).toString('hex')
-  await writer.run(
-    `insert into file_version (version, token, resource, format, chunks, records, size, digest, batches, received, sealed, stored)
-     values ($1, $2, $3, 'ndjson', 0, 0, 0, '', 0, $4, $5, 1)`,
-    [version, token, resource, Date.now(), sealer.keyId],
-  )
-  await writer.run('insert into submission_file (token, resource, version) values ($1, $2, $3)', [
-    token,
-    resource,
-    version,
-  ])
+  const version = await insertVersion(writer, sealer, token, { resource, format: 'ndjson' })
+  await useVersion(writer, { token, resource, version })
   const file = (await listFiles(writer, token)).find((each) => each.version === version)
   if (file === undefined) throw new Error('the file that was just stored is missing')
   return file

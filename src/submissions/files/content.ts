@@ -1,11 +1,18 @@
-import { createHash, randomBytes } from 'node:crypto'
+import { createHash } from 'node:crypto'
 import type { Problem } from '../../api/contract/problems.ts'
 import type { Database } from '../../foundation/database/database.ts'
 import type { Sealer } from '../../foundation/database/seal.ts'
 import { changeSubmission, type SubmissionName, type SubmissionWriter } from '../lock.ts'
 import { deleteOwners } from '../owned.ts'
 import { assertOpen, cancelled, findState, overtaken } from '../submission.ts'
-import { ARRIVAL_LEASE, CHUNK_BYTES, insertChunk, packChunk, type StoredFile } from './file-store.ts'
+import {
+  ARRIVAL_LEASE,
+  CHUNK_BYTES,
+  insertChunk,
+  insertVersion,
+  packChunk,
+  type StoredFile,
+} from './file-store.ts'
 
 /** Content that is stored, and belongs to nothing yet. */
 export interface StoredContent extends StoredFile {
@@ -24,7 +31,9 @@ export async function storeContent(
   owner: SubmissionName,
   content: AsyncIterable<Uint8Array>,
 ): Promise<StoredContent> {
-  const version = randomBytes(16).toString('hex')
+  const version = await changeSubmission(database, owner.token, (writer) =>
+    insertVersion(writer, sealer, owner.token),
+  )
   const sealing = sealer.begin()
   const digest = createHash('sha256')
   let [chunks, bytes] = [0, 0]
@@ -39,13 +48,6 @@ export async function storeContent(
       if (held === 0) throw await explainLoss(writer, owner)
       await work(writer)
     })
-  await changeSubmission(database, owner.token, (writer) =>
-    writer.run(
-      `insert into file_version (version, token, resource, format, chunks, records, size, digest, batches, received, sealed, stored)
-       values ($1, $2, '', '', 0, 0, 0, '', 0, $3, $4, 0)`,
-      [version, owner.token, Date.now(), sealer.keyId],
-    ),
-  )
   const timer = setInterval(() => hold().catch(() => undefined), ARRIVAL_LEASE / 4)
   try {
     for await (const chunk of inChunks(content)) {

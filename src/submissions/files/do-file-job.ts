@@ -49,7 +49,7 @@ import {
   startFileJob,
 } from './file-job.ts'
 import { runFileOrder } from './file-process.ts'
-import { FileGone, readChunks } from './file-store.ts'
+import { FileGone, readChunks, useVersion } from './file-store.ts'
 import { sealNotes } from './notes.ts'
 import type { FileOrder, ReadFile } from './read-upload.ts'
 import { type RepairList, toRepairList } from './repair-list.ts'
@@ -375,11 +375,7 @@ async function replaceAll(
        where version = $1`,
       [version, resource, format, records, bytes, sha256, received, notes],
     )
-    await writer.run(
-      `insert into submission_file (token, resource, version) values ($1, $2, $3)
-       on conflict (token, resource) do update set version = excluded.version`,
-      [token, resource, version],
-    )
+    await useVersion(writer, { token, resource, version })
   }
   const current = await listFiles(writer, token)
   return files.flatMap(({ resource }) => current.filter((each) => each.resource === resource))

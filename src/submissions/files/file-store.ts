@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto'
 import { promisify } from 'node:util'
 import { constants, zstdCompress, zstdDecompress } from 'node:zlib'
 import { continueAfter } from '../../api/contract/results.ts'
@@ -37,6 +38,41 @@ export async function insertChunk(
     ordinal,
     data,
   ])
+}
+
+/**
+ * Begins a version without content, and returns its name.
+ *
+ * @param built the file and the format of a version that is built from batches; what arrives has none yet
+ */
+export async function insertVersion(
+  writer: SubmissionWriter,
+  sealer: Sealer,
+  token: string,
+  built?: { readonly resource: string; readonly format: string },
+): Promise<string> {
+  const version = randomBytes(16).toString('hex')
+  await writer.run(
+    `insert into file_version (version, token, resource, format, chunks, records, size, digest, batches, received, sealed, stored)
+     values ($1, $2, $3, $4, 0, 0, 0, '', 0, $5, $6, $7)`,
+    [
+      ...[version, token, built?.resource ?? '', built?.format ?? ''],
+      ...[Date.now(), sealer.keyId, built === undefined ? 0 : 1],
+    ],
+  )
+  return version
+}
+
+/** Makes a version the current one of a file. */
+export async function useVersion(
+  writer: SubmissionWriter,
+  { token, resource, version }: { token: string; resource: string; version: string },
+): Promise<void> {
+  await writer.run(
+    `insert into submission_file (token, resource, version) values ($1, $2, $3)
+     on conflict (token, resource) do update set version = excluded.version`,
+    [token, resource, version],
+  )
 }
 
 /** A stored file, or the part of it that a run covers. */
