@@ -3,7 +3,7 @@ import { Problem } from '../../api/contract/problems.ts'
 import type { Database } from '../../foundation/database/database.ts'
 import type { Sealer } from '../../foundation/database/seal.ts'
 import { recordActivity } from '../activity/activity.ts'
-import { readFinished } from '../findings/runs.ts'
+import { type RunSummary, readFinished } from '../findings/runs.ts'
 import type { SubmissionName } from '../lock.ts'
 import { assertOpen, withSubmission } from '../submission.ts'
 import { type Explanation, findTarget } from './explanation.ts'
@@ -18,7 +18,7 @@ interface Subject extends SubmissionName {
 }
 
 /**
- * Explains the warnings with a code, or of a cause, of the current run.
+ * Explains the warnings with a code, or of a cause, of the current run, and returns what that run found.
  *
  * @throws {Problem}
  */
@@ -26,8 +26,8 @@ export async function explain(
   database: Database,
   sealer: Sealer,
   { token, eid, target, actor, ...given }: Subject & Pick<Explanation, 'reason' | 'text'>,
-): Promise<void> {
-  await withSubmission(database, { token, eid }, async (writer, submission) => {
+): Promise<{ explanation: Explanation; summary: RunSummary }> {
+  return await withSubmission(database, { token, eid }, async (writer, submission) => {
     assertOpen(submission)
     const current = await readFinished(writer, submission.run, sealer)
     if (current === undefined)
@@ -53,6 +53,7 @@ export async function explain(
     await storeExplanation(writer, token, explanation, sealer)
     const detail = { codes: about.codes, reason: given.reason }
     await recordActivity(writer, { token, event: 'Explained', actor, detail })
+    return { explanation, summary: current.summary }
   })
 }
 

@@ -94,11 +94,15 @@ export function explanationOperations(options: SubmissionOptions): readonly Oper
       if (body.reason === 'Other' && text === undefined)
         refuse('invalid-body', 'The reason Other needs a text that says why.')
       const actor = actorOf(principal)
-      await explain(database, sealer, { token, eid, target, actor, reason: body.reason, text })
-      const { summary, explanations } = await readExplained(database, sealer, authorized)
-      const stored = explanations.find((each) => each.target === target)
-      if (stored === undefined) return refuse('conflict', 'Somebody has withdrawn the explanation meanwhile.')
-      return document(renderExplanation(stored, summary))
+      const { explanation, summary } = await explain(database, sealer, {
+        token,
+        eid,
+        target,
+        actor,
+        reason: body.reason,
+        text,
+      })
+      return document(renderExplanation(explanation, summary))
     }),
     writing({
       name: 'delete-explanation',
