@@ -14,28 +14,43 @@ export interface RunReference {
 /** The ordinals of findings as bitmaps, by block. */
 export type Bitmaps = ReadonlyMap<number, Uint8Array>
 
+/** A block of a selection, with the number of its findings up to its beginning and its end. */
+interface CountedBlock {
+  readonly block: number
+  readonly bits: Uint8Array
+  readonly before: number
+  readonly after: number
+}
+
 /** A set of ordinals of a run: a bitmap for each non-empty block. */
 export class Selection {
   readonly #bitmaps: Bitmaps
-  readonly #blocks: readonly { readonly block: number; readonly bits: Uint8Array; readonly before: number }[]
-  readonly total: number
+  #counted: readonly CountedBlock[] | undefined
 
   constructor(bitmaps: Bitmaps) {
     this.#bitmaps = bitmaps
-    let before = 0
-    this.#blocks = [...bitmaps]
+  }
+
+  /** Counted when they are needed: what is narrowed further is not. */
+  get #blocks(): readonly CountedBlock[] {
+    let after = 0
+    this.#counted ??= [...this.#bitmaps]
       .sort(([one], [other]) => one - other)
       .map(([block, bits]) => {
-        const entry = { block, bits, before }
-        before += countBits(bits)
-        return entry
+        const before = after
+        after += countBits(bits)
+        return { block, bits, before, after }
       })
-    this.total = before
+    return this.#counted
+  }
+
+  get total(): number {
+    return this.#blocks.at(-1)?.after ?? 0
   }
 
   /** The memory in bytes. */
   get weight(): number {
-    return 200 + this.#blocks.length * (BLOCK / 8 + 100)
+    return 200 + this.#bitmaps.size * (BLOCK / 8 + 100)
   }
 
   /** The others of so many findings. */
