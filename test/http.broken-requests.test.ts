@@ -157,6 +157,25 @@ test('a body with a malformed chunk gets its response at once, and does not keep
   expect(stored.statusCode).toBe(200)
 })
 
+test('a client that closes its half of a connection still has every response', async () => {
+  const ask = (limit: number) => `GET /v1/occupations?Limit=${limit} HTTP/1.1\r\n${HOST}\r\n`
+  const connection = (await Connection.open(service)).send(ask(1) + ask(2) + ask(3)).end()
+  for (const count of [1, 2, 3]) expect(JSON.parse((await connection.read()).body).resultsCount).toBe(count)
+  expect(await connection.readToEnd()).toBe('')
+  const half = (await Connection.open(service)).send('GET /liv').end()
+  assertProblem(await half.read(), 400, 'malformed-request')
+  expect(await half.readToEnd()).toBe('')
+})
+
+test('a request with Upgrade ends its connection, because those behind it have no response', async () => {
+  for (const path of ['/livez', '/v1/occupations']) {
+    const upgrade = `GET ${path} HTTP/1.1\r\n${HOST}Connection: Upgrade\r\nUpgrade: websocket\r\n\r\n`
+    const connection = (await Connection.open(service)).send(`${upgrade}${LIVEZ}`)
+    expect((await connection.read()).headers.connection).toBe('close')
+    expect(await connection.readToEnd()).toBe('')
+  }
+})
+
 test('a client that resets its connection after a broken request does not end the process', async () => {
   const port = await listen(service)
   const thrown: unknown[] = []

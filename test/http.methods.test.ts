@@ -4,8 +4,14 @@ import { Service } from './support/service.ts'
 
 const RESULTS = '/v1/submissions/submission-0001/validation-results'
 const ADDRESSES = [
-  ...['/v1/occupations', '/occupations', RESULTS, '/livez', '/readyz'],
-  ...['/openapi.json', '/docs', '/problems/not-found'],
+  '/v1/occupations',
+  '/occupations',
+  RESULTS,
+  '/livez',
+  '/readyz',
+  '/openapi.json',
+  '/docs',
+  '/problems/not-found',
 ]
 const OTHER_METHODS = ['POST', 'PUT', 'PATCH', 'DELETE', 'TRACE', 'PROPFIND', 'QUERY']
 
@@ -24,8 +30,13 @@ function write(method: string, path: string, headers: Record<string, string> = {
 
 test('HEAD works wherever GET does, and says the same', async () => {
   const connection = await Connection.open(service)
-  const others = ['/docs/static/reference.css', '/nowhere', '/v9/occupations', `${RESULTS}?page=0`]
-  for (const path of [...ADDRESSES, ...others]) {
+  for (const path of [
+    ...ADDRESSES,
+    '/docs/static/reference.css',
+    '/nowhere',
+    '/v9/occupations',
+    `${RESULTS}?page=0`,
+  ]) {
     const get = await connection.send(write('GET', path)).read()
     const head = await connection.send(write('HEAD', path)).read({ head: true })
     const { 'x-request-id': _, date: __, 'last-modified': ___, ...expected } = get.headers
@@ -54,6 +65,16 @@ test('any other method gets 405, and Allow lists the supported ones', async () =
   }
 })
 
+test('CONNECT is refused: the service is no proxy', async () => {
+  for (const target of ['example.org:443', '/v1/occupations']) {
+    const connection = await Connection.open(service)
+    const { status, headers, body } = await connection.send(write('CONNECT', target)).read()
+    expect([status, headers.allow]).toEqual([405, 'GET, HEAD, OPTIONS'])
+    expect(JSON.parse(body).instance).toBe(`urn:uuid:${headers['x-request-id']}`)
+    expect(await connection.readToEnd()).toBe('')
+  }
+})
+
 test('OPTIONS lists the methods of a path, or gets 404', async () => {
   const connection = await Connection.open(service)
   for (const path of [...ADDRESSES, '*']) {
@@ -70,9 +91,15 @@ test('OPTIONS lists the methods of a path, or gets 404', async () => {
 
 test('an address that does not exist is 404, by any method', async () => {
   const paths = [
-    ...['/nowhere', '/v1/occupations/', '/v1/occupations/A/B', '//v1/occupations', '/V1/OCCUPATIONS'],
-    ...['/v1/submissions/x/y', '/v1/submissions/x/y/validation-results'],
-    ...['/docs/static/../../package.json', '/docs/static/..%2f..%2fpackage.json'],
+    '/nowhere',
+    '/v1/occupations/',
+    '/v1/occupations/A/B',
+    '/v1/submissions/x/y',
+    '/v1/submissions/x/y/validation-results',
+    '//v1/occupations',
+    '/docs/static/../../package.json',
+    '/docs/static/..%2f..%2fpackage.json',
+    '/V1/OCCUPATIONS',
   ]
   const connection = await Connection.open(service)
   for (const path of paths) {
@@ -98,14 +125,29 @@ test('an Accept that excludes JSON is 406, and any other is not', async () => {
   const statusOf = async (path: string, accept: string) =>
     (await service.get(path, { accept, eid: '1001' })).statusCode
   for (const path of ['/v1/occupations', RESULTS]) {
-    for (const [status, accepts] of [
-      [406, ['image/*', 'application/xml, text/plain', 'application/json;q=0', '*/*;q=0']],
-      [406, ['text/html', 'application/problem+json']],
-      [200, ['', ' ', '*/*', 'application/*', 'application/json', 'APPLICATION/JSON']],
-      [200, ['text/html, */*;q=0.1', 'application/json; charset=utf-8', 'application/json;q=0.001']],
-    ] as const)
-      for (const accept of accepts)
-        expect([path, accept, await statusOf(path, accept)]).toEqual([path, accept, status])
+    for (const accept of [
+      'text/html',
+      'image/*',
+      'application/xml, text/plain',
+      'application/json;q=0',
+      '*/*;q=0',
+      'application/problem+json',
+    ]) {
+      expect([path, accept, await statusOf(path, accept)]).toEqual([path, accept, 406])
+    }
+    for (const accept of [
+      '',
+      ' ',
+      '*/*',
+      'application/*',
+      'application/json',
+      'APPLICATION/JSON',
+      'text/html, */*;q=0.1',
+      'application/json; charset=utf-8',
+      'application/json;q=0.001',
+    ]) {
+      expect([path, accept, await statusOf(path, accept)]).toEqual([path, accept, 200])
+    }
   }
   const response = await service.get('/v1/occupations', { accept: 'text/html' })
   expect(response.headers['content-type']).toBe('application/problem+json; charset=utf-8')

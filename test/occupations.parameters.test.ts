@@ -1,6 +1,6 @@
 import type { LightMyRequestResponse } from 'fastify'
 import { expect, test } from 'vitest'
-import { ask, get } from './support/catalogue.ts'
+import { ask, get, type OccupationPage } from './support/catalogue.ts'
 import { Service } from './support/service.ts'
 
 const NAMES = [
@@ -176,4 +176,21 @@ test('faults of the path count among the 20 that are listed', async () => {
   const detail = readRefusal(await ask(service, `/v1/occupation-revisions/first?${names.join('&')}`))
   expect(detail).toMatch(/^revision must .* x18 is .* Only the first 20 faults are listed\.$/)
   expect(detail).not.toContain('x19 is')
+})
+
+test('names match without regard to case, in any order, with empty pairs between them', async () => {
+  const service = await Service.start()
+  await service.import(['A', 'B', 'C'].map((occupationCode) => ({ occupationCode })))
+
+  for (const query of [
+    'Limit=1&Cursor=B',
+    'Limit=1&Cursor=B&Filter.MajorGroupCode=&Filter.LastUpdatedAfter=',
+    'limit=1&cursor=B',
+    'CURSOR=B&LIMIT=1',
+    '&&lImIt=1&&cUrSoR=B&',
+    'Cu%72sor=%42&Lim%69t=%31',
+  ]) {
+    const page = (await ask(service, `/v1/occupations?${query}`)).json<OccupationPage>()
+    expect(page).toMatchObject({ currentCursor: 'B', nextCursor: 'C', resultsCount: 1 })
+  }
 })

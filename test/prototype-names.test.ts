@@ -1,7 +1,9 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import { check } from './support/checking.ts'
 import { Installation } from './support/command.ts'
+import { tokenOf } from './support/console.ts'
 import { writeDefinition } from './support/definition.ts'
 import { Service } from './support/service.ts'
 
@@ -21,6 +23,16 @@ test('as a cell of any column, each is a value like others', async () => {
   expect({ code, stderr }).toMatchObject({ code: 1, stderr: expect.not.stringContaining('rror:') })
   const named = new Set(stdout.match(/(?<=dateOfBirth is \\")\w+/g))
   expect([...named].sort()).toEqual([...NAMES].sort())
+})
+
+test('a number column does not accept them', async () => {
+  const row = (name: string) => `${name},M1,,,${name}\n`
+  const { findings } = await check({
+    'members.csv': 'memberId,born,kind\nM1,,\n',
+    'book-loans.csv': `loanId,memberId,lent,returned,fee\n${NAMES.map(row).join('')}`,
+  })
+  const refused = findings.filter(({ field, errorCode }) => field === 'fee' && errorCode.endsWith('-type'))
+  expect(refused.map(({ localId }) => localId)).toEqual(NAMES)
 })
 
 test('as a header, a resource, a field or a property of a definition, each is one', async () => {
@@ -88,8 +100,20 @@ test('as a column, a group or a code of an import, each is text', async () => {
 })
 
 test('as a parameter, a value, a header or a body, each gets the response of any unknown text', async () => {
-  const service = await Service.start()
+  const service = await Service.start({ CONSOLE: 'on' })
   await service.import([{ occupationCode: '1', titleEnglish: 'One' }])
+  const signedIn = await service.app.inject({
+    method: 'POST',
+    url: '/console/sign-in',
+    headers: {
+      'content-type': 'application/x-www-form-urlencoded',
+      'sec-fetch-site': 'same-origin',
+      host: 'localhost',
+    },
+    payload: new URLSearchParams({ key: service.key }).toString(),
+  })
+  const cookie = String(signedIn.headers['set-cookie']).split(';', 1)[0] ?? ''
+  expect(tokenOf(cookie)).not.toBe('')
   for (const name of NAMES) {
     const statusOf = async (url: string, headers = {}) => (await service.get(url, headers)).statusCode
     expect(await statusOf(`/v1/occupations?${name}=1`), name).toBe(400)
@@ -108,5 +132,13 @@ test('as a parameter, a value, a header or a body, each gets the response of any
       payload: `{"items":[{"title":"${name}"}],${JSON.stringify(name)}:1}`,
     })
     expect(body.statusCode, name).toBe(400)
+    for (const page of ['organisations', 'submissions', 'changes', 'occupations']) {
+      const url = `/console/${page}?notice=${name}&${name}=${name}&eid=${name}`
+      const shown = await service.app.inject({ url, headers: { cookie, host: 'localhost' } })
+      expect({ url, status: shown.statusCode }).toMatchObject({
+        status: expect.toBeOneOf([200, 400, 401, 403, 404]),
+      })
+      expect(shown.body).not.toContain('[native code]')
+    }
   }
 })

@@ -6,6 +6,7 @@ const WAITING = 'Waiting for another change to finish…\n'
 const LOCKED = /locked|busy|SQLITE_|deadlock|could not obtain/
 
 const IMPORT = ['occupations', 'import', '--json', '-']
+const PUBLISH = ['results', 'publish', '--eid', '1001', '--return', 'R1', '--json', '-']
 
 /** An import that has begun and goes on until `finish` is called. */
 async function holdImport(mahi: Installation): Promise<{ command: RunningCommand; finish: () => void }> {
@@ -48,4 +49,29 @@ test('during an import another one waits, and a server starts with the old catal
   const outcome = await command.ended
   expect(outcome.code).toBe(0)
   expectNoLock(outcome)
+})
+
+test('any number of commands and servers that make one new database at once all succeed', async () => {
+  const mahi = new Installation({ inProcesses: true })
+  const serving = [mahi.serve(), mahi.serve()]
+  const commands = [
+    mahi.start(IMPORT, { input: toLines([{ occupationCode: 'A' }]) }),
+    mahi.start(IMPORT, { input: toLines([{ occupationCode: 'B' }]) }),
+    mahi.start(['keys', 'create', '--client', 'a', '--json']),
+    mahi.start(PUBLISH, { input: toLines([{ localId: 'L1' }]) }),
+    mahi.start(['migrate', '--json']),
+  ]
+  for (const { ended } of commands) {
+    const outcome = await ended
+    expectNoLock(outcome)
+    expect(outcome.code).toBe(0)
+    expect(() => JSON.parse(outcome.stdout)).not.toThrow()
+  }
+  for (const { command } of await Promise.all(serving)) {
+    command.kill('SIGTERM')
+    const outcome = await command.ended
+    expectNoLock(outcome)
+    expect(outcome).toMatchObject({ code: 0, stderr: '' })
+  }
+  expect((await mahi.catalogue()).match(/(?<="occupationCode":")[^"]+/g)).toEqual(['A', 'B'])
 })

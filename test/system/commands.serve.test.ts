@@ -2,6 +2,7 @@ import { spawnSync } from 'node:child_process'
 import { chmodSync, truncateSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { dirname } from 'node:path'
+import Sqlite from 'better-sqlite3'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { ask, Installation, MAHI } from '../support/command.ts'
 import { listenOn } from '../support/connection.ts'
@@ -105,6 +106,20 @@ describe('a file that is not a database is refused in one line, and not changed'
     expect(await complain('new/new.db')).toBe(
       'new/new.db cannot be opened. Give this user permission to create the file and its folder\n',
     )
+  })
+
+  testSqlite('one that a newer version has changed', async () => {
+    const mahi = await new Installation({ inProcesses: true }).fill([{ occupationCode: 'A1' }])
+    const database = new Sqlite(mahi.databaseUrl.slice('sqlite:'.length))
+    database.exec(`insert into migration (name, applied) values ('9999-of-the-future', 0)`)
+    database.close()
+    for (const parameters of [['serve'], ['migrate'], ['occupations', 'export']]) {
+      const { code, stdout, stderr } = await mahi.run(parameters)
+      expect([code, stdout]).toEqual([1, ''])
+      expect(stderr).toBe(
+        'This database was changed by a newer version of Mahi (9999-of-the-future). Run that version, or restore a backup\n',
+      )
+    }
   })
 })
 

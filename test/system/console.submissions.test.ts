@@ -3,6 +3,7 @@ import { parse } from 'csv-parse/sync'
 import type { BrowserContextOptions, Page } from 'playwright-core'
 import { expect, test } from 'vitest'
 import { type ConsolePage, ConsoleService, describeInBrowser } from '../support/console.ts'
+import { pack } from '../support/pack.ts'
 import { SDR_FILES } from '../support/sdr/file-types.ts'
 import { startWorker } from '../support/submission-worker.ts'
 import { makeXlsx } from '../support/xlsx.ts'
@@ -142,21 +143,31 @@ describeInBrowser('submissions in the console', () => {
     })
     const [header = '', ...learners] = clean('learners').toString().split('\n')
     const half = Math.ceil(learners.length / 2)
+    const workbook = makeXlsx({
+      'About this': [['A note'], ['for people']],
+      'Sheet 1': [['Courses of the year'], ...readRows('courses')],
+      'Completed &amp; done': readRows('course-completions'),
+    })
     await drop(page, {
       [`${'n'.repeat(240)} 2025 FINAL v2.csv`]: `${clean('enrolments')}Total,1\n`,
       'first half.csv': [header, ...learners.slice(0, half)].join('\n'),
       'second half.csv': Buffer.from([header, ...learners.slice(half), 'Café'].join('\n'), 'latin1'),
-      'jobs.xlsx': makeXlsx({ 'About this': [['A note']], More: [['x']], 'Sheet 1': readRows('courses') }),
+      'jobs.xlsx': workbook,
+      'quals.zip': Buffer.from(
+        await pack({ 'a/export 7.csv': clean('qualification-completions'), 'a/plan.txt': 'x' }),
+      ),
       'guide.pdf': '%PDF-1.7',
+      'old.xls': Buffer.from('d0cf11e0a1b11ae1', 'hex'),
+      'empty.csv': '',
     })
     const rows = page.locator('[data-found] tbody tr')
-    await expect.poll(() => rows.count()).toBe(7)
+    await expect.poll(() => rows.count()).toBe(11)
     const listed = await rows.evaluateAll((all) =>
       all.map((row) => [
         row.querySelector('th')?.firstChild?.textContent?.slice(-20),
         row.querySelector('td')?.textContent,
         row.querySelector('select')?.value,
-        row.querySelector('.note')?.textContent?.split('.')[0],
+        [...row.querySelectorAll('.note')].map((note) => note.textContent?.split('.')[0]).join('; '),
       ]),
     )
     const count = (file: string, more = 0) => (readRows(file).length - 1 + more).toLocaleString('en-NZ')
@@ -167,17 +178,25 @@ describeInBrowser('submissions in the console', () => {
         'enrolments',
         'The last line is a total',
       ],
-      ['first half.csv', String(half), 'learners', undefined],
-      ['second half.csv', String(learners.length - half), 'learners', undefined],
-      ['jobs.xlsx/About this', '0', '', undefined],
-      ['jobs.xlsx/More', '0', '', undefined],
-      ['jobs.xlsx/Sheet 1', count('courses'), 'courses', undefined],
-      ['guide.pdf', '', undefined, undefined],
+      ['first half.csv', String(half), 'learners', ''],
+      ['second half.csv', String(learners.length - half), 'learners', ''],
+      ['jobs.xlsx/About this', '1', '', ''],
+      ['jobs.xlsx/Sheet 1', count('courses'), 'courses', 'The first line is not the header'],
+      ['lsx/Completed & done', count('course-completions'), 'course-completions', ''],
+      ['s.zip/a/export 7.csv', count('qualification-completions'), 'qualification-completions', ''],
+      ['quals.zip/a/plan.txt', '0', '', ''],
+      ['guide.pdf', '', undefined, ''],
+      ['old.xls', '', undefined, ''],
+      ['empty.csv', '', undefined, ''],
     ])
-    await page.getByText(/^Cannot be sent\. It is a PDF\./).waitFor()
+    expect(await page.getByText(/^Cannot be sent\./).allTextContents()).toEqual([
+      expect.stringContaining('It is a PDF.'),
+      expect.stringContaining('the old format (.xls), or one with a password'),
+      expect.stringContaining('It is empty.'),
+    ])
     const status = page.locator('form[data-upload] [data-text]')
     const button = page.getByRole('button', { name: /^Send/ })
-    expect(await status.textContent()).toBe('Choose what jobs.xlsx/About this, jobs.xlsx/More is.')
+    expect(await status.textContent()).toBe('Choose what jobs.xlsx/About this, quals.zip/a/plan.txt is.')
     expect(await shown.findBarriers()).toEqual([])
     expect(await shown.isWithinWidth()).toBe(true)
     await page.setViewportSize({ width: 1280, height: 800 })
@@ -198,13 +217,28 @@ describeInBrowser('submissions in the console', () => {
 
     // An upload that breaks changes nothing about the others, and is sent again alone.
     await page.route('**/files/courses?*', (route) => route.abort(), { times: 1 })
-    await page.getByRole('button', { name: 'Send 3 files' }).click()
-    await page.getByText(/^Refused: jobs\.xlsx\/Sheet 1\. Stored: [^,]+, [^,]+\.$/).waitFor()
-    expect(await page.getByText(/^Stored\.$/).count()).toBe(2)
+    await page.getByRole('button', { name: 'Send 5 files' }).click()
+    await page.getByText(/^Refused: jobs\.xlsx\/Sheet 1\. Stored: (?:[^,]+, ){3}[^,]+\.$/).waitFor()
+    expect(await page.getByText(/^Stored\.$/).count()).toBe(4)
     await page.getByRole('button', { name: 'Send the file' }).click()
-    await page.getByText(/^Missing: /).waitFor()
-    expect(sent).toEqual(['/enrolments', '/learners', '/courses', '/courses'])
+    await page.locator('.verdict').waitFor()
+    expect(sent).toEqual([
+      ...['/enrolments', '/learners', '/courses', '/course-completions', '/qualification-completions'],
+      '/courses',
+    ])
     expect(texts[1]).toMatch(/^Café$/m)
+    await page.getByRole('link', { name: /^Files/ }).click()
+    await page.getByText('All 5 files are here.').waitFor()
+    const stored = page.locator('table.files').first().locator('tbody tr')
+    expect(await stored.locator('td.number').allTextContents()).toEqual(
+      ['learners', 'courses', 'enrolments', 'course-completions', 'qualification-completions'].map((file) =>
+        (
+          readRows(file).length -
+          1 +
+          (['learners', 'courses', 'enrolments'].includes(file) ? 1 : 0)
+        ).toLocaleString('en-NZ'),
+      ),
+    )
     expect(shown.troubles.filter((each) => !each.includes('ERR_FAILED'))).toEqual([])
   })
 
@@ -268,5 +302,58 @@ describeInBrowser('submissions in the console', () => {
     await button.click()
     await page.getByText(/^Missing: /).waitFor()
     expect(await page.getByText(/^Missing: /).textContent()).not.toContain('Learners')
+  })
+
+  test('without JavaScript, an archive or a file that is refused says why beside its form', async () => {
+    const console = await start()
+    const shown = await console.open({ javaScriptEnabled: false })
+    const { page } = shown
+    await startSubmission(shown)
+    const send = async (kind: string, name: string, buffer: Buffer) => {
+      await page.getByLabel('What it is').selectOption(kind)
+      await page.getByLabel('Files', { exact: true }).setInputFiles({ name, mimeType: '', buffer })
+      await page.getByRole('button', { name: 'Send the file' }).click()
+    }
+    await send('*', 'return.zip', Buffer.from(await pack({ 'learners.csv': 'localId\n', '../x.csv': '' })))
+    await page
+      .getByRole('alert')
+      .filter({ hasText: 'archive.zip/../x.csv is outside of the archive.' })
+      .waitFor()
+    await send('learners', 'learners.csv', Buffer.from('a spreadsheet\u0000\u0000'))
+    await page.getByRole('alert').filter({ hasText: 'NUL characters' }).waitFor()
+    const files = SDR_FILES.map((file) => [`return/${file}.csv`, clean(file)] as const)
+    const courses = Buffer.from(clean('courses').toString().replace(',C', ',\u00c7'), 'latin1')
+    const archive = { ...Object.fromEntries(files), 'return/courses.csv': courses, 'return/plan.txt': 'x' }
+    await send('*', 'return.zip', Buffer.from(await pack(archive)))
+    await page.getByText('All 5 files are here.').waitFor()
+    // What was guessed stays on the page.
+    expect(await page.locator('.note').allTextContents()).toEqual([
+      'archive.zip/plan.txt was not read: it is no file of the definition sdr.',
+      'The file was read as Windows-1252, because it is not UTF-8.',
+    ])
+  })
+
+  test('two tabs of one submission: the second is told what the first has changed', async () => {
+    const console = await start()
+    const shown = await console.open()
+    const { page } = shown
+    await startSubmission(shown)
+    // The same return again leads to the same submission.
+    const first = new URL(page.url()).pathname.replace(/\/files$/, '')
+    await startSubmission(shown)
+    expect(new URL(page.url()).pathname).toBe(`${first}/files`)
+
+    const other = await page.context().newPage()
+    await other.goto(`${console.url}${first}/delete`)
+    await page.locator('input[multiple]').setInputFiles(sample('clean', 'learners'))
+    await other.getByRole('button', { name: 'Delete' }).click()
+    await other.getByText('Deleted').waitFor()
+    await page.getByRole('button', { name: 'Send the file' }).click()
+    await page.getByText(/^Refused: .*(?:cancelled|deleted)/i).waitFor()
+    // A second press of a button whose work is done says so, and changes nothing.
+    await other.goto(`${console.url}${first}/delete`)
+    await other.getByRole('button', { name: 'Delete' }).click()
+    await other.waitForURL(/\/console\/submissions\?/)
+    await other.getByText('Deleted').waitFor()
   })
 })

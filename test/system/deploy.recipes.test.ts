@@ -7,12 +7,13 @@ import { Cluster, hasCluster } from '../support/cluster.ts'
 import { ask, Installation } from '../support/command.ts'
 import { ROOT, readDockerfile, readRepositoryFile, readYaml } from '../support/deploy.ts'
 import { fillDatabase, withDatabase } from '../support/filled-database.ts'
+import { exportText } from '../support/opened.ts'
 import { blocksOf, Machine } from '../support/recipes.ts'
 import { requireProgram } from '../support/require-program.ts'
 import { readState } from '../support/state.ts'
 import { testWhere } from '../support/test-where.ts'
 
-// Each block of commands that is printed for backups and restores runs here as it is printed.
+// Every recipe that is printed for backups and restores runs here as it is printed.
 
 /** What happens after the backup: the catalogue is replaced, a submission is deleted and a key revoked. */
 async function changeSince(mahi: Installation, url: string, token: string, keyId: string): Promise<void> {
@@ -89,6 +90,33 @@ describe('SQLite', () => {
     // The replaced one is whole.
     const replaced = await withDatabase(`sqlite:${folder}/replaced/mahi.db`, readState)
     expect([...replaced.catalogue.keys()]).toEqual(['WRONG'])
+  })
+
+  test('docs/operations.md, a backup with cron, a trial of it beside the service, and an export', async () => {
+    const mahi = new Installation({ inProcesses: true })
+    const machine = new Machine(mahi)
+    const { headers } = await fillDatabase(mahi.databaseUrl)
+    const text = readRepositoryFile('docs/operations.md')
+    const [, cron = ''] = /^\| cron \| `(.*)` \|$/m.exec(text) ?? []
+    await machine.run(cron.replace('FOLDER', 'backups'))
+    const input = '{"occupationCode":"LATER"}\n'
+    await mahi.runJson(['occupations', 'import', '-'], { input })
+    const service = await mahi.serve()
+    const [backup] = readdirSync(join(mahi.folder, 'backups'))
+    const [, trial = ''] = /`DATABASE_URL=sqlite:\/tmp\/trial\.db mahi (serve --port 0)`/.exec(text) ?? []
+    const environment = { DATABASE_URL: `sqlite:${mahi.folder}/backups/${backup}` }
+    const [tried] = await mahi.start(trial.split(' '), { environment }).output(/http:\/\/127\.0\.0\.1:\d+/)
+    const count = async (url: string) =>
+      ((await (await ask(`${url}/v1/occupations`, { ...headers })).json()) as { totalCount: number })
+        .totalCount
+    expect([await count(tried), await count(service.url)]).toEqual([60, 61])
+
+    const [, exporting = '', importing = ''] =
+      /`(mahi occupations export [^`]*)`[^`]*`(mahi occupations import [^`]*)`/.exec(text) ?? []
+    await machine.run(exporting)
+    const empty = { DATABASE_URL: `sqlite:${mahi.folder}/empty.db` }
+    await machine.run(`mahi migrate; ${importing}`, empty)
+    expect(await withDatabase(empty.DATABASE_URL, exportText)).toBe(await mahi.catalogue())
   })
 
   testWhere(process.getuid?.() === 0, 'only root can run commands as other users: one container')(
