@@ -33,7 +33,7 @@ test('a response whose client leaves early is logged as incomplete, and counted'
     received += chunk.length
     if (received > 300_000) socket.pause()
   })
-  await until(() => received > 300_000)
+  await until(() => received > 300_000 || undefined)
   socket.destroy()
   const [line] = await until(() => (lines().length > 0 ? lines() : undefined))
   expect(line).toMatchObject({ status: 200, outcome: 'left', client: 'tests', method: 'GET' })
@@ -43,6 +43,18 @@ test('a response whose client leaves early is logged as incomplete, and counted'
   expect(await service.metrics.registry.metrics()).toContain(
     'mahi_http_responses_incomplete_total{operation="validation-results",outcome="left"} 1',
   )
+})
+
+test('a reader that the service ends is counted as cut off', async () => {
+  const { service, port, request, lines } = await startWithResults()
+  const socket = connect(port, '127.0.0.1')
+  socket.on('error', () => undefined)
+  socket.write(request(PAGE))
+  await once(socket, 'data')
+  socket.pause()
+  service.app.server.closeAllConnections()
+  const [line] = await until(() => (lines().length > 0 ? lines() : undefined))
+  expect(line).toMatchObject({ status: 200, outcome: 'cut-off' })
 })
 
 test('a complete response is logged with the bytes of its body', async () => {
@@ -61,7 +73,7 @@ test('a complete response is logged with the bytes of its body', async () => {
       text += chunk
     })
     await once(socket, 'close')
-    await until(() => lines(operation).length === 2)
+    await until(() => lines(operation).length === 2 || undefined)
     const lengths = [...text.matchAll(/content-length: (\d+)/gi)].map(([, length]) => Number(length))
     expect(lines(operation).map(({ outcome, bytes }) => [outcome, bytes])).toEqual(
       lengths.map((length) => ['sent', length]),

@@ -3,12 +3,13 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { Installation } from '../support/command.ts'
 import { pack } from '../support/pack.ts'
-import { packSheets } from '../support/xlsx.ts'
+import { makeXlsx, packSheets } from '../support/xlsx.ts'
 
 const SAMPLES = join(import.meta.dirname, '../../samples/sdr')
 const read = (folder: string, name: string) => readFileSync(join(SAMPLES, folder, name))
 
 interface Report {
+  errors: number
   causes: { sentence: string; findings: number; example: { file: string; line: number; value?: string } }[]
 }
 
@@ -29,6 +30,26 @@ test('a return in a ZIP archive has the causes of its files, whose names show th
   expect(describe(packed)).toEqual(describe(plain))
   const dates = packed.causes.find(({ example }) => example.value === '06/03/2025')
   expect(dates?.example).toMatchObject({ file: 'return.zip/enrolments.csv', line: 2 })
+})
+
+test('--fix and --mark write the sheets of a workbook as CSV, named like the files, and keep the workbook', async () => {
+  const mahi = new Installation()
+  const toRows = (name: string) =>
+    read('clean', `${name}.csv`)
+      .toString('utf8')
+      .trim()
+      .split('\n')
+      .slice(0, 200)
+      .map((line) => line.replaceAll(/(\d{4})-(\d\d)-(\d\d)/g, '$3/$2/$1').split(','))
+  const book = makeXlsx({ enrolments: toRows('enrolments') })
+  writeFileSync(join(mahi.folder, 'return.xlsx'), book)
+  const only = ['--only', 'ENR-06-type']
+  expect((await check(mahi, 'return.xlsx', ...only)).errors).toBe(199)
+  expect((await check(mahi, 'return.xlsx', ...only, '--fix', 'fixed', '--mark', 'marked')).errors).toBe(0)
+  expect(readdirSync(join(mahi.folder, 'fixed')).sort()).toEqual(['enrolments.csv', 'mahi-changes.csv'])
+  expect(readdirSync(join(mahi.folder, 'marked'))).toEqual(['enrolments.csv'])
+  expect(mahi.read('fixed/enrolments.csv')).toContain('2025-')
+  expect(readFileSync(join(mahi.folder, 'return.xlsx')).equals(book)).toBe(true)
 })
 
 test('a marked workbook can be corrected and checked again', async () => {

@@ -13,6 +13,31 @@ const SECRETS = {
   redisPassword: 'marked-redis-password',
 }
 
+type Line = Record<string, unknown>
+
+/** The kinds of lines there are, by the fields that each has, besides `level` and `time`. */
+const KINDS: Record<string, { always: string[]; sometimes?: string[] }> = {
+  request: {
+    always: ['bytes', 'id', 'ms', 'operation', 'outcome', 'status'],
+    sometimes: ['client', 'eid', 'key', 'method', 'requestId', 'route', 'submission', 'trace'],
+  },
+  refusal: { always: ['address', 'audit', 'operation', 'reason'], sometimes: ['client', 'key', 'times'] },
+  key: { always: ['audit', 'client', 'expires', 'key'] },
+  notice: { always: ['msg'], sometimes: ['reason', 'err', 'signal'] },
+}
+
+function kindOf({ level, time, ...rest }: Line): string | undefined {
+  const names = Object.keys(rest)
+  if (typeof level !== 'string' || typeof time !== 'string') return undefined
+  return Object.keys(KINDS).find((kind) => {
+    const { always = [], sometimes = [] } = KINDS[kind] ?? {}
+    return (
+      always.every((name) => names.includes(name)) &&
+      names.every((name) => always.includes(name) || sometimes.includes(name))
+    )
+  })
+}
+
 /** The address with a password, which a server that asks for none takes; SQLite has no password. */
 function withPassword(url: string): string {
   if (engine === 'sqlite') return url
@@ -21,7 +46,7 @@ function withPassword(url: string): string {
   return address.toString()
 }
 
-test('at LOG_LEVEL=trace no stream of a server or a command has a secret', async () => {
+test('at LOG_LEVEL=trace no stream of a server or a command has a secret, and each line is of a known kind', async () => {
   const mahi = new Installation({ inProcesses: true })
   const environment = {
     DATABASE_URL: withPassword(mahi.databaseUrl),
@@ -100,6 +125,13 @@ test('at LOG_LEVEL=trace no stream of a server or a command has a secret', async
   command.kill('SIGTERM')
   const { code, stdout, stderr } = await command.ended
   expect([code, stderr]).toEqual([0, ''])
+  const log = stdout
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line) as Line)
+  expect(log.filter((line) => kindOf(line) === undefined)).toEqual([])
+  expect([...new Set(log.map(kindOf))].sort()).toEqual(Object.keys(KINDS).sort())
+
   const hidden = {
     ...SECRETS,
     key: key.slice(id.length + 1),
@@ -108,6 +140,7 @@ test('at LOG_LEVEL=trace no stream of a server or a command has a secret', async
     number: '410077410077',
   }
   for (const [name, secret] of Object.entries(hidden)) {
-    expect([name, [stdout, ...said].filter((text) => text.includes(secret))]).toEqual([name, []])
+    expect([name, log.filter((line) => JSON.stringify(line).includes(secret))]).toEqual([name, []])
+    expect([name, said.filter((text) => text.includes(secret))]).toEqual([name, []])
   }
 })
