@@ -5,6 +5,7 @@ import { MOST_WAITING, MOST_WAITING_OF_ONE } from '../src/submissions/files/file
 import { purgeNow } from '../src/submissions/retention/purge.ts'
 import { until } from './support/command.ts'
 import { Connection } from './support/connection.ts'
+import { define } from './support/definition.ts'
 import { parseLines } from './support/lines.ts'
 import type { Service } from './support/service.ts'
 import { makeSmallDefinition } from './support/small-definition.ts'
@@ -27,6 +28,24 @@ async function start(environment: Record<string, string> = {}) {
     send(method, path, payload, headers)
   return { ...started, ...caller, ask, validate: check }
 }
+
+test('files of one kind have their own columns', async () => {
+  const required = { constraints: { required: true } }
+  const of = (...names: string[]) => ({ fields: names.map((name) => ({ name, ...required })) })
+  const { createCaller, work } = await startSubmissions(define({ one: of('a', 'b'), two: of('c', 'd') }))
+  const { ask, create, put, check } = await createCaller('other', ['1001'], ALL)
+  const token = await create()
+  await put(token, 'one', 'a,b\n1,\n')
+  await put(token, 'two', 'd,c\n2,\n')
+  await work()
+  await check(token)
+  const { body } = await ask('GET', `/submissions/${token}/validation-results/findings`)
+  expect(body.columns).toEqual([
+    { fileType: 'Unknown', file: 'one.csv', columns: ['a', 'b'] },
+    { fileType: 'Unknown', file: 'two.csv', columns: ['d', 'c'] },
+  ])
+  expect(body.results.map(({ file }: { file: string }) => file)).toEqual(['one.csv', 'two.csv'])
+})
 
 test('a submission goes from nothing to zero errors', async () => {
   const { ask, put, validate, work } = await start()
@@ -82,7 +101,9 @@ test('a submission goes from nothing to zero errors', async () => {
 
   const found = await ask('GET', `/submissions/${token}/validation-results/findings?Filter.FileType=Learner`)
   expect(found.body.results[0]).toMatchObject({ file: 'people.csv', line: 3 })
-  expect(found.body.columns).toEqual([{ fileType: 'Learner', columns: ['localId', 'id', 'group', 'age'] }])
+  expect(found.body.columns).toEqual([
+    { fileType: 'Learner', file: 'people.csv', columns: ['localId', 'id', 'group', 'age'] },
+  ])
   const results = await ask('GET', `/submissions/${token}/validation-results`)
   expect(results.body).toMatchObject({ page: 1, pageSize: 100, totalCount: 3 })
   expect(Object.keys(results.body.results[0])).toEqual([

@@ -1857,6 +1857,8 @@ export interface ChangedEntry {
 export interface FindingsPageColumns {
   /** The kind of file. */
   fileType: string
+  /** Its name, as in its findings. */
+  file: string
   /** The names in its header row. */
   columns: string[]
 }

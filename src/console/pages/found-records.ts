@@ -72,7 +72,7 @@ async function showRecords(workbench: Checked): Promise<Shown> {
     chosen.cause === undefined && chosen.code === undefined ? {} : readExplanations(workbench),
   ])
   const { results, totalCount, pager } = found
-  const columns = new Map(found.columns?.map(({ fileType, columns }) => [fileType as string, columns]))
+  const columns = new Map(found.columns?.map(({ file, columns }) => [file as string, columns]))
   const target = findTarget(cause, chosen.code, rules, explanations)
   const download = linkTo(workbench, '/findings.csv', chosen)
   const isExported = chosen.cause === undefined && chosen.new === undefined
@@ -178,7 +178,7 @@ function showGrid(
 ): VNode {
   const records = results.map((finding) => ({
     finding,
-    record: new Map(readRecord(finding.recordText ?? '', columns.get(finding.fileType ?? '')) ?? []),
+    record: new Map(readRecord(finding.recordText ?? '', columns.get(finding.file ?? '')) ?? []),
   }))
   const all = [...new Set(results.flatMap((finding) => fieldsOf(finding, rules)))]
   const fields = all.length > MOST_COLUMNS ? [] : all

@@ -8,6 +8,8 @@ import type { PublishedFinding } from './schema.ts'
 /** The columns of a CSV file, in the order of the texts of its records. */
 interface FileColumns {
   readonly fileType: string
+  /** Its name, as its findings have it: several files can be of one kind. */
+  readonly file: string
   readonly columns: string[]
 }
 
@@ -21,15 +23,16 @@ export async function readColumns(
   { run, summary }: FinishedRun,
   findings: readonly PublishedFinding[],
 ): Promise<FileColumns[]> {
-  const types = new Set(
-    findings.flatMap(({ fileType, recordText = '{' }) => (recordText.startsWith('{') ? [] : [fileType])),
+  const wanted = new Set(
+    findings.flatMap(({ file, recordText = '{' }) => (recordText.startsWith('{') ? [] : [file])),
   )
   const found: FileColumns[] = []
   for (const { resource, fileType } of summary.files ?? []) {
-    const file = run.files.find((each) => each.resource === resource && each.format === 'csv')
-    if (file === undefined || !types.has(fileType as PublishedFinding['fileType'])) continue
-    const columns = await readHeader(readChunks(reader, sealer, file))
-    if (columns !== undefined) found.push({ fileType, columns })
+    const file = `${resource}.csv`
+    const stored = run.files.find((each) => each.resource === resource && each.format === 'csv')
+    if (stored === undefined || !wanted.has(file)) continue
+    const columns = await readHeader(readChunks(reader, sealer, stored))
+    if (columns !== undefined) found.push({ fileType, file, columns })
   }
   return found
 }

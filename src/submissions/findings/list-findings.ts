@@ -25,6 +25,7 @@ const FindingsPage = Type.Object(
     columns: listOf(
       Type.Object({
         fileType: Type.String({ description: 'The kind of file.' }),
+        file: Type.String({ description: 'Its name, as in its findings.' }),
         columns: Type.Array(Type.String(), { description: 'The names in its header row.' }),
       }),
       'The columns of the CSV files of this page, by which `recordText` can be split; those of a file that was replaced after the check are missing.',
