@@ -111,7 +111,7 @@ describe('a request whose key ends while it', () => {
     const { service, path, headers, end } = await start()
     const requested = await service.request({ method: 'POST', url: `${path}/validation-runs`, headers })
     expect(requested.statusCode).toBe(202)
-    const read = vi.spyOn(service.database, 'get')
+    const read = vi.spyOn(service.database, 'all')
     const waiting = service.request({
       url: `${path}/validation-runs/1`,
       headers: { ...headers, prefer: 'wait=1' },
