@@ -499,7 +499,7 @@ describe('what was done to a whole column is undone:', () => {
       { type: 'integer' },
       ['6011.0', '6012.0', '6013.0', '8011.5'],
       [],
-      'Too few values of the column are written so.',
+      'Other values of the column are wrong in another way.',
     ],
     [
       'unless there must be a value',

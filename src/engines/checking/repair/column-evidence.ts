@@ -1,6 +1,6 @@
 import { CommaEvidence, DateEvidence, isColumn } from '../engine/column-forms.ts'
 import type { FieldTester } from './field-tester.ts'
-import { HABITS, type Habit, hasIsoDates, mayHaveCommas, TOO_FEW } from './habits.ts'
+import { HABITS, type Habit, hasIsoDates, mayHaveCommas } from './habits.ts'
 
 /** Collects what the values of a column, together, say about their form. */
 export class ColumnEvidence {
@@ -88,6 +88,8 @@ export interface ColumnRepair {
   /** Why what was done to some values is not undone. */
   readonly doubted: ReadonlyMap<Habit, string>
 }
+
+const TOO_FEW = 'Too few values of the column are written so.'
 
 /** A repair of a value; without a value, why it is left as it is although it looks like one that has a repair. */
 export interface ValueRepair {

@@ -93,8 +93,6 @@ const ZEROS_IN_DOUBT =
 /** Where every value lacks two zeros or more, codes may be something shorter, such as years without the century. */
 const areShown = ({ other, elsewhere, fewest }: Column): boolean => elsewhere && other === 0 && fewest === 1
 
-export const TOO_FEW = 'Too few values of the column are written so.'
-
 /** In the order in which they are tried. */
 export const HABITS: readonly Habit[] = [
   {
@@ -147,7 +145,7 @@ export const HABITS: readonly Habit[] = [
     why: 'The whole numbers of the column were written with a decimal place, as programs do where a column has gaps.',
     undo: (value, { field: { type } }) =>
       ['integer', 'string', 'year', 'list'].includes(type) ? /^(-?\d+)\.0$/.exec(value)?.[1] : undefined,
-    doubt: ({ other }) => (other > 0 ? TOO_FEW : undefined),
+    doubt: ({ other }) => (other > 0 ? 'Other values of the column are wrong in another way.' : undefined),
   },
   {
     why: 'The characters of the column were decoded wrongly.',
