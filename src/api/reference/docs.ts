@@ -39,6 +39,7 @@ html:not(.dark-mode) .swagger-ui .parameter__in { color: #555 }
 html:not(.dark-mode) .swagger-ui .btn.authorize { color: #0b6b3f; border-color: #0b6b3f }
 html:not(.dark-mode) .swagger-ui .btn.cancel { color: #b3261e; border-color: #b3261e }
 html.dark-mode .swagger-ui .header-col { color: #e4e6e6 }
+.swagger-ui .opblock-summary .copy-to-clipboard, .swagger-ui .opblock-summary .copy-to-clipboard button { height: 24px; min-width: 24px }
 @media (max-width: 40rem) {
   .swagger-ui table :is(thead, tbody, tr, th, td) { display: block; min-width: 0; overflow-wrap: anywhere }
   .swagger-ui :is(input, select, textarea, pre) { box-sizing: border-box; min-width: 0 !important; max-width: 100% !important }

@@ -66,7 +66,7 @@ const CHECK_KINDS = lookUp<CheckKind>({
 /** What is said of the kind of a check. */
 export function kindOfCheck(check: Check, resource: Resource): CheckKind {
   const { kind, fields } = check
-  const own = CHECK_KINDS[kind.replace(/\d.*$/, '')]
+  const own = CHECK_KINDS[kind.split(/\d/, 1)[0] ?? '']
   if (own !== undefined) return own
   const [name = ''] = fields
   const field = resource.fields.find((each) => each.name === name)
