@@ -47,7 +47,8 @@ export class CommaEvidence {
 }
 
 const ISO_DATE = /^\d{4}-\d{2}-(\d{2})$/
-const YEAR_LAST = /^(\d{1,2})([/.-])(\d{1,2})([/.-])(\d{4}|\d{2})$/
+/** A date with the year last, by its numbers and separators. */
+export const YEAR_LAST = /^(\d{1,2})([/.-])(\d{1,2})([/.-])(\d{4}|\d{2})$/
 
 /** How a day or a month that needs one digit is written; empty if it needs two. */
 function paddingOf(digits: string): string {

@@ -71,7 +71,7 @@ function compileHint(kind: string, field: Field, { asOf }: Parameters): (value: 
   const { read, toKey } = compileValues(field)
   const known = new Set(kind === 'enum' ? field.permitted?.map((each) => toKey(each.value)) : [])
   return (value) => {
-    if (known.has(toKey(read(value) ?? value))) return ` The code is not valid on ${asOf}.`
+    if (known.size > 0 && known.has(toKey(read(value) ?? value))) return ` The code is not valid on ${asOf}.`
     const { fix = '', hint = fix } = natures.find(kind, value) ?? {}
     return hint === '' ? '' : ` ${hint}`
   }

@@ -12,6 +12,7 @@ import {
   isColumn,
   LEAST_VALUES,
   SURELY_DECIMAL,
+  YEAR_LAST,
 } from './column-forms.ts'
 import { describeType } from './describe-field.ts'
 import { compileField } from './field-checks.ts'
@@ -196,7 +197,6 @@ const NAMED_MONTH = new RegExp(
 /** What databases write for no date, and spreadsheets for a zero that is shown as a date; a time may follow. */
 const ZERO_DATE =
   /^(?:0000[/.-]00[/.-]00|1900[/.-]0?1[/.-]00?|00?[/.-]00?[/.-](?:0000|00)|(?:00?[/.-]0?1|0?1[/.-]00?)[/.-](?:1900|00))(?:[T ][0:.]+Z?)?$/
-const YEAR_LAST = /^(\d{1,2})[/.-](\d{1,2})[/.-](\d{4}|\d{2})$/
 const YEAR_FIRST = /^(?:\d{4}([/.-])\d{1,2}\1\d{1,2}|(?:19|20)\d{6})$/
 const WITH_TIME =
   /^(.{5,20}\d)(?:T|,? )\d{1,2}:\d{2}(?::\d{2}(?:\.\d+)?)?(?: ?[ap]m)?(?:Z|[+-]\d{2}:?\d{2})?$/i
@@ -354,7 +354,7 @@ export class FieldNatures {
       return { name, many: `are ${rest}`, one: `is ${rest}`, fix, hint }
     }
     const unlike = isIso ? `not written ${form}` : `not written as ${form}`
-    const [isLast, day = '', month = '', year = ''] = YEAR_LAST.exec(text) ?? []
+    const [isLast, day = '', , month = '', , year = ''] = YEAR_LAST.exec(text) ?? []
     if (isLast !== undefined) {
       if (this.isTurned) return TURNED
       const iso = `${year}-${month.padStart(2, '0')}-${day.padStart(2, '0')}`

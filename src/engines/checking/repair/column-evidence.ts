@@ -38,8 +38,9 @@ export class ColumnEvidence {
     if (isValid) this.#right++
     for (const [habit, count] of this.#habits) {
       if (this.#denied.has(habit)) continue
-      if (habit.denies?.(value, tester)) this.#denied.add(habit)
-      const before = isValid || this.#denied.has(habit) ? undefined : undo(habit, value, tester)
+      const isDenied = habit.denies?.(value, tester)
+      if (isDenied) this.#denied.add(habit)
+      const before = isValid || isDenied ? undefined : undo(habit, value, tester)
       if (before === undefined) continue
       count.done++
       count.fewest = Math.min(count.fewest, before.length - value.length)

@@ -1,7 +1,7 @@
 import { lookUp } from '../../../foundation/look-up.ts'
 import { repairText } from '../../../foundation/text/mojibake.ts'
 import { isNoValueWord } from '../../../foundation/text/no-value-word.ts'
-import type { Field } from '../definition/definition.ts'
+import type { Field, PermittedValue } from '../definition/definition.ts'
 import {
   type CommaEvidence,
   type DateEvidence,
@@ -87,6 +87,16 @@ function toOrderedIso(value: string, order: 'day first' | 'month first'): string
   return `${year}-${month.padStart(2, '0')}-${day.padStart(2, '0')}`
 }
 
+/** The code of a list that alone is meant. */
+function findOnly(
+  { type, permitted = [] }: Field,
+  isMeant: (each: PermittedValue) => boolean,
+): string | undefined {
+  if (type !== 'string') return undefined
+  const codes = new Set(permitted.filter(isMeant).map(({ value }) => value))
+  return codes.size === 1 ? [...codes][0] : undefined
+}
+
 const ZEROS_IN_DOUBT =
   'Neither the other values of the column nor another column show that it has lost its leading zeros.'
 
@@ -108,13 +118,7 @@ export const HABITS: readonly Habit[] = [
   },
   {
     why: 'The codes of the column were in the other case.',
-    undo: (value, { field: { permitted = [], type } }) => {
-      if (type !== 'string') return undefined
-      const alike = new Set(
-        permitted.flatMap((each) => (each.value.toUpperCase() === value.toUpperCase() ? [each.value] : [])),
-      )
-      return alike.size === 1 ? [...alike][0] : undefined
-    },
+    undo: (value, { field }) => findOnly(field, (each) => each.value.toUpperCase() === value.toUpperCase()),
   },
   {
     why: 'The amounts of the column had the sign of a currency.',
@@ -126,15 +130,9 @@ export const HABITS: readonly Habit[] = [
   },
   {
     why: 'The codes of the column were written as words.',
-    undo: (value, { field: { permitted = [], type } }) => {
-      if (type !== 'string') return undefined
+    undo: (value, { field }) => {
       const word = value.toLowerCase()
-      const meant = new Set(
-        permitted.flatMap(({ value: code, label }) =>
-          label?.toLowerCase() === word || ANSWERS[code] === word ? [code] : [],
-        ),
-      )
-      return meant.size === 1 ? [...meant][0] : undefined
+      return findOnly(field, (each) => each.label?.toLowerCase() === word || ANSWERS[each.value] === word)
     },
   },
   {
