@@ -49,7 +49,7 @@ import {
   startFileJob,
 } from './file-job.ts'
 import { runFileOrder } from './file-process.ts'
-import { FileGone, readChunks, useVersion } from './file-store.ts'
+import { FileGone, nameFile, readChunks, useVersion } from './file-store.ts'
 import { sealNotes } from './notes.ts'
 import type { FileOrder, ReadFile } from './read-upload.ts'
 import { type RepairList, toRepairList } from './repair-list.ts'
@@ -332,9 +332,6 @@ function copy(owner: FileJob, stored: StoredContent): Done {
     },
   }
 }
-
-/** The name of a file in findings. */
-const nameFile = ({ resource, format }: FileState): string => `${resource}.${format}`
 
 /** @throws {Problem} if the files have changed since a repair was requested, or its key may no longer change them */
 export async function assertRepairable(

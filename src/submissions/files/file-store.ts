@@ -18,6 +18,10 @@ const decompress = promisify(zstdDecompress)
  */
 export const ARRIVAL_LEASE = 60_000
 
+/** The name of a file in findings. */
+export const nameFile = ({ resource, format }: { resource: string; format: string }): string =>
+  `${resource}.${format}`
+
 /** Compresses and encrypts a chunk for storage. */
 export async function packChunk(
   sealing: Sealing,

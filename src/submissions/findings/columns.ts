@@ -1,7 +1,7 @@
 import { detectSeparator, splitRecord } from '../../engines/records/index.ts'
 import type { Reader } from '../../foundation/database/database.ts'
 import type { Sealer } from '../../foundation/database/seal.ts'
-import { FileGone, readChunks } from '../files/file-store.ts'
+import { FileGone, nameFile, readChunks } from '../files/file-store.ts'
 import type { FinishedRun } from './runs.ts'
 import type { PublishedFinding } from './schema.ts'
 
@@ -28,9 +28,10 @@ export async function readColumns(
   )
   const found: FileColumns[] = []
   for (const { resource, fileType } of summary.files ?? []) {
-    const file = `${resource}.csv`
     const stored = run.files.find((each) => each.resource === resource && each.format === 'csv')
-    if (stored === undefined || !wanted.has(file)) continue
+    if (stored === undefined) continue
+    const file = nameFile(stored)
+    if (!wanted.has(file)) continue
     const columns = await readHeader(readChunks(reader, sealer, stored))
     if (columns !== undefined) found.push({ fileType, file, columns })
   }

@@ -15,6 +15,7 @@ import { endJob, type JobContext, type JobHandler, JobLost } from '../../foundat
 import { findRequester, recordActivity } from '../activity/activity.ts'
 import { ENDED_BY_SUSPENSION } from '../by-organisation.ts'
 import { readCurrentFile, TooManyChanges } from '../files/current-file.ts'
+import { nameFile } from '../files/file-store.ts'
 import { type Finding, splitFinding } from '../findings/blocks.ts'
 import { makeCurrent } from '../findings/publish.ts'
 import { type Run, type RunFile, type RunProgress, type RunSummary, readRun } from '../findings/runs.ts'
@@ -125,7 +126,7 @@ export class RunJob implements JobHandler {
         complete: submission.type !== 'Indicative',
         files: run.files.map((file) => ({
           resource: file.resource,
-          name: `${file.resource}.${file.format}`,
+          name: nameFile(file),
           open: () => digests.take(file, readCurrentFile(database, sealer, file)),
         })),
       },
@@ -232,10 +233,7 @@ export class RecordCount {
 
   constructor(files: readonly Pick<Run['files'][number], 'resource' | 'format' | 'records'>[]) {
     this.#files = new Map(
-      files.map(({ resource, format, records }) => [
-        `${resource}.${format}`,
-        { file: resource, total: records, done: 0 },
-      ]),
+      files.map((file) => [nameFile(file), { file: file.resource, total: file.records, done: 0 }]),
     )
   }
 
