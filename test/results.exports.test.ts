@@ -17,8 +17,8 @@ test('an export is read in small pieces, and gives others a turn before it reads
   if (submission === undefined) throw new Error('there is no submission')
   for (const type of [CSV, NDJSON]) {
     let [bytes, most, turns] = [0, 0, 0]
-    // Who waits for a turn goes on in order, also after work that an earlier test has left. How many turns follow depends
-    // on how long the pieces take: see timed-turns.test.ts.
+    // Turns are taken in the order in which they are asked for, so this one comes before that of the export, even while
+    // work of an earlier test still waits. How many follow depends on how long the pieces take: see timed-turns.test.ts.
     void takeTurn().then(() => turns++)
     const sealing = { sealer: new Sealer(), etag: '"1"' }
     const result = await streamEntries(type, service.database, submission, undefined, sealing)
