@@ -27,7 +27,7 @@ export function addCodeCommand(
         assertOutput(output, [file], 'the files to read')
         const search = await openSearch(withDatabase, readOptions)
         const checks = checkTitles()
-        await writeRows(output, await codeFile(search, file, checks))
+        await codeFile(search, file, checks, (coded) => writeRows(output, coded))
         const lines = describeRepaired(checks.repaired, 'row', ({ title = '' }) => title)
         if (lines.length > 0) say(lines.join('\n'))
       }),

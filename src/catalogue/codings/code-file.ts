@@ -37,27 +37,33 @@ export function toCells({ code, certainty, group, candidates }: Coding): (string
  * Reads the header of a CSV file with titles, and codes them while its rows are read.
  *
  * @param checks collects the titles that were repaired, and those that cannot be confirmed, which are coded as they are
+ * @param use reads the rows; the file is closed after it, and before a refusal is thrown
  */
 export async function codeFile(
   search: OccupationSearch,
   file: string,
   checks: TitleChecks,
-): Promise<CodedFile> {
+  use: (coded: CodedFile) => Promise<void>,
+): Promise<void> {
   const lines = readCells(file, { known: ['title', 'tasks'] })
-  const { value: header } = await lines.next()
-  if (header === undefined)
-    fail({ file, message: 'The file is empty. The first line must name the columns, such as "title"' })
-  const names = header.cells.map(trimName)
-  if (!names.includes('title')) {
-    const message = 'has no column "title": the first line must name the columns'
-    fail({ file, line: header.line, message })
+  try {
+    const { value: header } = await lines.next()
+    if (header === undefined)
+      fail({ file, message: 'The file is empty. The first line must name the columns, such as "title"' })
+    const names = header.cells.map(trimName)
+    if (!names.includes('title')) {
+      const message = 'has no column "title": the first line must name the columns'
+      fail({ file, line: header.line, message })
+    }
+    const again = names.find((name) => CODING_COLUMNS.includes(name) || name === 'decision')
+    if (again !== undefined) {
+      const message = `has a column "${again}", which the result adds: rename or remove it`
+      fail({ file, line: header.line, message })
+    }
+    await use({ names, rows: codeRows(search, file, checks, names, lines) })
+  } finally {
+    await lines.return()
   }
-  const again = names.find((name) => CODING_COLUMNS.includes(name) || name === 'decision')
-  if (again !== undefined) {
-    const message = `has a column "${again}", which the result adds: rename or remove it`
-    fail({ file, line: header.line, message })
-  }
-  return { names, rows: codeRows(search, file, checks, names, lines) }
 }
 
 async function* codeRows(
