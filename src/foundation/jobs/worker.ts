@@ -2,10 +2,9 @@ import { randomBytes } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Database } from '../database/database.ts'
 import type { Outage } from '../outage.ts'
+import { pauseSince } from './pause.ts'
 import { claim, extend, finish, type Job, type JobKind, LEASE, MOST_ATTEMPTS, release } from './queue.ts'
 
-/** How often an idle worker polls for a job, in milliseconds. */
-const IDLE = 250
 /** How often a claim is extended, in milliseconds. */
 const HEARTBEAT = LEASE / 15
 /** Pause before a retry, multiplied by the number of attempts so far, in milliseconds. */
@@ -63,6 +62,8 @@ export class Worker {
   readonly #options: WorkerOptions
   readonly #stopping = new AbortController()
   readonly #loops: Promise<void>[]
+  /** When a loop last found a job: another one often follows, as a check follows an upload. */
+  #found = performance.now()
 
   constructor(options: WorkerOptions) {
     this.#options = options
@@ -89,7 +90,8 @@ export class Worker {
         this.#options.outage.failed(error)
         return false
       })
-      if (!worked) await sleep(IDLE, undefined, { signal }).catch(() => undefined)
+      if (worked) this.#found = performance.now()
+      else await sleep(pauseSince(this.#found), undefined, { signal }).catch(() => undefined)
     }
   }
 }

@@ -2,15 +2,12 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { FastifyRequest } from 'fastify'
 import { text } from '../../api/contract/fields.ts'
 import { hasLeft } from '../../api/request/has-left.ts'
+import { pauseSince } from '../../foundation/jobs/pause.ts'
 import { Type } from '../../foundation/schema/type.ts'
 import type { SubmissionOptions } from '../options.ts'
 
 /** The longest wait for work in a worker, in seconds: shorter than the timeouts of common proxies. */
 export const MAX_WAIT = 30
-
-/** The first pause of a wait, and the longest one, in milliseconds. */
-const FIRST_PAUSE = 20
-const LONGEST_PAUSE = 250
 
 /** A request, and what its caller prefers. */
 export interface Caller {
@@ -41,11 +38,11 @@ export async function waitFor<State extends { readonly completed: number | null 
   seconds: number,
   read: () => Promise<State | undefined>,
 ): Promise<State | undefined> {
-  const end = performance.now() + seconds * 1000
-  for (let pause = FIRST_PAUSE; ; pause = Math.min(2 * pause, LONGEST_PAUSE)) {
+  const began = performance.now()
+  for (;;) {
     const state = await read()
-    const isOver = performance.now() >= end || isStopping() || hasLeft(request)
+    const isOver = performance.now() - began >= seconds * 1000 || isStopping() || hasLeft(request)
     if (state === undefined || state.completed !== null || isOver) return state
-    await sleep(pause)
+    await sleep(pauseSince(began))
   }
 }

@@ -1,0 +1,13 @@
+/** The shortest and the longest pause, in milliseconds. */
+const SHORTEST = 20
+const LONGEST = 250
+
+/**
+ * How long to pause before looking for news again, in milliseconds: a fraction of the time since there was some, so that who
+ * waits for short work is not kept, and who waits for long work asks seldom.
+ *
+ * @param since when there was news or the wait began, in milliseconds of `performance.now()`
+ */
+export function pauseSince(since: number): number {
+  return Math.min(Math.max(SHORTEST, (performance.now() - since) / 4), LONGEST)
+}
