@@ -26,7 +26,7 @@ export default defineConfig({
   test: {
     // Files share processes, because each process takes a second to load and compile the service.
     isolate: false,
-    maxWorkers: 3,
+    maxWorkers: 4,
     // Bounds, not expectations: nothing depends on the speed of the machine.
     testTimeout: 600_000,
     hookTimeout: 600_000,

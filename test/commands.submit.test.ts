@@ -7,8 +7,10 @@ import { readServiceUrl } from '../src/foundation/command-line/service-url.ts'
 import { askService, openClient } from '../src/remote/service.ts'
 import { Installation } from './support/command.ts'
 import { listen, listenOn } from './support/connection.ts'
+import { define } from './support/definition.ts'
 import { pack } from './support/pack.ts'
 import { Service } from './support/service.ts'
+import { startSubmissions } from './support/submissions.ts'
 import { makeXlsx } from './support/xlsx.ts'
 
 const URL = 'http://127.0.0.1:1'
@@ -94,6 +96,26 @@ test('another service, or what speaks no HTTP, is refused at once', async () => 
     'does not speak HTTP (HTTPParserError)',
   )
   expect(asked).toBe(1)
+})
+
+test('submit and results fetch say which codes are partial', async () => {
+  const { service, definition, createCaller, work } = await startSubmissions(
+    define({ loans: { fields: [{ name: 'loan' }, { name: 'lent', type: 'date' }] } }),
+  )
+  await work({ limits: { findingsBytes: 50_000 } })
+  const { key } = await createCaller('exporter', ['1001'])
+  const url = `http://127.0.0.1:${await listen(service)}`
+  const mahi = new Installation()
+  mahi.write('loans.csv', `loan,lent\n${Array.from({ length: 1000 }, (_, at) => `L${at},never\n`).join('')}`)
+  const environment = { MAHI_API_KEY: key }
+  const partial = / is partial: the first \d{3} of its 1,000 findings are kept\./
+  const given = ['--definition', definition, '--url', url, '--eid', '1001', '--return', '202512', '--wait']
+  const submitted = await mahi.run(['submit', 'loans.csv', ...given], { environment })
+  expect(submitted).toMatchObject({ code: 1, stderr: expect.stringMatching(partial) })
+  expect(submitted.stderr).not.toContain('Console:')
+  const [, token = ''] = /Submission (\S+),/.exec(submitted.stderr) ?? []
+  const fetched = await mahi.run(['results', 'fetch', url, token, '--eid', '1001'], { environment })
+  expect(fetched).toMatchObject({ code: 0, stderr: expect.stringMatching(partial) })
 })
 
 test('a server that closes its connections is named at the first failure, and tried again', async () => {

@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { constants, getPriority } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
@@ -7,7 +7,6 @@ import { createClient } from '../../client/src/index.ts'
 import { openDatabase } from '../../src/foundation/database/open.ts'
 import { Installation } from '../support/command.ts'
 import { FileWorker } from '../support/file-worker.ts'
-import { temporaryFolder } from '../support/temporary.ts'
 
 const FAULTY = fileURLToPath(new URL('../../samples/sdr/faulty/', import.meta.url))
 const CLEAN = fileURLToPath(new URL('../../samples/sdr/clean/', import.meta.url))
@@ -56,25 +55,6 @@ test('mahi submit uploads a folder, waits, and exits as mahi check does', async 
   await mahi.run(['submissions', 'delete', submissionToken])
   await mahi.run(['submissions', 'purge'])
   expect((await mahi.run(['submissions', 'list'])).stdout).toContain('Cancelled')
-})
-
-test('mahi submit and results fetch say which codes are partial', async () => {
-  const { mahi, url, key } = await start({ WORKERS: '1' })
-  const options = { environment: { MAHI_API_KEY: key } }
-  const folder = temporaryFolder()
-  const name = 'courses.csv'
-  const [header = '', record = ''] = readFileSync(CLEAN + name, 'utf8').split('\n')
-  writeFileSync(`${folder}/${name}`, `${header}\n${`${record}\n`.repeat(100_010)}`)
-  const given = ['--eid', '9', '--return', '202512']
-  const submitted = await mahi.run(['submit', folder, '--url', url, ...given, '--wait'], options)
-  expect(submitted.stderr).toMatch(/ is partial: the first 100,000 of its 100,009 findings are kept\./)
-  expect(submitted.stderr).not.toContain('Console:')
-  const [, token = ''] = /Submission (\S+),/.exec(submitted.stderr) ?? []
-  const fetched = await mahi.run(['results', 'fetch', url, token, '--eid', '9'], options)
-  expect([fetched.code, fetched.stderr]).toEqual([
-    0,
-    expect.stringMatching(/ is partial: the first 100,000 of its 100,009 findings are kept\./),
-  ])
 })
 
 test('a worker that is killed loses nothing: another one does its run', async () => {
