@@ -1721,7 +1721,7 @@ export interface NewReturn {
    * with an offset.
    */
   closes: string
-  /** The organisations that are expected to submit it; all by default. */
+  /** The organisations that are expected to submit it; all if it is absent or empty. */
   organisations?: readonly string[] | undefined
   /** Notes for those who submit it. */
   notes?: string | undefined
@@ -1775,7 +1775,7 @@ export interface CodeSummary {
   count?: number
   /** How many of those are stored, where not all are. */
   stored?: number
-  /** Share of the records of its file, from 0 to 1. */
+  /** Its findings for each record in the files of its `fileType`; more than 1 if records have several. */
   share?: number
   /** Different students. */
   students?: number

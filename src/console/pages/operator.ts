@@ -78,7 +78,7 @@ async function showOperator({ services, api, principal }: Context): Promise<Show
       <h2>Organisations</h2>
       <p><a href="/console/operator/organisations">What each organisation uses, and suspending one</a></p>
       <h2>Keys</h2>
-      <p>${count(live.length, 'valid key')}${warning}.</p>
+      <p>${count(live.length, 'valid key')}${warning}. <span class="soft">A use is shown within a minute.</span></p>
       ${table('Keys', keys, [
         ['Id', ({ id }) => id, 'mono'],
         ['Client', ({ client }) => client],

@@ -37,7 +37,11 @@ const ResultsSummary = Type.Object(
         count: count('How often it was found; exact.'),
         stored: count('How many of those are stored, where not all are.'),
         share: Type.Optional(
-          Type.Number({ description: 'Share of the records of its file, from 0 to 1.', minimum: 0 }),
+          Type.Number({
+            description:
+              'Its findings for each record in the files of its `fileType`; more than 1 if records have several.',
+            minimum: 0,
+          }),
         ),
         students: count('Different students.'),
         first: Type.Optional(refer(ValidationEntry)),

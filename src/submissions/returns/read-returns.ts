@@ -30,7 +30,7 @@ export const NewReturn = Type.Object(
     opens: Type.String({ description: date('When it opens.') }),
     due: text(date('When it is due; by default when it closes.')),
     closes: Type.String({ description: date('When it closes.') }),
-    organisations: strings('The organisations that are expected to submit it; all by default.'),
+    organisations: strings('The organisations that are expected to submit it; all if it is absent or empty.'),
     notes: text('Notes for those who submit it.', { maxLength: 2000 }),
   },
   { description: 'A return to collect.' },
