@@ -143,7 +143,13 @@ test('the basis of pay is of the whole catalogue, and no import mixes two', asyn
   const nzd = ['--pay-basis', 'NZD 2025, New Zealand']
   const usd = ['--pay-basis', 'USD 2023, United States']
   // The records stay as they are; only what their pay is becomes known, and stays so.
-  expect((await load(...nzd, 'one.ndjson')).code).toBe(0)
+  const stated = await load(...nzd, 'one.ndjson')
+  expect(stated).toMatchObject({
+    code: 0,
+    stderr: expect.stringContaining(
+      '1 unchanged, 0 deleted. What the amounts of pay are: "NZD 2025, New Zealand", before not stated.',
+    ),
+  })
   expect((await load('two.ndjson')).code).toBe(0)
   expect(await bases()).toEqual(['NZD 2025, New Zealand', 'NZD 2025, New Zealand', '', ''])
   expect((await mahi.run(['occupations', 'history'])).stdout).toContain('pay in NZD 2025, New Zealand')
@@ -151,7 +157,8 @@ test('the basis of pay is of the whole catalogue, and no import mixes two', asyn
   const refused = await load(...usd, 'one.ndjson')
   expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining('both would be mixed')])
   expect((await load(...usd, '--replace', 'one.ndjson')).code).toBe(0)
-  expect((await load('--replace', 'two.ndjson')).code).toBe(0)
+  const { stderr } = await load('--replace', 'two.ndjson')
+  expect(stderr).toContain('What the amounts of pay are: not stated, before "USD 2023, United States".')
   expect((await bases()).slice(0, 2)).toEqual(['', 'USD 2023, United States'])
 
   for (const wrong of ['dollars', 'XYZ 2025', `NZD ${'9'.repeat(100)}`, 'NZD 2025\u001b[2J'])

@@ -8,7 +8,7 @@ import {
 } from '../../foundation/command-line/command.ts'
 import type { Progress } from '../../foundation/command-line/terminal.ts'
 import type { Fault } from '../../foundation/faults/user-error.ts'
-import { formatNumber } from '../../foundation/text/format-number.ts'
+import { count, formatNumber } from '../../foundation/text/format-number.ts'
 import { quote } from '../../foundation/text/quote.ts'
 import { describePreview } from '../history/describe.ts'
 import type { Origin, Retention } from '../history/revision-log.ts'
@@ -134,7 +134,7 @@ function describeChanges(summary: ImportSummary): string {
   const [made, changed, same, gone] = [created, updated, unchanged, deleted].map(formatNumber)
   const counts = `${made} created, ${changed} updated, ${same} unchanged, ${gone} deleted`
   const tidied = normalised === 0 ? '' : ` ${normalised} had text or empty fields that were normalised.`
-  const found = describeNames(summary)
+  const found = describeOthers(summary)
   if (changes !== undefined) {
     const preview = describePreview(changes, created + updated + deleted)
     return `${preview}Would be: ${counts}.${found}${tidied} Nothing was changed.`
@@ -142,7 +142,14 @@ function describeChanges(summary: ImportSummary): string {
   return `${counts}.${lastUpdatedDate === undefined ? '' : ` Dated ${lastUpdatedDate}.`}${found}${tidied}`
 }
 
-function describeNames({ searchNames }: ImportSummary): string {
-  if (searchNames === undefined) return ''
-  return ` Search-only names: ${searchNames.added} added, ${searchNames.removed} removed.`
+/** What else than records changes. */
+function describeOthers({ searchNames, replaced = 0, payBasis }: ImportSummary): string {
+  const stated = (basis: string) => (basis === '' ? 'not stated' : quote(basis))
+  return [
+    searchNames && ` Search-only names: ${searchNames.added} added, ${searchNames.removed} removed.`,
+    replaced > 0 && ` Successors stated for ${count(replaced, 'removed code')}.`,
+    payBasis && ` What the amounts of pay are: ${stated(payBasis.after)}, before ${stated(payBasis.before)}.`,
+  ]
+    .filter(Boolean)
+    .join('')
 }

@@ -78,6 +78,10 @@ export interface ImportSummary {
   readonly shortCodes?: NamedRecords
   /** The counts of search-only names, if the input contains any. */
   readonly searchNames?: NameCounts
+  /** Removed codes for which other successors were stated than before; absent if there are none. */
+  readonly replaced?: number
+  /** What the amounts of pay were and are, empty where nothing says so; absent if that did not change. */
+  readonly payBasis?: { readonly before: string; readonly after: string }
   /** The date of the changed records; absent if there are none, or if they keep their own. */
   readonly lastUpdatedDate?: string
   /** Of a dry run: the first changed records and their fields. */
@@ -150,6 +154,8 @@ async function importWithin(
     normalised: staging.normalised,
     ...listNamed({ ...staging.named, shortCodes }),
     ...(names !== undefined && { searchNames: names }),
+    ...(replacements.length > 0 && { replaced: replacements.length }),
+    ...(payBasis !== basis && { payBasis: { before: basis, after: payBasis } }),
     ...(!keepDates && counts.created + counts.updated > 0 ? { lastUpdatedDate: formatTimestamp(date) } : {}),
     ...(changes !== undefined && { changes }),
   }
