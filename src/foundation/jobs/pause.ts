@@ -3,8 +3,8 @@ const SHORTEST = 20
 const LONGEST = 250
 
 /**
- * How long to pause before looking for news again, in milliseconds: a fraction of the time since there was some, so that who
- * waits for short work is not kept, and who waits for long work asks seldom.
+ * How long to pause before looking for news again, in milliseconds: a quarter of the time since there was some. Short work
+ * is noticed soon after its end, and long work is seldom asked for.
  *
  * @param since when there was news or the wait began, in milliseconds of `performance.now()`
  */
