@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { readServiceUrl } from '../src/foundation/command-line/service-url.ts'
 import { askService, openClient } from '../src/remote/service.ts'
+import { checkLimitsOf } from '../src/submissions/check-limits.ts'
 import { Installation } from './support/command.ts'
 import { listen, listenOn } from './support/connection.ts'
 import { define } from './support/definition.ts'
@@ -102,13 +103,13 @@ test('submit and results fetch say which codes are partial', async () => {
   const { service, definition, createCaller, work } = await startSubmissions(
     define({ loans: { fields: [{ name: 'loan' }, { name: 'lent', type: 'date' }] } }),
   )
-  await work({ limits: { findingsBytes: 50_000 } })
+  await work({ limits: { findingsOfCode: 900 } })
   const { key } = await createCaller('exporter', ['1001'])
   const url = `http://127.0.0.1:${await listen(service)}`
   const mahi = new Installation()
   mahi.write('loans.csv', `loan,lent\n${Array.from({ length: 1000 }, (_, at) => `L${at},never\n`).join('')}`)
   const environment = { MAHI_API_KEY: key }
-  const partial = / is partial: the first \d{3} of its 1,000 findings are kept\./
+  const partial = / is partial: the first 900 of its 1,000 findings are kept\./
   const given = ['--definition', definition, '--url', url, '--eid', '1001', '--return', '202512', '--wait']
   const submitted = await mahi.run(['submit', 'loans.csv', ...given], { environment })
   expect(submitted).toMatchObject({ code: 1, stderr: expect.stringMatching(partial) })
@@ -116,6 +117,11 @@ test('submit and results fetch say which codes are partial', async () => {
   const [, token = ''] = /Submission (\S+),/.exec(submitted.stderr) ?? []
   const fetched = await mahi.run(['results', 'fetch', url, token, '--eid', '1001'], { environment })
   expect(fetched).toMatchObject({ code: 0, stderr: expect.stringMatching(partial) })
+})
+
+test('of each code, a service stores as many findings as docs/submissions.md says', () => {
+  const settings = { CHECK_SECONDS: 1, CHECK_RULE_SECONDS: 1, CHECK_MEMORY_MB: 64, UPLOAD_MAX_MB: 1 }
+  expect(checkLimitsOf(settings)).toMatchObject({ findingsOfCode: 100_000, findingsBytes: 256 * 2 ** 20 })
 })
 
 test('a server that closes its connections is named at the first failure, and tried again', async () => {
