@@ -43,7 +43,7 @@ test('replace needs records: an empty input, or one of removed codes only, would
   for (const given of [[], [{ occupationCode: 'A', replacedBy: ['B'] }]])
     await expect(run(given, { replace: true })).rejects.toThrow('would delete the whole catalogue')
   expect(await codesOf(database)).toEqual(['A', 'B'])
-  await run([{ occupationCode: 'A', replacedBy: ['B'] }])
+  expect(await run([{ occupationCode: 'A', replacedBy: ['B'] }])).toMatchObject({ deleted: 1, successors: 1 })
   expect(await codesOf(database)).toEqual(['B'])
 })
 

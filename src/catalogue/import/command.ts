@@ -143,11 +143,11 @@ function describeChanges(summary: ImportSummary): string {
 }
 
 /** What else than records changes. */
-function describeOthers({ searchNames, replaced = 0, payBasis }: ImportSummary): string {
+function describeOthers({ searchNames, successors = 0, payBasis }: ImportSummary): string {
   const stated = (basis: string) => (basis === '' ? 'not stated' : quote(basis))
   return [
     searchNames && ` Search-only names: ${searchNames.added} added, ${searchNames.removed} removed.`,
-    replaced > 0 && ` Successors stated for ${count(replaced, 'removed code')}.`,
+    successors > 0 && ` Successors stated for ${count(successors, 'removed code')}.`,
     payBasis && ` What the amounts of pay are: ${stated(payBasis.after)}, before ${stated(payBasis.before)}.`,
   ]
     .filter(Boolean)

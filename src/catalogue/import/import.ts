@@ -79,7 +79,7 @@ export interface ImportSummary {
   /** The counts of search-only names, if the input contains any. */
   readonly searchNames?: NameCounts
   /** Removed codes for which other successors were stated than before; absent if there are none. */
-  readonly replaced?: number
+  readonly successors?: number
   /** What the amounts of pay were and are, empty where nothing says so; absent if that did not change. */
   readonly payBasis?: { readonly before: string; readonly after: string }
   /** The date of the changed records; absent if there are none, or if they keep their own. */
@@ -154,7 +154,7 @@ async function importWithin(
     normalised: staging.normalised,
     ...listNamed({ ...staging.named, shortCodes }),
     ...(names !== undefined && { searchNames: names }),
-    ...(replacements.length > 0 && { replaced: replacements.length }),
+    ...(replacements.length > 0 && { successors: replacements.length }),
     ...(payBasis !== basis && { payBasis: { before: basis, after: payBasis } }),
     ...(!keepDates && counts.created + counts.updated > 0 ? { lastUpdatedDate: formatTimestamp(date) } : {}),
     ...(changes !== undefined && { changes }),
