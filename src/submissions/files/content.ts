@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto'
 import type { Problem } from '../../api/contract/problems.ts'
 import type { Database } from '../../foundation/database/database.ts'
 import type { Sealer } from '../../foundation/database/seal.ts'
+import { deleteVersions } from '../deletion.ts'
 import { changeSubmission, type SubmissionName, type SubmissionWriter } from '../lock.ts'
-import { deleteOwners } from '../owned.ts'
 import { assertOpen, cancelled, findState, overtaken } from '../submission.ts'
 import {
   ARRIVAL_LEASE,
@@ -110,7 +110,8 @@ export async function keepContent(
 
 /** Deletes content that nobody took. The sweep deletes what is left. */
 export async function dropContent(database: Database, token: string, version: string): Promise<void> {
-  await deleteOwners(database, token, { versions: [version], runs: [] })
-    .then(() => database.scrub())
-    .catch(() => undefined)
+  const condition = { condition: 'v.version = $2', values: [version] }
+  await changeSubmission(database, token, (writer) => deleteVersions(writer, token, condition)).catch(
+    () => undefined,
+  )
 }
