@@ -465,8 +465,8 @@ export default [
   {
     fault: 'a repair can be undone after another file has changed',
     file: 'src/submissions/files/undo.ts',
-    text: "where token = $1', [owner.token])\n  await forgetPrevious(writer, owner)",
-    replacement: "where token = $1', [owner.token])",
+    text: "where token = $1', [token])\n  await forgetPrevious(writer, token)",
+    replacement: "where token = $1', [token])",
     test: REPAIRS,
   },
   {
