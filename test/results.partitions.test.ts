@@ -69,6 +69,7 @@ testOnPostgres(
     // The run before is kept, whole, until another one is published.
     expect(await countStored(service.database)).toBe(40 * 30 + 18)
     await service.publish(entries('third', 1), { token })
+    await sweep(service.database)
     expect(await countStored(service.database)).toBe(39 * 30 + 18 + 1)
 
     const by = { token: cancelled, eid: '1001', actor: { id: 'test', name: 'Test' } }
