@@ -20,7 +20,7 @@ export interface Retention {
   readonly results: number | 'off'
 }
 
-export const KEEP: Retention = { files: 'off', results: 'off' }
+const KEEP: Retention = { files: 'off', results: 'off' }
 
 /**
  * Deletes what nothing uses, data whose retention has expired, and what belonged to anything that was deleted.
