@@ -94,7 +94,9 @@ export function addSubmissionCommands(
         await report(
           flags,
           { purged },
-          `The data of ${count(purged, 'cancelled submission')} was deleted. None is left.`,
+          purged === 0
+            ? 'No cancelled submission has data that is left.'
+            : `The data of ${count(purged, 'cancelled submission')} is deleted.`,
         )
       }),
     )
