@@ -129,7 +129,10 @@ export async function listDeletions(database: Database): Promise<Deletion[]> {
 }
 
 /** Deletes what belonged to an owner, in many short transactions, which also need little room on a full disk. */
-export async function deleteOwned(database: Database, { owner, name }: Deletion): Promise<void> {
+export async function deleteOwned(
+  database: Database,
+  { owner, name }: Pick<Deletion, 'owner' | 'name'>,
+): Promise<void> {
   if (owner === 'token') return
   for (const { table, key, most } of OWNED[owner]) {
     const some = `select ${key} from ${table} where ${owner} = $1 order by ${key} limit ${most}`
