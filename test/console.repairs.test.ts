@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { TOKEN_FIELD } from '../src/console/form-token.ts'
+import { sweep } from '../src/submissions/retention/sweep.ts'
 import { untilHolds } from './support/command.ts'
 import { ConsoleService, describeForm, tokenOf } from './support/console.ts'
 import { define } from './support/definition.ts'
@@ -84,7 +85,7 @@ async function start(resources: Parameters<typeof define>[0] = MEMBERS_ONLY) {
   const again = () => service.createSubmission(headers)
   const list = async () =>
     (await service.app.inject({ url: '/console/submissions', headers: { host: 'localhost', cookie } })).body
-  return { at, worker, again, list, put, show, send, upload, check, find, apply }
+  return { service, at, worker, again, list, put, show, send, upload, check, find, apply }
 }
 
 const textOf = (page: string) => page.replaceAll(/<[^>]*>/g, ' ').replaceAll(/\s+/g, ' ')
@@ -204,6 +205,20 @@ test('a record has no value, and no empty one, in a column of another file', asy
   const cells =
     (await show('/findings/records')).match(/<td [^>]*data-label="(?:born|day)">.*?<\/td>/gs) ?? []
   expect(cells.map((cell) => textOf(cell).trim())).toEqual(['Concerned: x', '', '', 'Concerned: y'])
+})
+
+test('the activity says which data is kept no longer', async () => {
+  const { service, put, show, check } = await start()
+  await put('member,born\nM1,x\nM2,y\n')
+  await check()
+  await service.database.write('schema', async (writer) => {
+    await writer.run('update file_version set received = 1')
+    await writer.run('update submission_run set completed = 1')
+  })
+  await sweep(service.database, { files: 30, results: 30 })
+  const shown = textOf(await show('/activity'))
+  expect(shown).toContain('Deleted 1 file: they are kept no longer')
+  expect(shown).toContain('Deleted 2 findings: they are kept no longer')
 })
 
 test('a deleted submission says that it was deleted, on each of its pages, and has no steps', async () => {

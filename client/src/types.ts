@@ -1020,7 +1020,10 @@ export interface ActivityPage {
 export interface Activity {
   /** When it was done. */
   time?: string
-  /** What was done. RecordsChanged and Downloaded stand for all similar ones of the same minute. */
+  /**
+   * What was done. RecordsChanged and Downloaded stand for all similar ones of the same minute. Expired: what is kept
+   * no longer was deleted. Purged: nothing of a deleted submission is left.
+   */
   event?: 'Created' | 'FileUploaded' | 'FileRepaired' | 'RepairUndone' | 'RecordsChanged' | 'CheckRequested' | 'CheckCancelled' | 'Checked' | 'Explained' | 'ExplanationWithdrawn' | 'Submitted' | 'Reopened' | 'Deleted' | 'Downloaded' | 'Expired' | 'Purged'
   /** Who did it. */
   actor?: Actor
