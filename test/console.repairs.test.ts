@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { TOKEN_FIELD } from '../src/console/form-token.ts'
 import { sweep } from '../src/submissions/retention/sweep.ts'
+import { storeReturns } from '../src/submissions/returns/returns.ts'
 import { untilHolds } from './support/command.ts'
 import { ConsoleService, describeForm, tokenOf } from './support/console.ts'
 import { define } from './support/definition.ts'
@@ -205,6 +206,36 @@ test('a record has no value, and no empty one, in a column of another file', asy
   const cells =
     (await show('/findings/records')).match(/<td [^>]*data-label="(?:born|day)">.*?<\/td>/gs) ?? []
   expect(cells.map((cell) => textOf(cell).trim())).toEqual(['Concerned: x', '', '', 'Concerned: y'])
+})
+
+test('what came too late says why, and whether the newest check read the files as they are', async () => {
+  const { service, put, show, check } = await start()
+  await put('member,born\nM1,2001-01-13\n')
+  await check()
+  const database = service.database
+  const set = (sql: string) => database.write('schema', (writer) => writer.run(sql))
+  await set('update submission set expires = 1')
+  const expired = textOf(await show('/submit'))
+  expect(expired).toContain('This submission has expired and can no longer be submitted. Start a new one')
+  expect(expired).toContain('Check done')
+  await set('update submission set expires = 9999999999999')
+  const past = Date.now() - 86_400_000
+  const described = {
+    returnId: '202512',
+    name: 'December',
+    definition: 'other',
+    version: '1',
+    type: 'Full',
+  } as const
+  await storeReturns(database, [{ ...described, opens: 1, due: past, closes: past, zone: 'UTC' }])
+  await set(`update file_version set received = ${Date.now() + 1000}`)
+  const closed = textOf(await show('/submit'))
+  expect(closed).toMatch(
+    /The return closed \d+ \w+ \d{4}.*, and this submission was not submitted\. Ask the agency to open it again\./,
+  )
+  expect(closed).toContain(' Closed ')
+  expect(closed).not.toMatch(/has expired|Start a new one|Expired/)
+  expect(closed).toContain('Check files changed')
 })
 
 test('the activity says which data is kept no longer', async () => {

@@ -777,6 +777,8 @@ export interface Submission {
   notes?: string
   /** When the return is due. */
   dueDate?: string
+  /** When the return closes. */
+  closeWindowDate?: string
   /** The organisation of the submission. */
   eid?: string
   /** The definition that the submission is checked against. */
@@ -889,6 +891,8 @@ export interface SubmittedSubmission {
   notes?: string
   /** When the return is due. */
   dueDate?: string
+  /** When the return closes. */
+  closeWindowDate?: string
   /** The organisation of the submission. */
   eid?: string
   /** The definition that the submission is checked against. */

@@ -7,7 +7,7 @@ import { link } from '../links.ts'
 import { PostForm } from '../post-form.ts'
 import { orderFiles, titlesOf } from '../rules.ts'
 import { table } from '../table.ts'
-import { showTime } from '../time.ts'
+import { showTime, Until } from '../time.ts'
 import { type Origins, readOrigins, showSender } from './activity.ts'
 import { listUnexplained, readExplanations } from './explanations.ts'
 import { readReceipt, receiptLink } from './receipt.ts'
@@ -17,6 +17,7 @@ import {
   listObstacles,
   pathOf,
   readWorkbench,
+  type Submission,
   showStep,
   stepLink,
   tokenOf,
@@ -42,8 +43,15 @@ async function showSubmit(context: Context): Promise<Shown> {
         ? await showSubmitted(workbench)
         : workbench.isOpen
           ? await showOpen(workbench)
-          : html`<p>This submission has expired and can no longer be submitted. Start a new one for the return.</p>`,
+          : showClosed(workbench.submission),
   })
+}
+
+/** Why it cannot be submitted any more, and what can be done. */
+function showClosed({ closeWindowDate: closed }: Submission): VNode {
+  return closed !== undefined && Date.parse(closed) <= Date.now()
+    ? html`<p>The return closed <${Until} at=${closed} />, and this submission was not submitted. Ask the agency to open it again.</p>`
+    : html`<p>This submission has expired and can no longer be submitted. Start a new one for the return.</p>`
 }
 
 async function showOpen(workbench: Workbench): Promise<VNode> {
