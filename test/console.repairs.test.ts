@@ -238,6 +238,41 @@ test('what came too late says why, and whether the newest check read the files a
   expect(closed).toContain('Check files changed')
 })
 
+test('a submission whose files and checks are kept no longer says so, and nothing that is not so', async () => {
+  const { service, put, show, send, check } = await start()
+  await put('member,born\nM1,2001-01-13\n')
+  await check()
+  await send('/submit')
+  const before = textOf(await show('/submit'))
+  expect(before).toContain('Mahi has frozen these files. It does not send them anywhere.')
+  await service.database.write('schema', async (writer) => {
+    await writer.run('update file_version set received = 1')
+    await writer.run('update submission set ended_at = 1')
+    await writer.run('update submission_run set completed = 1')
+  })
+  await sweep(service.database, { files: 30, results: 30 })
+  const submitted = textOf(await show('/submit'))
+  expect(submitted).toContain('Mahi froze the files, and has deleted them since: they are kept no longer.')
+  expect(submitted).not.toContain('has frozen these files')
+  expect(textOf(await show('/files'))).toContain('No files are stored.')
+  expect(textOf(await show('/check'))).toContain('No check is stored.')
+  const findings = textOf(await show('/findings'))
+  expect(findings).toContain('No finished check is stored.')
+  expect(findings).not.toContain('Check the files')
+})
+
+test('a check that was stopped says so in words for people', async () => {
+  const { service, put, show, check } = await start()
+  await put(MEMBERS)
+  await check()
+  await service.database.write('schema', (writer) =>
+    writer.run(`update submission_run set status = 'Halted', reason = 'It needed too much memory.'`),
+  )
+  const shown = textOf(await show('/check'))
+  expect(shown).toContain('The last check did not finish: stopped at a limit. It needed too much memory.')
+  expect(shown).not.toContain('Halted')
+})
+
 test('the activity says which data is kept no longer', async () => {
   const { service, put, show, check } = await start()
   await put('member,born\nM1,x\nM2,y\n')

@@ -70,7 +70,7 @@ async function showOpen(workbench: Workbench): Promise<VNode> {
     ${
       mayWrite
         ? html`<${PostForm} class="confirm" action=${stepLink(workbench, 'submit')}>
-          <p><strong>Mahi freezes these files. It does not send them to the TEC.</strong></p>
+          <p><strong>Mahi freezes these files. It does not send them anywhere.</strong></p>
           <p>The receipt names who submits them: ${actorOf(workbench.principal).name}.</p>
           <button type="submit">Submit</button>
         <//>`
@@ -87,11 +87,15 @@ function showUnchanged({ submission: { files = [] }, reopened }: Workbench): VNo
 
 async function showSubmitted(workbench: Workbench): Promise<VNode> {
   const { submittedBy, dateSubmitted } = await readReceipt(workbench)
-  const { run } = workbench
+  const { run, submission } = workbench
+  const { files = [] } = submission
   return html`<h2>Submitted by ${submittedBy?.name} at ${showTime(dateSubmitted)}</h2>
-    <p>Mahi has frozen these files. It does not send them to the TEC.</p>
-    ${showFiles(workbench, await readOrigins(workbench))}
-    ${showEmpty(workbench.submission.files)}
+    ${
+      files.length === 0
+        ? html`<p>Mahi froze the files, and has deleted them since: they are kept no longer. The receipt has their digests.</p>`
+        : html`<p>Mahi has frozen these files. It does not send them anywhere.</p>${showFiles(workbench, await readOrigins(workbench))}`
+    }
+    ${showEmpty(files)}
     ${
       run !== undefined &&
       html`<p>Check ${run.runId} found no errors and ${run.warningCount ? count(run.warningCount, 'warning') : 'no warnings'}.${

@@ -280,6 +280,6 @@ export const ofCheck =
     if (run?.status === 'Processed') return await show({ ...workbench, run })
     return showStep(workbench, 'fix', {
       title: 'Fix',
-      content: html`<p>There is no finished check yet. <a href=${stepLink(context, 'check')}>Check the files</a> first.</p>`,
+      content: html`<p>No finished check is stored.${workbench.mayWrite && html` <a href=${stepLink(context, 'check')}>Check the files</a> first.`}</p>`,
     })
   }
