@@ -9,6 +9,7 @@ import { receiveUpload, type Upload } from '../../src/submissions/files/upload.t
 import { toProblem } from '../../src/submissions/refusal.ts'
 import { Definitions } from '../../src/submissions/rules/definitions.ts'
 import type { FileState } from '../../src/submissions/submission.ts'
+import { checkHere } from './check-here.ts'
 import { temporaryFolder } from './temporary.ts'
 
 /** Reads uploads and makes copies of files in this process, while somebody waits for that. */
@@ -35,6 +36,7 @@ export class FileWorker {
       maxBytes: 2 ** 30,
       folder: temporaryFolder(),
       readFiles: readUpload,
+      check: checkHere,
       ...options,
     })
   }

@@ -68,6 +68,8 @@ export interface FileWorkerOptions {
   readonly folder?: string | undefined
   /** Reads uploads and converts files; by default in a process of its own. */
   readonly readFiles?: typeof runFileOrder
+  /** Checks repaired files; by default in a process of its own. */
+  readonly check?: typeof checkFiles
 }
 
 /** The reason that callers see. */
@@ -239,11 +241,11 @@ export class DoFileJob implements JobHandler {
 
   /** Lists what a repair would change, and which causes are left after it. */
   async #preview(known: FileJob, folder: string, signal: AbortSignal): Promise<Done> {
-    const { limits } = this.#options
+    const { limits, check = checkFiles } = this.#options
     const { request } = await this.#prepare(known, folder, signal)
     const repaired = await repairFiles(request, { folder, limits, signal })
     const options = { limits, temporary: folder, signal }
-    const { summary, dispose } = await checkFiles({ ...request, files: repaired.files }, options)
+    const { summary, dispose } = await check({ ...request, files: repaired.files }, options)
     await dispose()
     const causes = summary.causes.map(({ key, codes }) => ({ key, codes }))
     return copy(known, await this.#storeList(known, { ...toRepairList(repaired, request.files), causes }))

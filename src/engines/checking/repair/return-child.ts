@@ -3,7 +3,6 @@ import { createReadStream, createWriteStream } from 'node:fs'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
-import { zip } from '@cj-tech-master/excelts/archive'
 import { type InputFile, readFindings } from '../check-files.ts'
 import { serveOrder } from '../process/serve-order.ts'
 import { CHANGES } from './changes-name.ts'
@@ -44,6 +43,8 @@ function keepUnchanged({ files, changes, groups, left }: Repaired, given: readon
 }
 
 async function pack(folder: string, names: readonly string[]): Promise<string> {
+  // Only here: it is a third of what this process loads.
+  const { zip } = await import('@cj-tech-master/excelts/archive')
   const path = join(folder, 'copies.zip')
   const archive = zip()
   for (const name of names) archive.add(name, createReadStream(join(folder, name)))
