@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { writeCopies } from '../../src/engines/checking/repair/write-copies.ts'
 import type { Database } from '../../src/foundation/database/database.ts'
 import { Sealer } from '../../src/foundation/database/seal.ts'
 import { takeOne } from '../../src/foundation/jobs/worker.ts'
@@ -37,6 +38,7 @@ export class FileWorker {
       folder: temporaryFolder(),
       readFiles: readUpload,
       check: checkHere,
+      write: writeCopies,
       ...options,
     })
   }

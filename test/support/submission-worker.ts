@@ -1,5 +1,6 @@
 import { onTestFinished } from 'vitest'
 import type { Limits } from '../../src/engines/checking/process/limits.ts'
+import { writeCopies } from '../../src/engines/checking/repair/write-copies.ts'
 import type { Database } from '../../src/foundation/database/database.ts'
 import { Sealer } from '../../src/foundation/database/seal.ts'
 import { readUpload } from '../../src/submissions/files/read-upload.ts'
@@ -36,7 +37,7 @@ export async function startWorker(
     limits,
     maxBytes: 2 ** 30,
     folder: temporaryFolder(),
-    ...(!inProcesses && { check: checkHere, readFiles: readUpload }),
+    ...(!inProcesses && { check: checkHere, readFiles: readUpload, write: writeCopies }),
     retention,
     log: {
       error: (line: object) => {
