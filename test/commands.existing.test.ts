@@ -1,6 +1,8 @@
 import { existsSync, mkdirSync, readdirSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { openDatabase } from '../src/foundation/database/open.ts'
+import { openSqlite } from '../src/foundation/database/sqlite.ts'
 import { Installation } from './support/command.ts'
 import { temporaryFolder } from './support/temporary.ts'
 
@@ -35,7 +37,6 @@ describe('a command that needs a database which is in use', () => {
     const path = join(folder, 'empty.db')
     const mahi = new Installation()
     const environment = { DATABASE_URL: `sqlite:${path}` }
-    const { openSqlite } = await import('../src/foundation/database/sqlite.ts')
     await (await openSqlite(path)).close()
     const { code, stderr } = await mahi.run(['keys', 'list'], { environment })
     expect([code, stderr]).toEqual([1, expect.stringContaining('has no Mahi tables')])
@@ -50,8 +51,9 @@ test('only their owner may read a SQLite database and the files beside it', asyn
   mkdirSync(folder)
   const environment = { DATABASE_URL: `sqlite:${join(folder, 'mahi.db')}` }
   const mahi = new Installation()
-  await mahi.serve(environment)
   await mahi.run(['keys', 'create', '--client', 'sms'], { environment })
+  const database = await openDatabase(environment.DATABASE_URL)
+  onTestFinished(() => database.close())
   const modes = readdirSync(folder).map((name) => [name, statSync(join(folder, name)).mode & 0o777])
   expect(modes.map(([name]) => name)).toEqual(['mahi.db', 'mahi.db-shm', 'mahi.db-wal'])
   for (const [name, mode] of modes) expect([name, mode]).toEqual([name, 0o600])

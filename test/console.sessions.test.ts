@@ -120,24 +120,18 @@ describe('a session', () => {
 
   test('begins with the link of mahi console, which opens the page that is named', async () => {
     const mahi = new Installation()
-    await fillDatabase(mahi.databaseUrl)
-    const { url } = await mahi.serve({ CONSOLE: 'on' })
+    const { send, post } = await startConsole({}, mahi.databaseUrl)
+    const url = 'http://127.0.0.1:8081'
     const open = async (...page: string[]) => {
       // Without --url, it is where the settings say that the service listens.
-      const { stdout, stderr } = await mahi.run(['console', ...page], {
-        environment: { PORT: new URL(url).port },
-      })
+      const { stdout, stderr } = await mahi.run(['console', ...page], { environment: { PORT: '8081' } })
       expect(stderr).toContain('it works once')
-      expect(stdout).toMatch(/^http:\S+\n$/)
-      const shown = await (await fetch(stdout.trim())).text()
-      const [, action = ''] = /action="([^"]+)"/.exec(shown) ?? []
-      const opened = await fetch(url + action, {
-        method: 'POST',
-        redirect: 'manual',
-        headers: { ...FORM, ...OWN },
-      })
-      expect(opened.status).toBe(303)
-      return new URL(opened.headers.get('location') ?? '', url).searchParams.get('to')
+      expect(stdout).toMatch(/^http:\/\/127\.0\.0\.1:8081\S+\n$/)
+      const shown = await send({ url: stdout.trim().slice(url.length) })
+      const [, action = ''] = /action="([^"]+)"/.exec(shown.body) ?? []
+      const opened = await post(action, {})
+      expect(opened.statusCode).toBe(303)
+      return new URL(opened.headers.location ?? '', url).searchParams.get('to')
     }
     expect(await open()).toBe('/console')
     expect(await open('/console/submissions?eid=9')).toBe('/console/submissions?eid=9')
@@ -188,22 +182,12 @@ describe('a session', () => {
 
   test('ends with all others at the command of the operator', async () => {
     const mahi = new Installation()
-    const { headers } = await fillDatabase(mahi.databaseUrl)
-    const { stdout: link } = await mahi.run(['console', '--json'])
-    const { stdout } = await mahi.run(['console', '--end-sessions', '--json'])
-    expect(JSON.parse(stdout)).toEqual({ ended: 0 })
-    const { url } = await mahi.serve({ CONSOLE: 'on' })
-    const send = (path: string, fields: Record<string, string>) =>
-      fetch(url + path, {
-        method: 'POST',
-        redirect: 'manual',
-        headers: { ...FORM, ...OWN },
-        body: new URLSearchParams(fields),
-      })
-    expect((await send(new URL(JSON.parse(link).url).pathname, {})).status).toBe(401)
-    const signedIn = await send('/console/sign-in', { key: String(headers['x-api-key']) })
-    const cookie = String(signedIn.headers.get('set-cookie')).split(';', 1)[0] ?? ''
-    const show = async () => (await fetch(`${url}/console/occupations`, { headers: { cookie } })).status
+    const { send, post, signIn } = await startConsole({}, mahi.databaseUrl)
+    const { url } = (await mahi.runJson(['console'])) as { url: string }
+    expect(await mahi.runJson(['console', '--end-sessions'])).toEqual({ ended: 0 })
+    expect((await post(new URL(url).pathname, {})).statusCode).toBe(401)
+    const cookie = await signIn()
+    const show = async () => (await send({ url: '/console/occupations', headers: { cookie } })).statusCode
     expect(await show()).toBe(200)
     expect((await mahi.run(['console', '--end-sessions'])).stderr).toContain('1 session ended.')
     expect(await show()).toBe(401)
@@ -490,23 +474,12 @@ test('a page that does not exist says so', async () => {
   expect((await send({ url: '/console/nowhere', headers: { cookie } })).statusCode).toBe(404)
 })
 
-test('a session continues at another replica when the replica that served it is killed', async () => {
-  const mahi = new Installation()
-  const { headers } = await fillDatabase(mahi.databaseUrl)
-  const settings = { CONSOLE: 'on' }
-  const [one, other] = [await mahi.serve(settings), await mahi.serve(settings)]
-  const signedIn = await fetch(`${one.url}/console/sign-in`, {
-    method: 'POST',
-    redirect: 'manual',
-    headers: { ...FORM, ...OWN },
-    body: new URLSearchParams({ key: String(headers['x-api-key']) }),
-  })
-  const cookie = String(signedIn.headers.get('set-cookie')).split(';', 1)[0] ?? ''
-  one.command.child.kill('SIGKILL')
-  await one.command.ended
-  const page = await fetch(`${other.url}/console/occupations`, { headers: { cookie } })
-  expect(page.status).toBe(200)
-  expect(await page.text()).toContain('Title of C100')
+test('a session of one replica continues at another', async () => {
+  const url = temporaryDatabaseUrl()
+  const [one, other] = [await startConsole({}, url), await startConsole({}, url)]
+  const cookie = await one.signIn()
+  await one.service.lifecycle.end()
+  expect((await other.send({ url: '/console/changes', headers: { cookie } })).statusCode).toBe(200)
 })
 
 test.skipIf(engine === 'sqlite')(

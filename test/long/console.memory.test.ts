@@ -8,7 +8,7 @@ import { startWorker } from '../support/submission-worker.ts'
 
 test('findings of files with the longest header rows take no memory once they are shown', async () => {
   const console = await ConsoleService.start({ RATE_LIMIT_SUBMISSIONS: 'off' })
-  await startWorker(console.service.database, ['sdr'])
+  await startWorker(console.service.database, ['sdr'], { inProcesses: true })
   const cookie = await console.signIn()
   const { key } = await console.service.createKey({ scopes: SCOPES, eids: ['1001'] })
   const call = (method: 'PUT' | 'POST' | 'GET', url: string, payload?: string, type = 'application/json') =>

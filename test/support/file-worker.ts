@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { writeCopies } from '../../src/engines/checking/repair/write-copies.ts'
 import type { Database } from '../../src/foundation/database/database.ts'
 import { Sealer } from '../../src/foundation/database/seal.ts'
 import { takeOne } from '../../src/foundation/jobs/worker.ts'
@@ -9,6 +10,7 @@ import { receiveUpload, type Upload } from '../../src/submissions/files/upload.t
 import { toProblem } from '../../src/submissions/refusal.ts'
 import { Definitions } from '../../src/submissions/rules/definitions.ts'
 import type { FileState } from '../../src/submissions/submission.ts'
+import { checkHere } from './check-here.ts'
 import { temporaryFolder } from './temporary.ts'
 
 /** Reads uploads and makes copies of files in this process, while somebody waits for that. */
@@ -35,6 +37,8 @@ export class FileWorker {
       maxBytes: 2 ** 30,
       folder: temporaryFolder(),
       readFiles: readUpload,
+      check: checkHere,
+      write: writeCopies,
       ...options,
     })
   }

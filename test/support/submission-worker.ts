@@ -1,13 +1,16 @@
 import { onTestFinished } from 'vitest'
 import type { Limits } from '../../src/engines/checking/process/limits.ts'
+import { writeCopies } from '../../src/engines/checking/repair/write-copies.ts'
 import type { Database } from '../../src/foundation/database/database.ts'
 import { Sealer } from '../../src/foundation/database/seal.ts'
+import { readUpload } from '../../src/submissions/files/read-upload.ts'
 import type { Retention } from '../../src/submissions/retention/sweep.ts'
 import { Definitions } from '../../src/submissions/rules/definitions.ts'
 import { type RunningWorker, startSubmissionWorker } from '../../src/submissions/runs/worker.ts'
+import { checkHere } from './check-here.ts'
 import { temporaryFolder } from './temporary.ts'
 
-/** A worker in this process, for one test. */
+/** A worker in this process, for one test. With `inProcesses`, it reads and checks files as the service does. */
 export async function startWorker(
   database: Database,
   definitions: readonly string[],
@@ -16,11 +19,13 @@ export async function startWorker(
     retention = { files: 'off', results: 'off' },
     runs = 1,
     limits = {},
+    inProcesses = false,
   }: {
     sealer?: Sealer
     retention?: Retention
     runs?: number
     limits?: Partial<Limits>
+    inProcesses?: boolean
   } = {},
 ): Promise<RunningWorker & { readonly log: object[] }> {
   const log: object[] = []
@@ -32,6 +37,7 @@ export async function startWorker(
     limits,
     maxBytes: 2 ** 30,
     folder: temporaryFolder(),
+    ...(!inProcesses && { check: checkHere, readFiles: readUpload, write: writeCopies }),
     retention,
     log: {
       error: (line: object) => {

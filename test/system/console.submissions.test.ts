@@ -20,7 +20,7 @@ const sample = (set: 'clean' | 'faulty', file: string) =>
 
 async function start(screen?: BrowserContextOptions) {
   const console = await ConsoleService.start({}, screen)
-  await startWorker(console.service.database, ['sdr'])
+  await startWorker(console.service.database, ['sdr'], { inProcesses: true })
   return console
 }
 

@@ -105,7 +105,7 @@ class Store {
   }
 
   async startWorker() {
-    return await startWorker(this.database, [this.#definition], { sealer: this.sealer })
+    return await startWorker(this.database, [this.#definition], { sealer: this.sealer, inProcesses: true })
   }
 
   /** Requests a run, and waits for its end. */

@@ -47,12 +47,17 @@ export const titleOf = (schema: object): string | undefined =>
     ? schema.title
     : undefined
 
-/** The schemas with a title within another one, and those that they refer to. */
-export function* listTitled(schema: unknown): Generator<TSchema> {
-  if (typeof schema !== 'object' || schema === null) return
+/**
+ * The schemas with a title within another one, and those that they refer to.
+ *
+ * @param seen what has been listed already: most schemas are those of many operations
+ */
+export function* listTitled(schema: unknown, seen: Set<object>): Generator<TSchema> {
+  if (typeof schema !== 'object' || schema === null || seen.has(schema)) return
+  seen.add(schema)
   if (titleOf(schema) !== undefined) yield schema
   for (const each of Object.values({ ...schema, referred: (schema as { [REFERRED]?: object })[REFERRED] }))
-    yield* listTitled(each)
+    yield* listTitled(each, seen)
 }
 
 /** Marks a field that is always present, because it has a default. */

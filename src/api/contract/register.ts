@@ -63,6 +63,7 @@ export function registerOperations(
   operations: readonly Operation[],
 ): void {
   const known = new Map<string, string>()
+  const schemas = new Set<object>()
   for (const operation of operations) {
     const { name, id, method, path, version = VERSIONS[0] } = operation
     const route = `${method} ${version.prefix}${path.replaceAll(/\{\w+\}/g, '{}')}`
@@ -71,6 +72,8 @@ export function registerOperations(
       if (other !== undefined) throw new TypeError(`${name}: ${other} has ${unique} too`)
       known.set(unique, name)
     }
+    for (const { content } of Object.values(operation.responses))
+      addSchemas(app, listTitled(content, schemas))
     register(app, services, operation)
   }
 }
@@ -79,10 +82,6 @@ function register(app: FastifyInstance, { access, versions }: OperationServices,
   const { name, method, path, version = VERSIONS[0], access: rule, request: parameters = {} } = operation
   assertContract(operation)
   versions.include(path)
-  addSchemas(
-    app,
-    Object.values(operation.responses).flatMap(({ content }) => [...listTitled(content)]),
-  )
   const { accepts = JSON_ONLY, caching = 'private, no-cache' } = operation
   const ofOrganisation = isOfOrganisation(rule)
   const route: Route = {

@@ -13,6 +13,7 @@ import {
   isDiskFull,
   type Limits,
   type ReturnedForm,
+  type ReturnOptions,
   repairFiles,
   returnFiles,
 } from '../../engines/checking/index.ts'
@@ -67,6 +68,10 @@ export interface FileWorkerOptions {
   readonly folder?: string | undefined
   /** Reads uploads and converts files; by default in a process of its own. */
   readonly readFiles?: typeof runFileOrder
+  /** Checks repaired files; by default in a process of its own. */
+  readonly check?: typeof checkFiles
+  /** Writes repaired and marked copies; by default in a process of its own. */
+  readonly write?: ReturnOptions['write']
 }
 
 /** The reason that callers see. */
@@ -191,11 +196,11 @@ export class DoFileJob implements JobHandler {
 
   /** Repairs the current files. Those before are kept until the files change, or the submission is submitted. */
   async #repair(known: FileJob, folder: string, signal: AbortSignal): Promise<Done> {
-    const { sealer, limits, maxBytes } = this.#options
+    const { sealer, limits, maxBytes, write } = this.#options
     const { token, actor } = known
     const { submission, request } = await this.#prepare(known, folder, signal)
     assertOpen(submission)
-    const repaired = await repairFiles(request, { folder, limits, signal })
+    const repaired = await repairFiles(request, { folder, limits, signal, write })
     const read: ReadFile[] = []
     for (const file of repaired.files) {
       const { resource } = file
@@ -236,20 +241,21 @@ export class DoFileJob implements JobHandler {
 
   /** Lists what a repair would change, and which causes are left after it. */
   async #preview(known: FileJob, folder: string, signal: AbortSignal): Promise<Done> {
-    const { limits } = this.#options
+    const { limits, check = checkFiles, write } = this.#options
     const { request } = await this.#prepare(known, folder, signal)
-    const repaired = await repairFiles(request, { folder, limits, signal })
+    const repaired = await repairFiles(request, { folder, limits, signal, write })
     const options = { limits, temporary: folder, signal }
-    const { summary, dispose } = await checkFiles({ ...request, files: repaired.files }, options)
+    const { summary, dispose } = await check({ ...request, files: repaired.files }, options)
     await dispose()
     const causes = summary.causes.map(({ key, codes }) => ({ key, codes }))
     return copy(known, await this.#storeList(known, { ...toRepairList(repaired, request.files), causes }))
   }
 
   async #return(known: FileJob, folder: string, signal: AbortSignal): Promise<Done> {
-    const { database, sealer, limits } = this.#options
+    const { database, sealer, limits, write } = this.#options
     const { request } = await this.#prepare(known, folder, signal)
-    const path = await returnFiles(request, { form: known.work as ReturnedForm, folder, limits, signal })
+    const form = known.work as ReturnedForm
+    const path = await returnFiles(request, { form, folder, limits, signal, write })
     return copy(known, await storeContent(database, sealer, known, readFile(path)))
   }
 

@@ -1,52 +1,5 @@
 // The child process that marks or corrects files, which `return-files.ts` starts.
-import { createReadStream, createWriteStream } from 'node:fs'
-import { join } from 'node:path'
-import { Readable } from 'node:stream'
-import { pipeline } from 'node:stream/promises'
-import { zip } from '@cj-tech-master/excelts/archive'
-import { type InputFile, readFindings } from '../check-files.ts'
 import { serveOrder } from '../process/serve-order.ts'
-import { CHANGES } from './changes-name.ts'
-import { chooseFixFolder, fixFiles } from './fix.ts'
-import { chooseMarkFolder, markFiles } from './mark.ts'
-import type { Repaired, ReturnOrder } from './return-files.ts'
+import { writeCopies } from './write-copies.ts'
 
 serveOrder(writeCopies)
-
-async function writeCopies({ form, request, output, checked }: ReturnOrder): Promise<string | Repaired> {
-  const { definition, files } = request
-  if (checked === undefined) {
-    const folder = chooseFixFolder(output, files, { overwrite: false })
-    const { copies, ...fixed } = await fixFiles(request, folder)
-    if (form === 'repaired') return keepUnchanged(fixed, files)
-    return await pack(output, [...copies, CHANGES])
-  }
-  const { summary, findings } = checked
-  const format = form === 'workbook' ? 'xlsx' : 'csv'
-  const folder = chooseMarkFolder(output, files, { format, overwrite: false })
-  const names = await markFiles(
-    { summary, findings: () => readFindings(findings) },
-    { format, definition, files, folder },
-  )
-  const [workbook] = names
-  return form === 'workbook' && workbook !== undefined ? join(output, workbook) : await pack(output, names)
-}
-
-/** A file without a change stays as it is. */
-function keepUnchanged({ files, changes, groups, left }: Repaired, given: readonly InputFile[]): Repaired {
-  const changed = new Set(groups.map(({ file }) => file))
-  return {
-    files: given.map((file, index) => (changed.has(file.name) ? (files[index] ?? file) : file)),
-    changes,
-    groups,
-    left,
-  }
-}
-
-async function pack(folder: string, names: readonly string[]): Promise<string> {
-  const path = join(folder, 'copies.zip')
-  const archive = zip()
-  for (const name of names) archive.add(name, createReadStream(join(folder, name)))
-  await pipeline(Readable.from(archive.stream()), createWriteStream(path, { mode: 0o600 }))
-  return path
-}

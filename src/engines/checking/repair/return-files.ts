@@ -1,40 +1,22 @@
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { entryOf } from '../../../foundation/jobs/child.ts'
-import { type CheckRequest, checkFiles, type InputFile } from '../check-files.ts'
-import type { CheckSummary } from '../engine/summary.ts'
+import { type CheckRequest, checkFiles } from '../check-files.ts'
 import { DEFAULT_LIMITS, type Limits } from '../process/limits.ts'
 import { runOrder } from '../process/run-order.ts'
-import type { Fixed } from './fix.ts'
-
-/** What is made of checked files: a workbook or CSV files with the findings beside each row, or corrected copies. */
-export type ReturnedForm = 'workbook' | 'marked' | 'corrected'
+import type { Repaired, ReturnedForm, ReturnOrder, writeCopies } from './write-copies.ts'
 
 interface WorkOptions {
   /** An empty folder, which only this work uses. Its owner deletes it. */
   readonly folder: string
   readonly limits?: Partial<Limits>
   readonly signal?: AbortSignal | undefined
+  /** Writes the copies; by default in a process of its own. */
+  readonly write?: typeof writeCopies | undefined
 }
 
 export interface ReturnOptions extends WorkOptions {
   readonly form: ReturnedForm
-}
-
-/** What was repaired in files. */
-export interface Repaired extends Pick<Fixed, 'changes' | 'groups' | 'left'> {
-  /** All files: the repaired copy of each, or the file itself if nothing was repaired in it. */
-  readonly files: readonly InputFile[]
-}
-
-/** The message to the process that marks or corrects files. */
-export interface ReturnOrder {
-  readonly form: ReturnedForm | 'repaired'
-  readonly request: CheckRequest
-  /** The folder of the copies. */
-  readonly output: string
-  /** What the check of the files has found, for marked copies. */
-  readonly checked?: { readonly summary: CheckSummary; readonly findings: string } | undefined
 }
 
 const ENTRY = entryOf('return-child', import.meta)
@@ -73,18 +55,15 @@ export async function repairFiles(request: CheckRequest, options: WorkOptions): 
   return await order('repaired')
 }
 
-async function prepareOrder(request: CheckRequest, { folder, signal, ...options }: WorkOptions) {
+async function prepareOrder(request: CheckRequest, { folder, signal, write, ...options }: WorkOptions) {
   const limits = { ...DEFAULT_LIMITS, ...options.limits }
   const deadline = performance.now() + limits.seconds * 1000
   const output = join(folder, 'output')
   await mkdir(output, { mode: 0o700 })
-  const order = <Result>(form: ReturnOrder['form'], checked?: ReturnOrder['checked']) =>
-    runOrder<Result>(ENTRY, async () => ({ form, request, output, checked }) satisfies ReturnOrder, {
-      folder,
-      output,
-      limits,
-      deadline,
-      signal,
-    })
+  const order = async <Result>(form: ReturnOrder['form'], checked?: ReturnOrder['checked']) => {
+    const given: ReturnOrder = { form, request, output, checked }
+    if (write !== undefined) return (await write(given)) as Result
+    return await runOrder<Result>(ENTRY, async () => given, { folder, output, limits, deadline, signal })
+  }
   return { limits, order }
 }

@@ -5,10 +5,17 @@ import { createServer } from 'node:http'
 import { join, relative } from 'node:path'
 import { promisify } from 'node:util'
 import { expect, test } from 'vitest'
-import { readSettings } from '../src/settings.ts'
-import { listenOn } from './support/connection.ts'
-import { isSetting, PACKAGE, ROOT, readDockerfile, readRepositoryFile, type Stage } from './support/deploy.ts'
-import { temporaryFolder } from './support/temporary.ts'
+import { readSettings } from '../../src/settings.ts'
+import { listenOn } from '../support/connection.ts'
+import {
+  isSetting,
+  PACKAGE,
+  ROOT,
+  readDockerfile,
+  readRepositoryFile,
+  type Stage,
+} from '../support/deploy.ts'
+import { temporaryFolder } from '../support/temporary.ts'
 
 const run = promisify(execFile)
 const stages = readDockerfile('deploy/Dockerfile')
