@@ -11,10 +11,10 @@ import { link, type Query, submissionLink } from '../links.ts'
 import { cut, readList } from '../lists.ts'
 import { PostForm } from '../post-form.ts'
 import { ruleLink } from '../rules.ts'
-import { table } from '../table.ts'
+import { type Column, sortRows, table } from '../table.ts'
 import { showTime, Until } from '../time.ts'
 import { organisationLink } from './organisations.ts'
-import { STANDINGS, showStanding } from './standing.ts'
+import { nameStanding, STANDINGS, showStanding } from './standing.ts'
 
 /** The pages of the collecting agency. */
 export const returnPages: readonly Route[] = [
@@ -131,14 +131,42 @@ async function showOverview(context: Context): Promise<Shown> {
   const { return: returnId = '' } = params
   const status = query.get('status') ?? undefined
   const path = `/returns/${encodeURIComponent(returnId)}`
+  // Only all organisations together can be ordered.
+  const size = query.has('sort') ? MOST : PAGE_SIZE
   const [overview, { causes = [] }, missing] = await Promise.all([
-    readList<types.ReturnOverviewResults, types.ReturnOverview>(context, `${path}/overview`, PAGE_SIZE, {
+    readList<types.ReturnOverviewResults, types.ReturnOverview>(context, `${path}/overview`, size, {
       query: { status },
     }),
     api.call<types.ReturnCauses>(`${path}/causes`),
     api.call<types.ReturnOverview>(`${path}/overview`, { query: { pageSize: MOST, status: 'NotStarted' } }),
   ])
-  const { return: described = {}, changes = {}, results, pager } = overview
+  const { return: described = {}, changes = {}, results, totalCount, pager } = overview
+  const sortedOn = totalCount <= MOST ? context : undefined
+  const columns: readonly Column<types.ReturnOverviewResults>[] = [
+    [
+      'Organisation',
+      ({ eid = '', suspended }) =>
+        html`<a href=${standingLink(returnId, eid)}>${eid}</a>${suspended !== undefined && html` <span class="tag error">suspended</span>`}`,
+      { sort: ({ eid }) => eid },
+    ],
+    [
+      'State',
+      (standing) => showStanding({ ...described, ...standing }),
+      { sort: ({ returnStatus = '' }) => nameStanding(returnStatus) },
+    ],
+    ['Errors', ({ errorCount }) => errorCount, 'number'],
+    ['Warnings', ({ warningCount }) => warningCount, 'number'],
+    [
+      'Created',
+      ({ dateCreated }) => showTime(dateCreated),
+      { style: 'when', sort: ({ dateCreated }) => dateCreated },
+    ],
+    [
+      'Submitted',
+      ({ dateSubmitted }) => showTime(dateSubmitted),
+      { style: 'when', sort: ({ dateSubmitted }) => dateSubmitted },
+    ],
+  ]
   const statuses = (overview.statuses ?? {}) as Statuses
   const { shown, more } = cut(context, causes, CAUSES_SHOWN, 'cause')
   const title = described.name ?? `Return ${returnId}`
@@ -166,18 +194,7 @@ async function showOverview(context: Context): Promise<Shown> {
       ${views('Organisations by state', byState, returnLink(returnId, { status }))}
       <p class="soft">In the last 24 hours: ${count(changes.started ?? 0, 'submission')} created, ${changes.submitted ?? 0} submitted, ${changes.reopened ?? 0} reopened.</p>
       ${described.window !== 'NotOpen' && showMissing(missing.results ?? [], missing.totalCount ?? 0)}
-      ${table('Organisations', results, [
-        [
-          'Organisation',
-          ({ eid = '', suspended }) =>
-            html`<a href=${standingLink(returnId, eid)}>${eid}</a>${suspended !== undefined && html` <span class="tag error">suspended</span>`}`,
-        ],
-        ['State', (standing) => showStanding({ ...described, ...standing })],
-        ['Errors', ({ errorCount }) => errorCount, 'number'],
-        ['Warnings', ({ warningCount }) => warningCount, 'number'],
-        ['Created', ({ dateCreated }) => showTime(dateCreated), 'when'],
-        ['Submitted', ({ dateSubmitted }) => showTime(dateSubmitted), 'when'],
-      ])}
+      ${table('Organisations', sortRows(sortedOn, results, columns), columns, { sortedOn })}
       ${pager}
       ${causes.length > 0 && html`<h2>Most frequent causes</h2>${showCauses(shown, toRules)}`}
       ${more}`,
