@@ -26,6 +26,8 @@ interface TableOptions<Row> {
   readonly caption?: string | undefined
   /** With `cards`, the default, rows become cards on a narrow screen, in which each cell has the name of its column. */
   readonly class?: string
+  /** What is said instead of a table without rows. */
+  readonly empty?: ComponentChildren
   /** The attributes of a row. */
   readonly row?: (row: Row) => object
   /** The page, if the rows are all that there are and in the order of its URL: its headings then lead to other orders. */
@@ -79,13 +81,14 @@ export function table<Row extends object>(
   label: string,
   rows: readonly (Row | VNode)[],
   columns: readonly Column<Row>[],
-  { caption, class: style = 'cards', row: attributesOf, sortedOn }: TableOptions<Row> = {},
+  { caption, class: style = 'cards', empty, row: attributesOf, sortedOn }: TableOptions<Row> = {},
 ): VNode {
+  if (rows.length === 0 && empty !== undefined) return html`<p>${empty}</p>`
   const shown = columns.map(describeColumn)
   return html`<div class="scroll" tabindex="0" role="group" aria-label=${label}>
     <table class=${style}>
       ${caption !== undefined && html`<caption>${caption}</caption>`}
-      <thead><tr>${shown.map((column) => showHeading(column, sortedOn))}</tr></thead>
+      <thead><tr>${shown.map((column) => showHeading(column, rows.length > 1 ? sortedOn : undefined))}</tr></thead>
       <tbody>${rows.map((row) =>
         isValidElement(row)
           ? row

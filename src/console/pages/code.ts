@@ -15,7 +15,7 @@ import { orMalformed, readForm, readUpload } from '../forms.ts'
 import { html, type VNode } from '../html.ts'
 import { link, occupationLink, type Query, readPage } from '../links.ts'
 import { inBatches, showPager } from '../lists.ts'
-import { PostForm } from '../post-form.ts'
+import { Filters, PostForm } from '../post-form.ts'
 import { nameOf, type OccupationPage } from '../records.ts'
 import { type Column, sortRows, table } from '../table.ts'
 import { showTime } from '../time.ts'
@@ -251,15 +251,14 @@ async function showList(context: Context): Promise<Shown> {
       <p>${list.name}</p>
       ${showLayout(id, list)}
       <p class="verdict" data-verdict>${describe(list)}</p>
-      <form class="row" method="get" action=${listLink(id)} data-live>
+      <${Filters} action=${listLink(id)} keep=${{ sort }}>
         <${Select} name="show" label="Titles" all="All, the least certain first" value=${show} options=${Object.entries(FILTERS)} />
-        <noscript><button type="submit">Show</button></noscript>
-      </form>
+      <//>
       <p class="soft">${canConfirm && 'A choice is to be confirmed if it is marked as reviewed. Confirmed titles become names of the search. '}What you choose is kept${' '}<span data-saved>when you save</span>.</p>
       <p class="soft" data-keys hidden>In a row, the keys 1, 2 and 3 choose, 0 chooses none, and C leads to the field for another code.${canConfirm && ' A accepts the choice that is marked. Each of these keys but C marks the row as reviewed, too.'}</p>
       <script type="module" src=${`${ASSETS}/choices.js`}></script>
       <${PostForm} action=${listLink(id, { show, sort, page })} data-save>
-        ${shown.length === 0 ? html`<p>No titles.</p>` : showTitles(context, shown, columns)}
+        ${showTitles(context, shown, columns)}
         <div class="actions">
           <button type="submit">Save</button>
           ${page < pages && html`<button type="submit" class="quiet" name="next" value=${page + 1}>Save and next page</button>`}
@@ -277,8 +276,7 @@ async function showList(context: Context): Promise<Shown> {
 /** Where the titles of a list were found, which a person can change. */
 function showLayout(id: string, { text, layout }: TitleList): VNode {
   const columns = listColumns(text, layout).map((name, index) => [String(index), name] as const)
-  return html`<${PostForm} class="row" action=${listLink(id)} data-live>
-    <input type="hidden" name="layout" value="other" />
+  return html`<${PostForm} class="row" action=${listLink(id)} keep=${{ layout: 'other' }} data-live>
     ${columns.length > 0 && html`<${Select} name="column" label="The titles are" all="Whole lines" value=${String(layout.column ?? '')} options=${columns.map(([value, name]) => [value, `In the column ${name}`])} />`}
     <label class="choice"><input type="checkbox" name="header" value="yes" checked=${layout.hasHeader} /> <span>The first line is a heading</span></label>
     <noscript><button type="submit" class="quiet">Read the list again</button></noscript>
@@ -474,6 +472,7 @@ function columnsOf(threshold: number, canConfirm: boolean): readonly Column<Row>
 const showTitles = (sortedOn: Context, rows: readonly Row[], columns: readonly Column<Row>[]): VNode =>
   table<Row>('Titles and codes', rows, columns, {
     class: 'choices cards',
+    empty: 'No titles.',
     row: ({ index }) => ({ id: `title-${index}` }),
     sortedOn,
   })

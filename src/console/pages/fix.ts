@@ -8,7 +8,7 @@ import { type Catalogue, type Rule, ruleLink, showCode, summarise, titlesOf } fr
 import { type Column, sortRows, table } from '../table.ts'
 import { readOrigins } from './activity.ts'
 import { findExplanation, readExplanations } from './explanations.ts'
-import { FILTERS, findingsOf, RECORDS, readRuns, recordsLink } from './findings.ts'
+import { FILTERS, findEarlier, findingsOf, RECORDS, readRuns, recordsLink } from './findings.ts'
 import { findRepairs, markRepair, type Repairs, showRepairNotice, showUndo } from './repairs.ts'
 import {
   type Checked,
@@ -88,7 +88,7 @@ async function showCauses(workbench: Checked): Promise<Shown> {
   const { shown, more } = cut(workbench, causes, CAUSES_SHOWN, 'cause')
   const errors = causes.filter(({ severity }) => severity === 'Error').length
   const isExplained = note === undefined && causes.every((cause) => stateOf(cause) === 'Explained')
-  const earlier = runs.filter(({ status }) => status === 'Processed')[1]
+  const earlier = findEarlier(runs)
   return showStep(workbench, 'fix', {
     title: 'Fix',
     content: html`
@@ -302,23 +302,23 @@ async function showLearners(workbench: Checked): Promise<Shown> {
     content: html`
       ${showChecked(workbench)}
       ${showViews(workbench, '/findings/learners')}
-      ${
-        totalCount === 0
-          ? html`<p>No finding is about a learner.</p>`
-          : table(
-              'Learners',
-              results,
-              [
-                [
-                  'Learner',
-                  ({ studentId }) =>
-                    html`<a href=${recordsLink(workbench, { student: studentId })}>${studentId}</a>`,
-                ],
-                ['Findings', ({ findings }) => findings, 'number'],
-              ],
-              { class: 'narrow', caption: `${count(totalCount, 'learner')}, those with most findings first` },
-            )
-      }
+      ${table(
+        'Learners',
+        results,
+        [
+          [
+            'Learner',
+            ({ studentId }) =>
+              html`<a href=${recordsLink(workbench, { student: studentId })}>${studentId}</a>`,
+          ],
+          ['Findings', ({ findings }) => findings, 'number'],
+        ],
+        {
+          class: 'narrow',
+          caption: `${count(totalCount, 'learner')}, those with most findings first`,
+          empty: totalCount === 0 ? 'No finding is about a learner.' : undefined,
+        },
+      )}
       ${pager}`,
   })
 }

@@ -50,32 +50,34 @@ async function listReturns(context: Context): Promise<Shown> {
   return {
     title: 'Returns',
     content: html`<h1>Returns</h1>
-      ${
-        rows.length === 0
-          ? html`<p>No returns are described, so this service accepts every return, and expects none from anybody.</p>
-          <p>Describe the returns that you collect, with their dates and organisations: <code>mahi returns import FILE</code>.</p>`
-          : table('Returns', rows, [
-              [
-                'Return',
-                ({ returnId = '', name }) =>
-                  html`<a href=${returnLink(returnId)}>${name ?? `Return ${returnId}`}</a>`,
-              ],
-              [
-                'Due',
-                ({ dueDate, timeZone, window }) =>
-                  html`<${Until} at=${dueDate} zone=${timeZone} /> ${showPhase(window)}`,
-                'when',
-              ],
-              ['Progress', ({ statuses }) => showProgress(statuses)],
-              [
-                'Submitted',
-                ({ statuses }) =>
-                  `${formatNumber(statuses.Submitted ?? 0)} of ${formatNumber(sum(statuses))}`,
-                'number',
-              ],
-              ['Not started', ({ statuses }) => statuses.NotStarted, 'number'],
-            ])
-      }
+      ${table(
+        'Returns',
+        rows,
+        [
+          [
+            'Return',
+            ({ returnId = '', name }) =>
+              html`<a href=${returnLink(returnId)}>${name ?? `Return ${returnId}`}</a>`,
+          ],
+          [
+            'Due',
+            ({ dueDate, timeZone, window }) =>
+              html`<${Until} at=${dueDate} zone=${timeZone} /> ${showPhase(window)}`,
+            'when',
+          ],
+          ['Progress', ({ statuses }) => showProgress(statuses)],
+          [
+            'Submitted',
+            ({ statuses }) => `${formatNumber(statuses.Submitted ?? 0)} of ${formatNumber(sum(statuses))}`,
+            'number',
+          ],
+          ['Not started', ({ statuses }) => statuses.NotStarted, 'number'],
+        ],
+        {
+          empty: html`No returns are described, so this service accepts every return, and expects none from anybody.
+        Describe the returns that you collect, with their dates and organisations: <code>mahi returns import FILE</code>.`,
+        },
+      )}
       ${pager}`,
   }
 }
@@ -286,8 +288,7 @@ const noOrganisation = (returnId: string, organisation: string): Shown =>
 
 /** The form with which the agency opens a submitted submission again. */
 export function showReopenForm(action: string, token: string): VNode {
-  return html`<${PostForm} action=${action}>
-    <input type="hidden" name="token" value=${token} />
+  return html`<${PostForm} action=${action} keep=${{ token }}>
     <p>The organisation can then change and submit it again. It sees the reason.</p>
     <${Field} name="reason" label="Reason" rows=${2} required />
     <${Field} name="until" type="date" label="Until the end of this day. If it is empty: for seven days, or until the return closes if that is later" />

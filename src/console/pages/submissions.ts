@@ -6,7 +6,7 @@ import { readForm } from '../forms.ts'
 import { html, type VNode } from '../html.ts'
 import { link, readPage, submissionLink } from '../links.ts'
 import { readList } from '../lists.ts'
-import { PostForm } from '../post-form.ts'
+import { Filters, PostForm } from '../post-form.ts'
 import { type Column, sortRows, table } from '../table.ts'
 import { showTime, Until } from '../time.ts'
 import { nameStanding, showStanding, showWindow } from './standing.ts'
@@ -45,10 +45,9 @@ async function listSubmissions(context: Context): Promise<Shown> {
   const head = html`<h1>Submissions</h1>
     ${
       eids.length > 1 &&
-      html`<form class="row" method="get" action="/console/submissions" data-live>
+      html`<${Filters} action="/console/submissions" keep=${{ sort: query.get('sort') ?? undefined }}>
         <${Select} name="eid" label="Organisation" value=${eid} options=${eids} />
-        <button type="submit">Show</button>
-      </form>`
+      <//>`
     }`
   const read = await Promise.all([
     readList<Submission>(context, '/submissions', PAGE_SIZE),
@@ -76,7 +75,7 @@ async function listSubmissions(context: Context): Promise<Shown> {
         <button type="submit">Start a submission</button>
       <//>`
       }
-      ${lines.length === 0 ? html`<p>Organisation ${eid} has no submissions yet.</p>` : showLines(context, lines, eid, isWhole)}
+      ${showLines(context, lines, eid, isWhole)}
       ${pager}`,
   }
 }
@@ -132,8 +131,8 @@ function showLines(context: Context, lines: readonly Line[], eid: string, isWhol
     mayWrite &&
     submissionToken === undefined &&
     (window === 'Open' || window === 'Overdue') &&
-    html`<${PostForm} action=${link('/console/submissions', { eid })}>
-      <input type="hidden" name="returnId" value=${returnId} /><button type="submit" class="quiet">Start<span class="visually-hidden"> ${name}</span></button>
+    html`<${PostForm} action=${link('/console/submissions', { eid })} keep=${{ returnId }}>
+      <button type="submit" class="quiet">Start<span class="visually-hidden"> ${name}</span></button>
     <//>`
   const columns: readonly Column<Line>[] = [
     [
@@ -161,6 +160,7 @@ function showLines(context: Context, lines: readonly Line[], eid: string, isWhol
   ]
   return table<Line>('Submissions', sortRows(sortedOn, lines, columns), columns, {
     caption: `Organisation ${eid}`,
+    empty: `Organisation ${eid} has no submissions yet.`,
     row: (line) => (isDeleted(line) ? { class: 'soft' } : {}),
     sortedOn,
   })
