@@ -48,7 +48,8 @@ function pagePath(request: FastifyRequest): string {
 export const pageOfForm = (request: FastifyRequest): string =>
   link(pagePath(request), { eid: eidOf(request) })
 
-interface Here {
+/** The page that is shown. */
+export interface Here {
   readonly request: FastifyRequest
   readonly query: URLSearchParams
 }

@@ -201,8 +201,7 @@ export async function renderSignIn(
     },
     html`<h1>Sign in to Mahi</h1>
       ${expired === true && html`<p class="problem">Your session has ended. Sign in again to continue where you were. ${describeForm(request, kept.length > 0)}</p>`}
-      <${PostForm} action="/console/sign-in" class="row">
-        <input type="hidden" name="to" value=${to} />
+      <${PostForm} action="/console/sign-in" class="row" keep=${{ to }}>
         ${kept.map(([name, value]) => html`<textarea hidden name=${name}>${value}</textarea>`)}
         <${Field} class="grow" name="key" label="API key" type="password" autocomplete="off" required spellcheck=${false} />
         <button type="submit">Sign in</button>

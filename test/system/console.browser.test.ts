@@ -146,6 +146,22 @@ describeInBrowser('the console in a browser', () => {
     expect(shown.troubles).toEqual([])
   })
 
+  test('on a phone, the links of headings are seen: they order rows, and remove an occupation', async () => {
+    const console = await start()
+    const shown = await console.open({ javaScriptEnabled: false })
+    const { page } = shown
+    await shown.goto('/console/compare?code=A1,A2&sort=-10th')
+    // What is clipped has a size, but nothing can point at it.
+    const isSeen = (name: string) =>
+      page.getByRole('link', { name }).evaluate((link) => {
+        link.scrollIntoView()
+        const { x, y, width, height } = link.getBoundingClientRect()
+        return link.contains(document.elementFromPoint(x + width / 2, y + height / 2))
+      })
+    expect([await isSeen('10th'), await isSeen('remove Tutor')]).toEqual([true, true])
+    expect([await shown.isWithinWidth(), await shown.findBarriers()]).toEqual([true, []])
+  })
+
   test('the record of an occupation and the command for it can be copied', async () => {
     const console = await start()
     const shown = await console.open({ permissions: ['clipboard-read', 'clipboard-write'] })

@@ -22,20 +22,24 @@ async function showRevisions({ api }: Context): Promise<Shown> {
   return {
     title: 'Changes',
     content: html`<h1>Changes of the catalogue</h1>
-      ${revisions.length === 0 && html`<p>Nothing has been imported yet.</p>`}
-      ${table('Revisions', revisions, [
-        ['Revision', showRevisionNumber, { label: 'Revision' }],
-        ['When', ({ stored }) => showTime(stored), 'when'],
+      ${table(
+        'Revisions',
+        revisions,
         [
-          'Command',
-          ({ command, files }) =>
-            html`${command}${files.map((name) => html` <span class="soft">${name}</span>`)}`,
+          ['Revision', showRevisionNumber, { label: 'Revision' }],
+          ['When', ({ stored }) => showTime(stored), 'when'],
+          [
+            'Command',
+            ({ command, files }) =>
+              html`${command}${files.map((name) => html` <span class="soft">${name}</span>`)}`,
+          ],
+          ['New', ({ created }) => created, 'number'],
+          ['Changed', ({ updated }) => updated, 'number'],
+          ['Removed', ({ removed }) => removed, 'number'],
+          ['In all', ({ totalCount }) => totalCount, 'number'],
         ],
-        ['New', ({ created }) => created, 'number'],
-        ['Changed', ({ updated }) => updated, 'number'],
-        ['Removed', ({ removed }) => removed, 'number'],
-        ['In all', ({ totalCount }) => totalCount, 'number'],
-      ])}`,
+        { empty: 'Nothing has been imported yet.' },
+      )}`,
   }
 }
 

@@ -15,9 +15,9 @@ import { orMalformed, readForm, readUpload } from '../forms.ts'
 import { html, type VNode } from '../html.ts'
 import { link, occupationLink, type Query, readPage } from '../links.ts'
 import { inBatches, showPager } from '../lists.ts'
-import { PostForm } from '../post-form.ts'
+import { Filters, PostForm } from '../post-form.ts'
 import { nameOf, type OccupationPage } from '../records.ts'
-import { type Column, table } from '../table.ts'
+import { type Column, sortRows, table } from '../table.ts'
 import { showTime } from '../time.ts'
 import {
   type Candidate,
@@ -221,23 +221,26 @@ interface Row extends ListedTitle {
 
 async function showList(context: Context): Promise<Shown> {
   const { query, principal, services, refused } = context
+  const canConfirm = principal.scopes.has(CONFIRM_SCOPE)
   const id = idOf(context)
   const list = await services.drafts.find<TitleList>(principal, id)
   if (list === undefined) return noSuchList()
   const { titles, threshold } = list
   const show = query.get('show') ?? ''
+  const sort = query.get('sort') ?? undefined
   const wrong = refused?.fault instanceof RowFault ? refused.fault.rows : new Map<number, string>()
-  const listed = titles
+  const all = titles
     .map((title, index): Row => {
       const typed = refused?.values.get(`other-${index}`) ?? undefined
       const isReviewed = refused?.values.has(`reviewed-${index}`) ?? false
       return { ...title, ...(isReviewed && { reviewed: true }), index, wrong: wrong.get(index), typed }
     })
     .filter((each) => show === '' || show === stateOf(each, threshold) || each.wrong !== undefined)
+  const columns = columnsOf(threshold, canConfirm)
+  const listed = sortRows(context, all, columns)
   const firstWrong = listed.findIndex((each) => each.wrong !== undefined)
   const page = firstWrong < 0 ? readPage(query) : Math.floor(firstWrong / PAGE_SIZE) + 1
   const shown = listed.slice((page - 1) * PAGE_SIZE, page * PAGE_SIZE)
-  const canConfirm = principal.scopes.has(CONFIRM_SCOPE)
   const pages = Math.ceil(listed.length / PAGE_SIZE)
   const reviewed = titles.filter((each) => each.reviewed && !each.confirmed).length
   return {
@@ -248,15 +251,14 @@ async function showList(context: Context): Promise<Shown> {
       <p>${list.name}</p>
       ${showLayout(id, list)}
       <p class="verdict" data-verdict>${describe(list)}</p>
-      <form class="row" method="get" action=${listLink(id)} data-live>
+      <${Filters} action=${listLink(id)} keep=${{ sort }}>
         <${Select} name="show" label="Titles" all="All, the least certain first" value=${show} options=${Object.entries(FILTERS)} />
-        <noscript><button type="submit">Show</button></noscript>
-      </form>
+      <//>
       <p class="soft">${canConfirm && 'A choice is to be confirmed if it is marked as reviewed. Confirmed titles become names of the search. '}What you choose is kept${' '}<span data-saved>when you save</span>.</p>
       <p class="soft" data-keys hidden>In a row, the keys 1, 2 and 3 choose, 0 chooses none, and C leads to the field for another code.${canConfirm && ' A accepts the choice that is marked. Each of these keys but C marks the row as reviewed, too.'}</p>
       <script type="module" src=${`${ASSETS}/choices.js`}></script>
-      <${PostForm} action=${listLink(id, { show, page })} data-save>
-        ${shown.length === 0 ? html`<p>No titles.</p>` : showTitles(shown, threshold, canConfirm)}
+      <${PostForm} action=${listLink(id, { show, sort, page })} data-save>
+        ${showTitles(context, shown, columns)}
         <div class="actions">
           <button type="submit">Save</button>
           ${page < pages && html`<button type="submit" class="quiet" name="next" value=${page + 1}>Save and next page</button>`}
@@ -274,8 +276,7 @@ async function showList(context: Context): Promise<Shown> {
 /** Where the titles of a list were found, which a person can change. */
 function showLayout(id: string, { text, layout }: TitleList): VNode {
   const columns = listColumns(text, layout).map((name, index) => [String(index), name] as const)
-  return html`<${PostForm} class="row" action=${listLink(id)} data-live>
-    <input type="hidden" name="layout" value="other" />
+  return html`<${PostForm} class="row" action=${listLink(id)} keep=${{ layout: 'other' }} data-live>
     ${columns.length > 0 && html`<${Select} name="column" label="The titles are" all="Whole lines" value=${String(layout.column ?? '')} options=${columns.map(([value, name]) => [value, `In the column ${name}`])} />`}
     <label class="choice"><input type="checkbox" name="header" value="yes" checked=${layout.hasHeader} /> <span>The first line is a heading</span></label>
     <noscript><button type="submit" class="quiet">Read the list again</button></noscript>
@@ -316,7 +317,8 @@ async function saveList(context: Context): Promise<Outcome> {
   const wrong = findWrong(saved, form)
   if (wrong.size > 0) throw new RowFault(wrong)
   if (form.has('download')) return download(saved)
-  const at = { show: query.get('show') ?? undefined, page: query.get('page') ?? undefined }
+  const [show, sort, page] = ['show', 'sort', 'page'].map((name) => query.get(name) ?? undefined)
+  const at = { show, sort, page }
   if (form.has('confirm')) {
     const reviewed = saved.titles.filter((each) => each.reviewed && !each.confirmed)
     if (reviewed.length === 0) throw new FormFault('No title is marked as reviewed. Nothing was confirmed.')
@@ -449,23 +451,31 @@ function download({ text, layout, titles, threshold }: TitleList): Outcome {
   }
 }
 
-function showTitles(rows: readonly Row[], threshold: number, canConfirm: boolean): VNode {
+function columnsOf(threshold: number, canConfirm: boolean): readonly Column<Row>[] {
   const review: Column<Row> = ['Review', showReview]
-  return table<Row>(
-    'Titles and codes',
-    rows,
+  return [
     [
-      [
-        'Title',
-        (row) =>
-          html`${shortTitle(row)}${row.wrong !== undefined && html`<div class="error" id=${`wrong-${row.index}`}>${row.wrong}</div>`}`,
-      ],
-      ['Occupation', (row) => showChoices(row, threshold)],
-      ...(canConfirm ? [review] : []),
+      'Title',
+      (row) =>
+        html`${shortTitle(row)}${row.wrong !== undefined && html`<div class="error" id=${`wrong-${row.index}`}>${row.wrong}</div>`}`,
+      { sort: ({ title }) => title },
     ],
-    { class: 'choices cards', row: ({ index }) => ({ id: `title-${index}` }) },
-  )
+    [
+      'Occupation',
+      (row) => showChoices(row, threshold),
+      { sort: (row) => occupationOf(row, threshold)?.titleEnglish },
+    ],
+    ...(canConfirm ? [review] : []),
+  ]
 }
+
+const showTitles = (sortedOn: Context, rows: readonly Row[], columns: readonly Column<Row>[]): VNode =>
+  table<Row>('Titles and codes', rows, columns, {
+    class: 'choices cards',
+    empty: 'No titles.',
+    row: ({ index }) => ({ id: `title-${index}` }),
+    sortedOn,
+  })
 
 const shortTitle = ({ title, fault }: ListedTitle): string =>
   fault === undefined ? title : `${title.slice(0, 60)} …`

@@ -23,7 +23,8 @@ const showRemoval = (codes: readonly string[], code: string, name: string): VNod
 /** The occupations that a search offers to add. */
 const OFFERED = 8
 
-async function compare({ api, query }: Context): Promise<Shown> {
+async function compare(context: Context): Promise<Shown> {
+  const { api, query } = context
   const listed = query.getAll('code').flatMap((each) => each.split(','))
   const codes = [...new Set(listed.map((each) => each.trim()))].filter((code) => code !== '')
   const heading = html`<h1>Compare occupations</h1>`
@@ -46,6 +47,11 @@ async function compare({ api, query }: Context): Promise<Shown> {
   const byCode = new Map((page.data ?? []).map((record) => [record.occupationCode, record]))
   const records = codes.flatMap((code) => byCode.get(code) ?? [])
   const missing = codes.filter((code) => !byCode.has(code))
+  // The form of a search sends each code separately.
+  const here = {
+    ...context,
+    query: new URLSearchParams({ ...Object.fromEntries(query), code: codes.join(',') }),
+  }
   const pays = records.map(({ renumeration }) => renumeration)
   const scale = payScale(pays)
   const amounts = await readAmounts(api)
@@ -83,12 +89,13 @@ async function compare({ api, query }: Context): Promise<Shown> {
             row: (row) => (differs(row) ? { class: 'differs' } : {}),
           },
         )}
-        <details>
+        <details open=${query.has('sort')}>
           <summary>Pay as a table</summary>
           <p>${describeBasis(amounts)}</p>
           ${payTable(
             records.map((record) => ({ name: nameOf(record), pay: record.renumeration })),
             amounts,
+            records.length > 1 ? here : undefined,
           )}
         </details>`
       }`,

@@ -7,7 +7,7 @@ import { readForm } from '../forms.ts'
 import { html, type VNode } from '../html.ts'
 import { link, occupationLink } from '../links.ts'
 import { inBatches, showNext } from '../lists.ts'
-import { PostForm } from '../post-form.ts'
+import { Filters, PostForm } from '../post-form.ts'
 import { table } from '../table.ts'
 import { showTime } from '../time.ts'
 import { showSuccessors } from './changes.ts'
@@ -75,12 +75,11 @@ async function showConfirmed(context: Context): Promise<Shown> {
     title: 'Confirmed titles',
     content: html`<h1>Confirmed titles</h1>
       <p>Job titles whose codes reviewers have confirmed. A title about which reviewers disagree is disputed, and no name of the search until one of them decides otherwise. A title whose code is no longer in the catalogue is no name of the search either: decide about it again. <a href="/console/code">Code a list</a> to review more titles.</p>
-      <form class="row" method="get" action="/console/code/confirmed" data-live>
+      <${Filters} action="/console/code/confirmed">
         <${Select} name="state" label="State" all="All" value=${state} options=${Object.entries(STATES)} />
-        <noscript><button type="submit">Show</button></noscript>
-      </form>
+      <//>
       <div data-results>
-        ${page.items.length === 0 ? html`<p>No titles.</p>` : showTitles(page.items, principal.client)}
+        ${showTitles(page.items, principal.client)}
         ${showNext(context, 'cursor', page.nextCursor)}
       </div>`,
   }
@@ -88,29 +87,33 @@ async function showConfirmed(context: Context): Promise<Shown> {
 
 /** @param reviewer whose decisions can be withdrawn */
 function showTitles(items: readonly Reviewed[], reviewer: string): VNode {
-  return table('Titles and decisions', items, [
-    ['Title', ({ title }) => title],
-    ['State', ({ state }) => STATES[state]],
+  return table(
+    'Titles and decisions',
+    items,
     [
-      'Decisions',
-      ({ decisions, missingCodes = [] }) =>
-        decisions.map(
-          ({ reviewer, occupationCode: code, decidedDate }) => html`<div>
+      ['Title', ({ title }) => title],
+      ['State', ({ state }) => STATES[state]],
+      [
+        'Decisions',
+        ({ decisions, missingCodes = [] }) =>
+          decisions.map(
+            ({ reviewer, occupationCode: code, decidedDate }) => html`<div>
             ${code ? html`<a href=${occupationLink(code)}>${code}</a>` : 'Unknown'}${showRemoved(code, missingCodes)}${' '}
             <span class="soft">${reviewer}, ${showTime(decidedDate)}</span>
           </div>`,
-        ),
-    ],
-    [
-      'Change',
-      ({ id, title, decisions }) =>
-        decisions.some((each) => each.reviewer === reviewer) &&
-        html`<${PostForm} action="/console/code/confirmed">
-          <input type="hidden" name="id" value=${id} />
+          ),
+      ],
+      [
+        'Change',
+        ({ id, title, decisions }) =>
+          decisions.some((each) => each.reviewer === reviewer) &&
+          html`<${PostForm} action="/console/code/confirmed" keep=${{ id }}>
           <button type="submit" class="quiet">Withdraw<span class="visually-hidden"> my decision about ${title}</span></button>
         <//>`,
+      ],
     ],
-  ])
+    { empty: 'No titles.' },
+  )
 }
 
 /** What became of a code that the catalogue no longer has. */

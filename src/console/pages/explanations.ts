@@ -55,7 +55,7 @@ export function showExplanation(
   const { mayWrite } = workbench
   const known = explanations.find(({ target }) => target === key)
   if (known === undefined && !mayWrite) return false
-  const fields = html`<input type="hidden" name="kind" value=${kind} /><input type="hidden" name="target" value=${key} />`
+  const keep = { kind, target: key }
   return html`<details class="explain" open=${known !== undefined || workbench.refused !== undefined}>
     <summary>${known === undefined ? 'Explain' : known.state === 'Reopened' ? 'Explain again' : 'Explained'}</summary>
     ${kind === 'code' && html`<p class="soft">For all warnings of ${key}.</p>`}
@@ -67,8 +67,7 @@ export function showExplanation(
     }
     ${
       mayWrite &&
-      html`<${PostForm} action=${linkTo(workbench, `${RECORDS}/explain`)}>
-        ${fields}
+      html`<${PostForm} action=${linkTo(workbench, `${RECORDS}/explain`)} keep=${keep}>
         <p>A warning that is right needs no correction. Say why it is right; the explanation becomes part of the receipt.</p>
         <${Select} name="reason" label="Reason" value=${known?.reason} options=${REASONS} />
         <${Field} name="text" label="In words, without naming learners" rows=${3} value=${known?.text} />
@@ -78,7 +77,7 @@ export function showExplanation(
     ${
       mayWrite &&
       known !== undefined &&
-      html`<${PostForm} action=${linkTo(workbench, `${RECORDS}/withdraw`)}>${fields}<button type="submit" class="quiet">Withdraw it</button><//>`
+      html`<${PostForm} action=${linkTo(workbench, `${RECORDS}/withdraw`)} keep=${keep}><button type="submit" class="quiet">Withdraw it</button><//>`
     }
   </details>`
 }

@@ -21,6 +21,10 @@ export const RECORDS = '/findings/records'
 /** The URL of the records with findings. */
 export const recordsLink = (context: Context, query: Query): string => linkTo(context, RECORDS, query)
 
+/** The finished check before the newest one, of runs from the newest on. */
+export const findEarlier = (runs: readonly Run[]): Run | undefined =>
+  runs.filter(({ status }) => status === 'Processed')[1]
+
 /** The stored runs, newest first. */
 export async function readRuns(context: Context): Promise<readonly Run[]> {
   const { results } = await context.api.call<{ results: readonly Run[] }>(pathOf(context, '/validation-runs'))

@@ -5,10 +5,10 @@ import { type Context, get, type Outcome, type Route, type Shown } from '../cont
 import { html, tag, type VNode, views } from '../html.ts'
 import { cut, readList } from '../lists.ts'
 import { type Catalogue, type Rule, ruleLink, showCode, summarise, titlesOf } from '../rules.ts'
-import { table } from '../table.ts'
+import { type Column, sortRows, table } from '../table.ts'
 import { readOrigins } from './activity.ts'
 import { findExplanation, readExplanations } from './explanations.ts'
-import { FILTERS, findingsOf, RECORDS, readRuns, recordsLink } from './findings.ts'
+import { FILTERS, findEarlier, findingsOf, RECORDS, readRuns, recordsLink } from './findings.ts'
 import { findRepairs, markRepair, type Repairs, showRepairNotice, showUndo } from './repairs.ts'
 import {
   type Checked,
@@ -88,7 +88,7 @@ async function showCauses(workbench: Checked): Promise<Shown> {
   const { shown, more } = cut(workbench, causes, CAUSES_SHOWN, 'cause')
   const errors = causes.filter(({ severity }) => severity === 'Error').length
   const isExplained = note === undefined && causes.every((cause) => stateOf(cause) === 'Explained')
-  const earlier = runs.filter(({ status }) => status === 'Processed')[1]
+  const earlier = findEarlier(runs)
   return showStep(workbench, 'fix', {
     title: 'Fix',
     content: html`
@@ -255,27 +255,30 @@ async function showCodes(workbench: Checked): Promise<Shown> {
   const summary = await workbench.api.call<Summary>(findingsOf(workbench, '/summary'))
   const { codes = [] } = summary
   const ordered = codes.toSorted((a, b) => b.count - a.count || (a.errorCode < b.errorCode ? -1 : 1))
-  const { shown, more } = cut(workbench, ordered, CODES_SHOWN, 'code')
   const ruleOf = ({ errorCode }: CodeSummary) => workbench.rules?.byCode.get(errorCode)
+  const columns: readonly Column<CodeSummary>[] = [
+    [
+      'Code',
+      (kind) => showKind(workbench, kind, ruleOf(kind)),
+      { style: 'code', sort: (kind) => kind.errorCode },
+    ],
+    ['Severity', ({ errorType = '' }) => tag(errorType), { sort: ({ errorType }) => errorType }],
+    ['Findings', (kind) => kind.count, 'number'],
+    ['Learners', ({ students }) => students, 'number'],
+    ['What is wrong', (kind) => explainKind(ruleOf(kind), workbench.rules)],
+    ['How to fix it', (kind) => ruleOf(kind)?.fix],
+  ]
+  const { shown, more } = cut(workbench, sortRows(workbench, ordered, columns), CODES_SHOWN, 'code')
   return showStep(workbench, 'fix', {
     title: 'Findings by code',
     content: html`
       ${showChecked(workbench)}
       ${showPartial(summary)}
       ${showViews(workbench, '/findings/codes')}
-      ${table<CodeSummary>(
-        'Findings by code',
-        shown,
-        [
-          ['Code', (kind) => showKind(workbench, kind, ruleOf(kind)), 'code'],
-          ['Severity', ({ errorType = '' }) => tag(errorType)],
-          ['Findings', (kind) => kind.count, 'number'],
-          ['Learners', ({ students }) => students, 'number'],
-          ['What is wrong', (kind) => explainKind(ruleOf(kind), workbench.rules)],
-          ['How to fix it', (kind) => ruleOf(kind)?.fix],
-        ],
-        { caption: 'Most frequent first' },
-      )}
+      ${table('Findings by code', shown, columns, {
+        caption: workbench.query.has('sort') ? undefined : 'Most frequent first',
+        sortedOn: workbench,
+      })}
       ${more}
       ${showNotRun(summary, workbench)}`,
   })
@@ -299,23 +302,23 @@ async function showLearners(workbench: Checked): Promise<Shown> {
     content: html`
       ${showChecked(workbench)}
       ${showViews(workbench, '/findings/learners')}
-      ${
-        totalCount === 0
-          ? html`<p>No finding is about a learner.</p>`
-          : table(
-              'Learners',
-              results,
-              [
-                [
-                  'Learner',
-                  ({ studentId }) =>
-                    html`<a href=${recordsLink(workbench, { student: studentId })}>${studentId}</a>`,
-                ],
-                ['Findings', ({ findings }) => findings, 'number'],
-              ],
-              { class: 'narrow', caption: `${count(totalCount, 'learner')}, those with most findings first` },
-            )
-      }
+      ${table(
+        'Learners',
+        results,
+        [
+          [
+            'Learner',
+            ({ studentId }) =>
+              html`<a href=${recordsLink(workbench, { student: studentId })}>${studentId}</a>`,
+          ],
+          ['Findings', ({ findings }) => findings, 'number'],
+        ],
+        {
+          class: 'narrow',
+          caption: `${count(totalCount, 'learner')}, those with most findings first`,
+          empty: totalCount === 0 ? 'No finding is about a learner.' : undefined,
+        },
+      )}
       ${pager}`,
   })
 }

@@ -6,6 +6,7 @@ import { readForm } from '../forms.ts'
 import { html, tag, type VNode } from '../html.ts'
 import { submissionLink } from '../links.ts'
 import { readList } from '../lists.ts'
+import { Filters } from '../post-form.ts'
 import { readRecord } from '../record-text.ts'
 import { type Catalogue, showCode } from '../rules.ts'
 import { type Column, table } from '../table.ts'
@@ -18,7 +19,7 @@ import {
   showExplanation,
   type Target,
 } from './explanations.ts'
-import { FILTERS, findingsOf, RECORDS, readRuns, recordsLink } from './findings.ts'
+import { FILTERS, findEarlier, findingsOf, RECORDS, readRuns, recordsLink } from './findings.ts'
 import { type Cause, shorten, showStale, showViews } from './fix.ts'
 import {
   type Checked,
@@ -134,13 +135,11 @@ type Chosen = Readonly<Record<string, string | undefined>>
 
 function showFilters(workbench: Workbench, chosen: Chosen, runs: readonly Run[]): VNode {
   const { rules, eid } = workbench
-  const earlier = runs.filter(({ status }) => status === 'Processed')[1]
+  const earlier = findEarlier(runs)
   const files = rules?.definition.files.map(({ fileType, title }) => [fileType, title] as const) ?? []
   const clear = recordsLink(workbench, { cause: chosen.cause })
   const hidden = chosen.cause !== undefined
-  return html`<form class="row" method="get" action=${submissionLink(tokenOf(workbench), RECORDS)} data-live>
-    <input type="hidden" name="eid" value=${eid} />
-    ${hidden && html`<input type="hidden" name="cause" value=${chosen.cause} />`}
+  return html`<${Filters} action=${submissionLink(tokenOf(workbench), RECORDS)} keep=${{ eid, cause: chosen.cause }} clear=${clear}>
     ${
       !hidden &&
       html`<${Select} name="type" label="Severity" all="All" value=${chosen.type} options=${['Error', 'Warning']} />
@@ -153,9 +152,7 @@ function showFilters(workbench: Workbench, chosen: Chosen, runs: readonly Run[])
       earlier !== undefined &&
       html`<label class="choice"><input type="checkbox" name="new" value="true" checked=${chosen.new !== undefined} />Only new since check ${earlier.runId}</label>`
     }
-    <button type="submit">Show</button>
-    <a href=${clear}>Clear</a>
-  </form>`
+  <//>`
 }
 
 /** A finding with the record that it is about. */

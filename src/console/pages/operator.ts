@@ -94,13 +94,17 @@ async function showOperator({ services, api, principal }: Context): Promise<Show
 }
 
 function showRevisions(revisions: Awaited<ReturnType<typeof listRevisions>>['revisions']): VNode {
-  if (revisions.length === 0) return html`<p class="soft">No revisions: nothing has been imported.</p>`
-  return table('Revisions', revisions, [
-    ['Revision', showRevisionNumber, { label: 'Revision' }],
-    ['When', ({ stored }) => showTime(stored), 'when'],
-    ['Command', ({ command }) => command],
-    ['Records', ({ totalCount }) => totalCount, 'number'],
-  ])
+  return table(
+    'Revisions',
+    revisions,
+    [
+      ['Revision', showRevisionNumber, { label: 'Revision' }],
+      ['When', ({ stored }) => showTime(stored), 'when'],
+      ['Command', ({ command }) => command],
+      ['Records', ({ totalCount }) => totalCount, 'number'],
+    ],
+    { empty: 'Nothing has been imported yet.' },
+  )
 }
 
 function describeWaiting(kind: string, waiting: number, oldest: string): VNode {

@@ -8,7 +8,7 @@ import { crumbs, html, pairs } from '../html.ts'
 import { link } from '../links.ts'
 import { readList } from '../lists.ts'
 import { PostForm } from '../post-form.ts'
-import { table } from '../table.ts'
+import { type Column, sortRows, table } from '../table.ts'
 import { showTime } from '../time.ts'
 
 export const organisationPages: readonly Route[] = [
@@ -33,24 +33,35 @@ const pathOf = (context: Context, rest = '') => `/organisations/${encodeURICompo
 
 async function listOrganisations(context: Context): Promise<Shown> {
   const { results, totalCount, pager } = await readList<Organisation>(context, '/organisations', PAGE_SIZE)
+  const sortedOn = pager === false ? context : undefined
   const [has, is] = totalCount === 1 ? ['has', 'is'] : ['have', 'are']
   return {
     title: 'Organisations',
     content: html`${crumbs(OPERATOR_LINK)}
       <h1>Organisations</h1>
       <p>${count(totalCount, 'organisation')} that a key covers, that ${has} submissions, or that ${is} suspended.</p>
-      ${table('Organisations', results, [
-        ['Organisation', ({ eid }) => html`<a href=${organisationLink(eid)}>${eid}</a>`],
-        ['State', ({ state }) => showState(state)],
-        ['Valid keys', ({ keys }) => keys, 'number'],
-        ['Submissions', ({ submissions }) => submissions, 'number'],
-        ['Files', ({ fileBytes }) => formatBytes(fileBytes), 'number'],
-        ['Active runs', ({ activeRuns }) => activeRuns, 'number'],
-        ['Findings', ({ findings }) => findings, 'number'],
-      ])}
+      ${table('Organisations', sortRows(sortedOn, results, COLUMNS), COLUMNS, { sortedOn })}
       ${pager}`,
   }
 }
+
+const COLUMNS: readonly Column<Organisation>[] = [
+  [
+    'Organisation',
+    ({ eid }) => html`<a href=${organisationLink(eid)}>${eid}</a>`,
+    { sort: ({ eid }) => eid },
+  ],
+  ['State', ({ state }) => showState(state), { sort: ({ state }) => state }],
+  ['Valid keys', ({ keys }) => keys, 'number'],
+  ['Submissions', ({ submissions }) => submissions, 'number'],
+  [
+    'Files',
+    ({ fileBytes }) => formatBytes(fileBytes),
+    { style: 'number', sort: ({ fileBytes }) => fileBytes },
+  ],
+  ['Active runs', ({ activeRuns }) => activeRuns, 'number'],
+  ['Findings', ({ findings }) => findings, 'number'],
+]
 
 const showState = (state: string) =>
   state === 'Suspended' ? html`<strong class="warning">Suspended</strong>` : state

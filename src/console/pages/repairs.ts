@@ -106,8 +106,7 @@ async function showRepairs(context: Context): Promise<Shown> {
           : html`<p>Mahi makes ${count(changes, 'change')}.${describeEffect(repairs)}</p>
           ${
             mayWrite &&
-            html`<${PostForm} action=${repairsLink(context)}>
-            <input type="hidden" name="etag" value=${etag} />
+            html`<${PostForm} action=${repairsLink(context)} keep=${{ etag }}>
             <p><button type="submit">Apply and check again</button></p>
           <//>`
           }

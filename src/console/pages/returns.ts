@@ -11,10 +11,10 @@ import { link, type Query, submissionLink } from '../links.ts'
 import { cut, readList } from '../lists.ts'
 import { PostForm } from '../post-form.ts'
 import { ruleLink } from '../rules.ts'
-import { table } from '../table.ts'
+import { type Column, sortRows, table } from '../table.ts'
 import { showTime, Until } from '../time.ts'
 import { organisationLink } from './organisations.ts'
-import { STANDINGS, showStanding } from './standing.ts'
+import { nameStanding, STANDINGS, showStanding } from './standing.ts'
 
 /** The pages of the collecting agency. */
 export const returnPages: readonly Route[] = [
@@ -50,32 +50,34 @@ async function listReturns(context: Context): Promise<Shown> {
   return {
     title: 'Returns',
     content: html`<h1>Returns</h1>
-      ${
-        rows.length === 0
-          ? html`<p>No returns are described, so this service accepts every return, and expects none from anybody.</p>
-          <p>Describe the returns that you collect, with their dates and organisations: <code>mahi returns import FILE</code>.</p>`
-          : table('Returns', rows, [
-              [
-                'Return',
-                ({ returnId = '', name }) =>
-                  html`<a href=${returnLink(returnId)}>${name ?? `Return ${returnId}`}</a>`,
-              ],
-              [
-                'Due',
-                ({ dueDate, timeZone, window }) =>
-                  html`<${Until} at=${dueDate} zone=${timeZone} /> ${showPhase(window)}`,
-                'when',
-              ],
-              ['Progress', ({ statuses }) => showProgress(statuses)],
-              [
-                'Submitted',
-                ({ statuses }) =>
-                  `${formatNumber(statuses.Submitted ?? 0)} of ${formatNumber(sum(statuses))}`,
-                'number',
-              ],
-              ['Not started', ({ statuses }) => statuses.NotStarted, 'number'],
-            ])
-      }
+      ${table(
+        'Returns',
+        rows,
+        [
+          [
+            'Return',
+            ({ returnId = '', name }) =>
+              html`<a href=${returnLink(returnId)}>${name ?? `Return ${returnId}`}</a>`,
+          ],
+          [
+            'Due',
+            ({ dueDate, timeZone, window }) =>
+              html`<${Until} at=${dueDate} zone=${timeZone} /> ${showPhase(window)}`,
+            'when',
+          ],
+          ['Progress', ({ statuses }) => showProgress(statuses)],
+          [
+            'Submitted',
+            ({ statuses }) => `${formatNumber(statuses.Submitted ?? 0)} of ${formatNumber(sum(statuses))}`,
+            'number',
+          ],
+          ['Not started', ({ statuses }) => statuses.NotStarted, 'number'],
+        ],
+        {
+          empty: html`No returns are described, so this service accepts every return, and expects none from anybody.
+        Describe the returns that you collect, with their dates and organisations: <code>mahi returns import FILE</code>.`,
+        },
+      )}
       ${pager}`,
   }
 }
@@ -131,14 +133,42 @@ async function showOverview(context: Context): Promise<Shown> {
   const { return: returnId = '' } = params
   const status = query.get('status') ?? undefined
   const path = `/returns/${encodeURIComponent(returnId)}`
+  // Only all organisations together can be ordered.
+  const size = query.has('sort') ? MOST : PAGE_SIZE
   const [overview, { causes = [] }, missing] = await Promise.all([
-    readList<types.ReturnOverviewResults, types.ReturnOverview>(context, `${path}/overview`, PAGE_SIZE, {
+    readList<types.ReturnOverviewResults, types.ReturnOverview>(context, `${path}/overview`, size, {
       query: { status },
     }),
     api.call<types.ReturnCauses>(`${path}/causes`),
     api.call<types.ReturnOverview>(`${path}/overview`, { query: { pageSize: MOST, status: 'NotStarted' } }),
   ])
-  const { return: described = {}, changes = {}, results, pager } = overview
+  const { return: described = {}, changes = {}, results, totalCount, pager } = overview
+  const sortedOn = totalCount <= MOST ? context : undefined
+  const columns: readonly Column<types.ReturnOverviewResults>[] = [
+    [
+      'Organisation',
+      ({ eid = '', suspended }) =>
+        html`<a href=${standingLink(returnId, eid)}>${eid}</a>${suspended !== undefined && html` <span class="tag error">suspended</span>`}`,
+      { sort: ({ eid }) => eid },
+    ],
+    [
+      'State',
+      (standing) => showStanding({ ...described, ...standing }),
+      { sort: ({ returnStatus = '' }) => nameStanding(returnStatus) },
+    ],
+    ['Errors', ({ errorCount }) => errorCount, 'number'],
+    ['Warnings', ({ warningCount }) => warningCount, 'number'],
+    [
+      'Created',
+      ({ dateCreated }) => showTime(dateCreated),
+      { style: 'when', sort: ({ dateCreated }) => dateCreated },
+    ],
+    [
+      'Submitted',
+      ({ dateSubmitted }) => showTime(dateSubmitted),
+      { style: 'when', sort: ({ dateSubmitted }) => dateSubmitted },
+    ],
+  ]
   const statuses = (overview.statuses ?? {}) as Statuses
   const { shown, more } = cut(context, causes, CAUSES_SHOWN, 'cause')
   const title = described.name ?? `Return ${returnId}`
@@ -166,18 +196,7 @@ async function showOverview(context: Context): Promise<Shown> {
       ${views('Organisations by state', byState, returnLink(returnId, { status }))}
       <p class="soft">In the last 24 hours: ${count(changes.started ?? 0, 'submission')} created, ${changes.submitted ?? 0} submitted, ${changes.reopened ?? 0} reopened.</p>
       ${described.window !== 'NotOpen' && showMissing(missing.results ?? [], missing.totalCount ?? 0)}
-      ${table('Organisations', results, [
-        [
-          'Organisation',
-          ({ eid = '', suspended }) =>
-            html`<a href=${standingLink(returnId, eid)}>${eid}</a>${suspended !== undefined && html` <span class="tag error">suspended</span>`}`,
-        ],
-        ['State', (standing) => showStanding({ ...described, ...standing })],
-        ['Errors', ({ errorCount }) => errorCount, 'number'],
-        ['Warnings', ({ warningCount }) => warningCount, 'number'],
-        ['Created', ({ dateCreated }) => showTime(dateCreated), 'when'],
-        ['Submitted', ({ dateSubmitted }) => showTime(dateSubmitted), 'when'],
-      ])}
+      ${table('Organisations', sortRows(sortedOn, results, columns), columns, { sortedOn })}
       ${pager}
       ${causes.length > 0 && html`<h2>Most frequent causes</h2>${showCauses(shown, toRules)}`}
       ${more}`,
@@ -269,8 +288,7 @@ const noOrganisation = (returnId: string, organisation: string): Shown =>
 
 /** The form with which the agency opens a submitted submission again. */
 export function showReopenForm(action: string, token: string): VNode {
-  return html`<${PostForm} action=${action}>
-    <input type="hidden" name="token" value=${token} />
+  return html`<${PostForm} action=${action} keep=${{ token }}>
     <p>The organisation can then change and submit it again. It sees the reason.</p>
     <${Field} name="reason" label="Reason" rows=${2} required />
     <${Field} name="until" type="date" label="Until the end of this day. If it is empty: for seven days, or until the return closes if that is later" />

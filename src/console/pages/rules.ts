@@ -4,6 +4,7 @@ import { Field, Select } from '../fields.ts'
 import { crumbs, html, pairs, tag, type VNode } from '../html.ts'
 import { link } from '../links.ts'
 import { cut } from '../lists.ts'
+import { Filters } from '../post-form.ts'
 import {
   type Rule,
   type RuleExample,
@@ -39,13 +40,12 @@ async function showRules(context: Context): Promise<Shown> {
     title: 'Rules',
     content: html`<h1>Rules</h1>
       <p>${title}, version ${version}. ${notice}</p>
-      <form class="row" method="get" action="/console/rules" data-live>
+      <${Filters} action="/console/rules">
         <${Select} name="definition" label="Definition" value=${name} options=${definitions} />
         <${Field} class="grow" name="q" label="Words or a code" type="search" value=${text} />
         <${Select} name="file" label="File" all="All files" value=${file} options=${definition.files.map((each) => [each.file, each.title])} />
         <${Select} name="severity" label="Severity" all="All" value=${severity} options=${['Error', 'Warning']} />
-        <button type="submit">Show</button>
-      </form>
+      <//>
       <p role="status" data-results>${count(found.length, 'rule')}.</p>
       <div data-results>
         ${table('Rules', shown, [

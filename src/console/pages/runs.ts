@@ -9,7 +9,7 @@ import { orderFiles, titlesOf } from '../rules.ts'
 import { showRunChart } from '../run-chart.ts'
 import { table } from '../table.ts'
 import { showTime } from '../time.ts'
-import { findingsOf, readRuns } from './findings.ts'
+import { findEarlier, findingsOf, readRuns } from './findings.ts'
 import {
   hasFindings,
   isGoing,
@@ -68,8 +68,7 @@ function showRun(workbench: Workbench, run: Run): VNode {
       <noscript><p><a href=${stepLink(workbench, 'check')}>Refresh</a></p></noscript>
       ${
         mayWrite &&
-        html`<${PostForm} action=${linkTo(workbench, '/cancel-run')}>
-          <input type="hidden" name="run" value=${run.runId} />
+        html`<${PostForm} action=${linkTo(workbench, '/cancel-run')} keep=${{ run: run.runId }}>
           <p><button type="submit" class="quiet">Cancel the check</button></p>
         <//>`
       }
@@ -134,7 +133,7 @@ const STATUSES = lookUp<string>({
 const describeRun = ({ status }: Run): string => STATUSES[status] ?? status
 
 function runTable(context: Context, runs: readonly Run[]): VNode {
-  const earlier = runs.filter(({ status }) => status === 'Processed')[1]
+  const earlier = findEarlier(runs)
   const isEarlier = ({ runId }: Run) => runId === earlier?.runId
   return table<Run>(
     'Checks so far',

@@ -17,6 +17,9 @@ export const STANDINGS: readonly (readonly [standing: Standing, name: string, st
   ['NotStarted', 'Not started', 'none'],
 ]
 
+/** How far somebody is, in words. */
+export const nameStanding = (standing: string): string => NAMES[standing] ?? standing
+
 const NAMES = lookUp(Object.fromEntries(STANDINGS.map(([standing, name]) => [standing, name])))
 
 /** How far an organisation is; what was opened again, until when and why. */
@@ -26,7 +29,7 @@ export function showStanding({
   reopenReason,
   timeZone,
 }: types.OwnReturn): VNode | string {
-  const name = NAMES[returnStatus] ?? returnStatus
+  const name = nameStanding(returnStatus)
   if (reopenedUntil === undefined) return name
   return html`<strong class="warning">${name}</strong> <span class="soft">until <${Until} at=${reopenedUntil} zone=${timeZone} />${reopenReason !== undefined && `: ${reopenReason}`}</span>`
 }

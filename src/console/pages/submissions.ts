@@ -6,10 +6,10 @@ import { readForm } from '../forms.ts'
 import { html, type VNode } from '../html.ts'
 import { link, readPage, submissionLink } from '../links.ts'
 import { readList } from '../lists.ts'
-import { PostForm } from '../post-form.ts'
-import { table } from '../table.ts'
+import { Filters, PostForm } from '../post-form.ts'
+import { type Column, sortRows, table } from '../table.ts'
 import { showTime, Until } from '../time.ts'
-import { showStanding, showWindow } from './standing.ts'
+import { nameStanding, showStanding, showWindow } from './standing.ts'
 import {
   describeStatus,
   nameReturn,
@@ -45,10 +45,9 @@ async function listSubmissions(context: Context): Promise<Shown> {
   const head = html`<h1>Submissions</h1>
     ${
       eids.length > 1 &&
-      html`<form class="row" method="get" action="/console/submissions" data-live>
+      html`<${Filters} action="/console/submissions" keep=${{ sort: query.get('sort') ?? undefined }}>
         <${Select} name="eid" label="Organisation" value=${eid} options=${eids} />
-        <button type="submit">Show</button>
-      </form>`
+      <//>`
     }`
   const read = await Promise.all([
     readList<Submission>(context, '/submissions', PAGE_SIZE),
@@ -61,6 +60,7 @@ async function listSubmissions(context: Context): Promise<Shown> {
   }
   const [{ results, pager }, returns] = read
   const expected = returns.results ?? []
+  const isWhole = pager === false && expected.length === returns.totalCount
   const lines =
     readPage(query) === 1 ? joinLines(expected, results) : results.map((submission) => lineOf(submission))
   const mayWrite = principal.scopes.has('submissions:write')
@@ -75,7 +75,7 @@ async function listSubmissions(context: Context): Promise<Shown> {
         <button type="submit">Start a submission</button>
       <//>`
       }
-      ${lines.length === 0 ? html`<p>Organisation ${eid} has no submissions yet.</p>` : showLines(lines, eid, mayWrite)}
+      ${showLines(context, lines, eid, isWhole)}
       ${pager}`,
   }
 }
@@ -121,50 +121,55 @@ function rank({ window, returnStatus }: Line): number {
   return window === 'Overdue' ? 0 : window === 'Open' ? 1 : 2
 }
 
-function showLines(lines: readonly Line[], eid: string, mayWrite: boolean): VNode {
+/** @param isWhole whether they are all that there are, so that they can be ordered */
+function showLines(context: Context, lines: readonly Line[], eid: string, isWhole: boolean): VNode {
+  const sortedOn = isWhole ? context : undefined
+  const mayWrite = context.principal.scopes.has('submissions:write')
   const showName = ({ submissionToken: token, name }: Line) =>
     token === undefined ? name : html`<a href=${link(submissionLink(token), { eid })}>${name}</a>`
   const showStart = ({ submissionToken, window, returnId, name }: Line) =>
     mayWrite &&
     submissionToken === undefined &&
     (window === 'Open' || window === 'Overdue') &&
-    html`<${PostForm} action=${link('/console/submissions', { eid })}>
-      <input type="hidden" name="returnId" value=${returnId} /><button type="submit" class="quiet">Start<span class="visually-hidden"> ${name}</span></button>
+    html`<${PostForm} action=${link('/console/submissions', { eid })} keep=${{ returnId }}>
+      <button type="submit" class="quiet">Start<span class="visually-hidden"> ${name}</span></button>
     <//>`
-  return table<Line>(
-    'Submissions',
-    lines,
+  const columns: readonly Column<Line>[] = [
     [
-      [
-        'Return',
-        (line) =>
-          html`${showName(line)}${line.notes !== undefined && html`<br /><span class="soft">${line.notes}</span>`}`,
-      ],
-      [
-        'Due',
-        (line) =>
-          line.dueDate !== undefined &&
-          html`<${Until} at=${line.dueDate} zone=${line.timeZone} /> ${showWindow(line, line.returnStatus === 'Submitted')}`,
-        'when',
-      ],
-      [
-        'State',
-        (line) =>
-          line.returnStatus === undefined
-            ? describeStatus(line.submission?.submissionStatus ?? '')
-            : showStanding(line),
-      ],
-      ['Errors', ({ errorCount }) => errorCount, 'number'],
-      ['Warnings', ({ warningCount }) => warningCount, 'number'],
-      ['Checked', ({ submission }) => showTime(submission?.validationRun?.dateCompleted), 'when'],
-      ['', showStart, { hidden: 'Start' }],
+      'Return',
+      (line) =>
+        html`${showName(line)}${line.notes !== undefined && html`<br /><span class="soft">${line.notes}</span>`}`,
+      { sort: ({ name }) => name },
     ],
-    {
-      caption: `Organisation ${eid}`,
-      row: (line) => (isDeleted(line) ? { class: 'soft' } : {}),
-    },
-  )
+    [
+      'Due',
+      (line) =>
+        line.dueDate !== undefined &&
+        html`<${Until} at=${line.dueDate} zone=${line.timeZone} /> ${showWindow(line, line.returnStatus === 'Submitted')}`,
+      { style: 'when', sort: ({ dueDate }) => dueDate },
+    ],
+    [
+      'State',
+      (line) => (line.returnStatus === undefined ? nameState(line) : showStanding(line)),
+      { sort: nameState },
+    ],
+    ['Errors', ({ errorCount }) => errorCount, 'number'],
+    ['Warnings', ({ warningCount }) => warningCount, 'number'],
+    ['Checked', (line) => showTime(checkedAt(line)), { style: 'when', sort: checkedAt }],
+    ['', showStart, { hidden: 'Start' }],
+  ]
+  return table<Line>('Submissions', sortRows(sortedOn, lines, columns), columns, {
+    caption: `Organisation ${eid}`,
+    empty: `Organisation ${eid} has no submissions yet.`,
+    row: (line) => (isDeleted(line) ? { class: 'soft' } : {}),
+    sortedOn,
+  })
 }
+
+const checkedAt = ({ submission }: Line): string | undefined => submission?.validationRun?.dateCompleted
+
+const nameState = ({ returnStatus, submission }: Line): string =>
+  returnStatus === undefined ? describeStatus(submission?.submissionStatus ?? '') : nameStanding(returnStatus)
 
 async function createSubmission({ api, request, eid }: Context): Promise<Outcome> {
   const form = await readForm(request)
