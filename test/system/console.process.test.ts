@@ -13,7 +13,7 @@ describeInBrowser('a return from its first file to its last signature', () => {
   async function start(options: BrowserContextOptions) {
     const definition = makeCollectionDefinition()
     const console = await ConsoleService.start({ DEFINITIONS: definition })
-    await startWorker(console.service.database, [definition])
+    await startWorker(console.service.database, [definition], { inProcesses: true })
     const inDays = (days: number) => new Date(Date.now() + days * 86_400_000).toISOString().slice(0, 10)
     const { key } = await console.service.createKey({ client: 'agency', scopes: ['operate'] })
     await console.service.request({

@@ -59,7 +59,7 @@ describeInBrowser('five people', () => {
   test('an analyst, a manager and the agency bring a messy export to a signed return, twice', async () => {
     const console = await ConsoleService.start()
     const { database } = console.service
-    await startWorker(database, ['sdr'])
+    await startWorker(database, ['sdr'], { inProcesses: true })
     const now = Date.now()
     const dates = { opens: now - DAY, due: now + DAY, closes: now + 20 * DAY, zone: 'UTC' }
     await storeReturns(database, [{ ...RETURN, ...dates, type: 'Full', eids: ['1001', '1002'] }])
