@@ -34,6 +34,8 @@ interface FieldKind {
   readonly describe?: (field: Field) => (value: string) => string
   /** Compiles the test of a value that is neither absent nor unreadable. */
   readonly test?: (field: Field, asOf: string) => Test | undefined
+  /** What is said of one column, and of several, whose values do not say what is wrong with them. */
+  readonly state?: { readonly one: string; readonly many?: string }
   /** Whether it says more about a value than the other checks that it fails. */
   readonly saysMost?: true
   /** Why it matters, and how to fix it, unless the definition says so. */
@@ -53,11 +55,13 @@ export const FIELD_KINDS = lookUp<FieldKind>({
       const message = required ? 'is empty.' : 'is empty, but this record needs it.'
       return () => message
     },
+    state: { one: 'is empty', many: 'are empty' },
     fix: 'Enter the value.',
   },
   empty: {
     applies: ({ emptyWhen }) => emptyWhen !== undefined,
     expect: () => 'must be empty in this record',
+    state: { one: 'has a value where it must be empty' },
     fix: 'Remove the value.',
   },
   spaces: {
@@ -65,6 +69,7 @@ export const FIELD_KINDS = lookUp<FieldKind>({
     applies: ({ keepSpaces, bareNumber }) => !keepSpaces && bareNumber,
     expect: () => 'must not have spaces at either end',
     describe: () => (value) => `is ${quote(value)}, ${describeSpaces(value)}.`,
+    state: { one: 'has spaces at its ends', many: 'have spaces at their ends' },
     why: 'A system that compares values exactly treats the value as a different one.',
     fix: 'Remove the spaces.',
   },
