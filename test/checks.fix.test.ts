@@ -495,6 +495,32 @@ describe('what was done to a whole column is undone:', () => {
     ],
     ['decimal places of whole numbers', postcode, ['6011.0', '6012.0', '8011.0'], ['6011', '6012', '8011']],
     [
+      'decimal places of codes that have lost their zeros',
+      postcode,
+      ['600.0', '610.0', '620.0', '6011.0', '6012.0', '8011.0'],
+      ['0600', '0610', '0620', '6011', '6012', '8011'],
+    ],
+    [
+      'decimal places of codes in a list that have lost their zeros',
+      funding,
+      ['1.0', '2.0', '1.0', '11.0', '11.0', '25.0'],
+      ['01', '02', '01', '11', '11', '25'],
+    ],
+    [
+      'unless no code is as long as it must be',
+      postcode,
+      ['600.0', '610.0', '620.0'],
+      [],
+      'Neither the other values of the column nor another column show that it has lost its leading zeros.',
+    ],
+    [
+      'unless a code beside decimal numbers has kept its zero',
+      postcode,
+      ['600.0', '610.0', '620.0', '6011', '6012', '8011', '0630'],
+      [],
+      'Neither the other values of the column nor another column show that it has lost its leading zeros.',
+    ],
+    [
       'unless other values have decimals',
       { type: 'integer' },
       ['6011.0', '6012.0', '6013.0', '8011.5'],

@@ -233,6 +233,13 @@ export default [
     test: 'test/checks.fix.test.ts',
   },
   {
+    fault: '--fix: zeros are added to decimal numbers of which none has all its digits',
+    file: `${repair}/habits.ts`,
+    text: 'other === done && right + done >= LEAST_VALUES',
+    replacement: 'other === done',
+    test: 'test/checks.fix.test.ts',
+  },
+  {
     fault: '--fix: dates are changed though two orders occur',
     file: `${engine}/column-forms.ts`,
     text: 'if (this.#dayFirst > 0 && this.#monthFirst > 0)',

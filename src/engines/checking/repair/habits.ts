@@ -26,6 +26,8 @@ interface Column {
   readonly fewest: number
   readonly commas: CommaEvidence
   readonly dates: DateEvidence
+  /** The same of another habit: how many were changed by it, and whether one shows that it was not done. */
+  readonly of: (habit: Habit) => { readonly done: number; readonly isDenied: boolean }
 }
 
 /** What programs and people do to all values of a column, and how it is undone. */
@@ -103,6 +105,32 @@ const ZEROS_IN_DOUBT =
 /** Where every value lacks two zeros or more, codes may be something shorter, such as years without the century. */
 const areShown = ({ other, elsewhere, fewest }: Column): boolean => elsewhere && other === 0 && fewest === 1
 
+const WHOLE_NUMBER = /^(-?\d+)\.0$/
+
+const DECIMAL_PLACE: Habit = {
+  why: 'The whole numbers of the column were written with a decimal place, as programs do where a column has gaps.',
+  undo: (value, { field: { type } }) =>
+    ['integer', 'string', 'year', 'list'].includes(type) ? WHOLE_NUMBER.exec(value)?.[1] : undefined,
+  doubt: ({ other, of }) =>
+    other > of(DECIMAL_WITHOUT_ZEROS).done
+      ? 'Other values of the column are wrong in another way.'
+      : undefined,
+}
+
+/** What reads codes as decimal numbers also removes their leading zeros: the others are then as long as they must be. */
+const DECIMAL_WITHOUT_ZEROS: Habit = {
+  why: 'The codes of the column were written as decimal numbers, without their leading zeros.',
+  undo: (value, tester) => {
+    const [, whole = ''] = WHOLE_NUMBER.exec(value) ?? []
+    return tester.codes.get(whole) ?? (isFixed(tester, whole) ? addZeros(whole, tester.isValid) : undefined)
+  },
+  doubt: ({ isDenied, other, right, of }) => {
+    const { done } = of(DECIMAL_PLACE)
+    return !isDenied && other === done && right + done >= LEAST_VALUES ? undefined : ZEROS_IN_DOUBT
+  },
+  denies: (value) => /^0\d/.test(value),
+}
+
 /** In the order in which they are tried. */
 export const HABITS: readonly Habit[] = [
   {
@@ -139,12 +167,8 @@ export const HABITS: readonly Habit[] = [
     why: 'The values of the column were marked as text for a spreadsheet.',
     undo: (value) => (value.startsWith("'") ? value.slice(1) : /^="(.*)"$/.exec(value)?.[1]),
   },
-  {
-    why: 'The whole numbers of the column were written with a decimal place, as programs do where a column has gaps.',
-    undo: (value, { field: { type } }) =>
-      ['integer', 'string', 'year', 'list'].includes(type) ? /^(-?\d+)\.0$/.exec(value)?.[1] : undefined,
-    doubt: ({ other }) => (other > 0 ? 'Other values of the column are wrong in another way.' : undefined),
-  },
+  DECIMAL_PLACE,
+  DECIMAL_WITHOUT_ZEROS,
   {
     why: 'The characters of the column were decoded wrongly.',
     undo: (value, { field }) => (field.checks.characters === undefined ? undefined : repairText(value).text),
