@@ -520,6 +520,27 @@ describe('what was done to a whole column is undone:', () => {
       [],
       'Neither the other values of the column nor another column show that it has lost its leading zeros.',
     ],
+    ['percent signs', { type: 'integer' }, ['50%', '12 %', '-3%', '7'], ['50', '12', '-3', '7']],
+    [
+      'percent signs of shares',
+      { type: 'number', constraints: { maximum: 1 } },
+      ['50%', '12.5%', '100%', '0.25'],
+      ['0.5', '0.125', '1', '0.25'],
+    ],
+    [
+      'unless both are possible',
+      { type: 'number' },
+      ['50%', '12.5%', '100%', '0.25'],
+      [],
+      'Nothing shows whether 50% in the column is 50 or 0.5.',
+    ],
+    [
+      'unless neither is',
+      { type: 'integer', constraints: { maximum: 20 } },
+      ['50%', '12%', '3%', '7'],
+      [],
+      'Nothing shows whether 50% in the column is 50 or 0.5.',
+    ],
     [
       'unless other values have decimals',
       { type: 'integer' },

@@ -240,6 +240,13 @@ export default [
     test: 'test/checks.fix.test.ts',
   },
   {
+    fault: '--fix: percentages are numbers though they may be shares',
+    file: `${repair}/habits.ts`,
+    text: '!isDenied && of(PERCENTAGES[1 - form] as Habit).isDenied',
+    replacement: '!isDenied',
+    test: 'test/checks.fix.test.ts',
+  },
+  {
     fault: '--fix: dates are changed though two orders occur',
     file: `${engine}/column-forms.ts`,
     text: 'if (this.#dayFirst > 0 && this.#monthFirst > 0)',

@@ -134,6 +134,10 @@ const NATURES = {
   thousands: { ...has('thousands separators'), fix: 'Leave out thousands separators.' },
   'decimal-places': { ...has('decimal places'), fix: 'Leave out the decimal places.' },
   time: { ...has('a time behind the date'), fix: 'Leave out the time.' },
+  percentage: {
+    ...has('a percent sign'),
+    fix: 'Write numbers without a percent sign: 50% is 50 or 0.5, as the column expects it.',
+  },
   exponent: {
     ...has('an exponent'),
     fix: 'Format the column as numbers with all digits, and export the file again.',
@@ -312,6 +316,7 @@ export class FieldNatures {
         ...has('a sign of a currency'),
         fix: `Leave out the currency: write ${describeType(this.#field)}.`,
       }
+    if (/\d ?%$/.test(text) && passes(text.replace(/ ?%$/, ''))) return this.#known('percentage')
     if (type !== 'integer') return undefined
     if (EXPONENT_FORM.test(text) && Number.isInteger(Number(text))) return this.#known('exponent')
     return passes(dropZeros(text)) ? this.#known('decimal-places') : undefined

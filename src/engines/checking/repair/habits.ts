@@ -10,6 +10,7 @@ import {
   THOUSANDS_COMMA,
 } from '../engine/column-forms.ts'
 import { addZeros } from '../engine/natures.ts'
+import { trimNumber } from '../engine/numbers.ts'
 import type { FieldTester } from './field-tester.ts'
 
 /** What the values of a column say together about something that may have been done to them. */
@@ -131,6 +132,41 @@ const DECIMAL_WITHOUT_ZEROS: Habit = {
   denies: (value) => /^0\d/.test(value),
 }
 
+const PERCENTAGE = /^(-?)(\d+)(\.\d+)? ?%$/
+
+/** A percentage as its number, and as its share of 1, as far as a field has plain numbers. */
+function readPercentage(
+  { type, decimalChar }: Field,
+  value: string,
+): [number: string, share: string] | undefined {
+  const [isOne, sign = '', whole = '', fraction = ''] = PERCENTAGE.exec(value) ?? []
+  if (isOne === undefined || !['number', 'integer'].includes(type) || decimalChar !== '.') return undefined
+  const digits = whole.padStart(3, '0')
+  const share = `${sign}${digits.slice(0, -2)}.${digits.slice(-2)}${fraction.slice(1)}`
+  return [`${sign}${whole}${fraction}`, trimNumber(share)]
+}
+
+/** One of the two is certain if the checks of the field refuse a value of the column in the other form. */
+function makePercentages(form: 0 | 1, what: string): Habit {
+  return {
+    why: `The numbers of the column had a percent sign, and are ${what}.`,
+    undo: (value, { field }) => readPercentage(field, value)?.[form],
+    doubt: ({ isDenied, of }) => {
+      if (!isDenied && of(PERCENTAGES[1 - form] as Habit).isDenied) return undefined
+      return 'Nothing shows whether 50% in the column is 50 or 0.5.'
+    },
+    denies: (value, { field, isValid }) => {
+      const number = readPercentage(field, value)?.[form]
+      return number !== undefined && !isValid(number)
+    },
+  }
+}
+
+const PERCENTAGES: readonly Habit[] = [
+  makePercentages(0, 'written without it'),
+  makePercentages(1, 'written as shares of 1'),
+]
+
 /** In the order in which they are tried. */
 export const HABITS: readonly Habit[] = [
   {
@@ -169,6 +205,7 @@ export const HABITS: readonly Habit[] = [
   },
   DECIMAL_PLACE,
   DECIMAL_WITHOUT_ZEROS,
+  ...PERCENTAGES,
   {
     why: 'The characters of the column were decoded wrongly.',
     undo: (value, { field }) => (field.checks.characters === undefined ? undefined : repairText(value).text),
