@@ -233,6 +233,13 @@ export default [
     test: 'test/checks.fix.test.ts',
   },
   {
+    fault: 'a pattern may repeat a part that is repeated itself',
+    file: 'src/engines/checking/definition/pattern-growth.ts',
+    text: 'differs || one !== other || way !== otherWay',
+    replacement: 'differs || one !== other',
+    test: 'test/checks.standard.test.ts',
+  },
+  {
     fault: '--fix: zeros are added to decimal numbers of which none has all its digits',
     file: `${repair}/habits.ts`,
     text: 'other === done && right + done >= LEAST_VALUES',
