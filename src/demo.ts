@@ -20,7 +20,7 @@ import { readRun } from './submissions/findings/runs.ts'
 import { Definitions } from './submissions/rules/definitions.ts'
 import { requestRun } from './submissions/runs/validation.ts'
 import { startSubmissionWorker } from './submissions/runs/worker.ts'
-import { createSubmission, findOwn } from './submissions/submission.ts'
+import { createSubmission, findState } from './submissions/submission.ts'
 
 /** Where the demo keeps what it needs; its database is apart from the one that `serve` uses. */
 export const DEMO_DATABASE_URL = 'sqlite:var/demo.db'
@@ -32,6 +32,9 @@ const DEMO_TOKEN = 'sample-submission'
 /** What the invented amounts of the samples are. */
 const DEMO_PAY_BASIS = 'NZD 2025, invented'
 
+/** The states of a submission whose files can no longer change. */
+const ENDED: ReadonlySet<string> = new Set(['Submitted', 'Cancelled', 'Closed'])
+
 const YEAR = 365 * 24 * 60 * 60 * 1000
 
 /** What a newcomer needs to ask the demo its first questions. */
@@ -39,7 +42,7 @@ export interface Demo {
   readonly key: string
   readonly eid: string
   readonly token: string
-  /** Whether it was submitted or deleted, so that its files cannot change. */
+  /** Whether it was submitted or deleted, or has expired, so that its files cannot change. */
   readonly isEnded: boolean
 }
 
@@ -59,9 +62,10 @@ export async function prepareDemo(indexMemory: number): Promise<Demo> {
     }
     const options = { database, databaseUrl: DEMO_DATABASE_URL, memoryBytes: indexMemory }
     await buildWaitingIndex(options, () => undefined)
-    const sample = await findOwn(database, DEMO_EID, DEMO_TOKEN)
-    if (sample === undefined) await uploadSample(database, lifecycle)
-    const isEnded = sample !== undefined && sample.ended !== null
+    const sample = await findState(database, { token: DEMO_TOKEN, eid: DEMO_EID })
+    const isEnded = sample !== undefined && ENDED.has(sample.status)
+    // An earlier start may have been interrupted before it had checked them.
+    if (!isEnded && sample?.lastRun === undefined) await uploadSample(database, lifecycle)
     return { key: await findKey(database), eid: DEMO_EID, token: DEMO_TOKEN, isEnded }
   } finally {
     await lifecycle.end()

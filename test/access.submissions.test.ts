@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { revokeKeys } from '../src/api/access/keys.ts'
-import { purgeNow } from '../src/submissions/retention/purge.ts'
+import { sweep } from '../src/submissions/retention/sweep.ts'
 import { cases } from './support/properties.ts'
 import { Service } from './support/service.ts'
 import { makeSmallDefinition } from './support/small-definition.ts'
@@ -138,7 +138,7 @@ test('no sequence of calls shows one organisation a submission of another', asyn
       refusals.set(asked, (refusals.get(asked) ?? new Set()).add(JSON.stringify(rest)))
       expect(marksIn(whole)).toEqual([])
     } else if (sends === 'new') tokens.set(response.json().submissionToken, acting)
-    if (purge && method === 'DELETE') await purgeNow(service.database)
+    if (purge && method === 'DELETE') await sweep(service.database)
     const lines = service.log.splice(0).join('') + JSON.stringify(worker.log.splice(0))
     expect(marksIn(lines)).toEqual([])
     for (const each of tokens.keys()) expect(lines.includes(each)).toBe(false)

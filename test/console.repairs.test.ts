@@ -1,5 +1,7 @@
 import { expect, test } from 'vitest'
 import { TOKEN_FIELD } from '../src/console/form-token.ts'
+import { sweep } from '../src/submissions/retention/sweep.ts'
+import { storeReturns } from '../src/submissions/returns/returns.ts'
 import { untilHolds } from './support/command.ts'
 import { ConsoleService, describeForm, tokenOf } from './support/console.ts'
 import { define } from './support/definition.ts'
@@ -84,7 +86,7 @@ async function start(resources: Parameters<typeof define>[0] = MEMBERS_ONLY) {
   const again = () => service.createSubmission(headers)
   const list = async () =>
     (await service.app.inject({ url: '/console/submissions', headers: { host: 'localhost', cookie } })).body
-  return { at, worker, again, list, put, show, send, upload, check, find, apply }
+  return { service, at, worker, again, list, put, show, send, upload, check, find, apply }
 }
 
 const textOf = (page: string) => page.replaceAll(/<[^>]*>/g, ' ').replaceAll(/\s+/g, ' ')
@@ -204,6 +206,85 @@ test('a record has no value, and no empty one, in a column of another file', asy
   const cells =
     (await show('/findings/records')).match(/<td [^>]*data-label="(?:born|day)">.*?<\/td>/gs) ?? []
   expect(cells.map((cell) => textOf(cell).trim())).toEqual(['Concerned: x', '', '', 'Concerned: y'])
+})
+
+test('what came too late says why, and whether the newest check read the files as they are', async () => {
+  const { service, put, show, check } = await start()
+  await put('member,born\nM1,2001-01-13\n')
+  await check()
+  const database = service.database
+  const set = (sql: string) => database.write('schema', (writer) => writer.run(sql))
+  await set('update submission set expires = 1')
+  const expired = textOf(await show('/submit'))
+  expect(expired).toContain('This submission has expired and can no longer be submitted. Start a new one')
+  expect(expired).toContain('Check done')
+  await set('update submission set expires = 9999999999999')
+  const past = Date.now() - 86_400_000
+  const described = {
+    returnId: '202512',
+    name: 'December',
+    definition: 'other',
+    version: '1',
+    type: 'Full',
+  } as const
+  await storeReturns(database, [{ ...described, opens: 1, due: past, closes: past, zone: 'UTC' }])
+  await set(`update file_version set received = ${Date.now() + 1000}`)
+  const closed = textOf(await show('/submit'))
+  expect(closed).toMatch(
+    /The return closed \d+ \w+ \d{4}.*, and this submission was not submitted\. Ask the agency to open it again\./,
+  )
+  expect(closed).toContain(' Closed ')
+  expect(closed).not.toMatch(/has expired|Start a new one|Expired/)
+  expect(closed).toContain('Check files changed')
+})
+
+test('a submission whose files and checks are kept no longer says so, and nothing that is not so', async () => {
+  const { service, put, show, send, check } = await start()
+  await put('member,born\nM1,2001-01-13\n')
+  await check()
+  await send('/submit')
+  const before = textOf(await show('/submit'))
+  expect(before).toContain('Mahi has frozen these files. It does not send them anywhere.')
+  await service.database.write('schema', async (writer) => {
+    await writer.run('update file_version set received = 1')
+    await writer.run('update submission set ended_at = 1')
+    await writer.run('update submission_run set completed = 1')
+  })
+  await sweep(service.database, { files: 30, results: 30 })
+  const submitted = textOf(await show('/submit'))
+  expect(submitted).toContain('Mahi froze the files, and has deleted them since: they are kept no longer.')
+  expect(submitted).not.toContain('has frozen these files')
+  expect(textOf(await show('/files'))).toContain('No files are stored.')
+  expect(textOf(await show('/check'))).toContain('No check is stored.')
+  const findings = textOf(await show('/findings'))
+  expect(findings).toContain('No finished check is stored.')
+  expect(findings).not.toContain('Check the files')
+})
+
+test('a check that was stopped says so in words for people', async () => {
+  const { service, put, show, check } = await start()
+  await put(MEMBERS)
+  await check()
+  await service.database.write('schema', (writer) =>
+    writer.run(`update submission_run set status = 'Halted', reason = 'It needed too much memory.'`),
+  )
+  const shown = textOf(await show('/check'))
+  expect(shown).toContain('The last check did not finish: stopped at a limit. It needed too much memory.')
+  expect(shown).not.toContain('Halted')
+})
+
+test('the activity says which data is kept no longer', async () => {
+  const { service, put, show, check } = await start()
+  await put('member,born\nM1,x\nM2,y\n')
+  await check()
+  await service.database.write('schema', async (writer) => {
+    await writer.run('update file_version set received = 1')
+    await writer.run('update submission_run set completed = 1')
+  })
+  await sweep(service.database, { files: 30, results: 30 })
+  const shown = textOf(await show('/activity'))
+  expect(shown).toContain('Deleted 1 file: they are kept no longer')
+  expect(shown).toContain('Deleted 2 findings: they are kept no longer')
 })
 
 test('a deleted submission says that it was deleted, on each of its pages, and has no steps', async () => {

@@ -3,7 +3,7 @@ import type { Reader, Value } from '../src/foundation/database/database.ts'
 import { Sealer } from '../src/foundation/database/seal.ts'
 import { readJoined } from '../src/submissions/findings/read-findings.ts'
 import { cancelSubmission } from '../src/submissions/retention/ending.ts'
-import { purgeNow } from '../src/submissions/retention/purge.ts'
+import { sweep } from '../src/submissions/retention/sweep.ts'
 import { findAny } from '../src/submissions/submission.ts'
 import { partitionResults } from './support/partition.ts'
 import { Service } from './support/service.ts'
@@ -69,11 +69,12 @@ testOnPostgres(
     // The run before is kept, whole, until another one is published.
     expect(await countStored(service.database)).toBe(40 * 30 + 18)
     await service.publish(entries('third', 1), { token })
+    await sweep(service.database)
     expect(await countStored(service.database)).toBe(39 * 30 + 18 + 1)
 
     const by = { token: cancelled, eid: '1001', actor: { id: 'test', name: 'Test' } }
     await cancelSubmission(service.database, by)
-    expect(await purgeNow(service.database)).toBe(1)
+    expect(await sweep(service.database)).toBe(1)
     expect(await countStored(service.database)).toBe(38 * 30 + 18 + 1)
 
     // A page reads one part, whatever run it is of.

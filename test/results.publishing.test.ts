@@ -5,6 +5,7 @@ import type { Database } from '../src/foundation/database/database.ts'
 import { openDatabase } from '../src/foundation/database/open.ts'
 import { InputRefused } from '../src/foundation/faults/faults.ts'
 import { publishResults } from '../src/submissions/findings/publish.ts'
+import { finishDeletions } from '../src/submissions/retention/purge.ts'
 import { sample } from './support/properties.ts'
 import { takeDatabaseUrl } from './support/reused-schemas.ts'
 import { Service, sourceOf } from './support/service.ts'
@@ -131,12 +132,17 @@ test('a publish that comes between the two reads of a request is seen entirely',
   })
 
   // Two later runs leave only its counts.
-  meanwhile = [() => publish('between', 1).then(() => publish('third', 25))]
+  const publishTwo = async (name: string, count: number) => {
+    await publish('between', 1)
+    await publish(name, count)
+    await finishDeletions(service.database)
+  }
+  meanwhile = [() => publishTwo('third', 25)]
   const { status, body } = await read(service, 'page=2&pageSize=10')
   expect([status, meanwhile.length]).toEqual([200, 0])
   expect(body).toEqual({ page: 2, pageSize: 10, results: run('third', 25).slice(10, 20), totalCount: 25 })
 
-  meanwhile = [() => publish('between', 1).then(() => publish('short', 5))]
+  meanwhile = [() => publishTwo('short', 5)]
   expect((await read(service, 'page=3&pageSize=10')).body).toMatchObject({ errorCode: 'PR2' })
 })
 
@@ -172,6 +178,7 @@ test('a publish that finds a bad entry at its end leaves the old run as it was',
     const entries = run(`run${index}`, count)
     await service.publish(entries, { token: TOKEN })
     expect((await read(service)).body).toMatchObject({ results: entries, totalCount: count })
+    await finishDeletions(service.database)
     expect(await countStored(service.database)).toBe(count + (counts[index - 1] ?? 5))
   }
 

@@ -139,7 +139,7 @@ const OWNERS: Readonly<Record<string, string>> = {
   occupation_posting: 'catalogue',
   occupation_removed: 'catalogue',
   organisation_suspension: 'api/access',
-  orphan_count: 'submissions',
+  deletion: 'submissions',
   result_block: 'submissions',
   result_posting: 'submissions',
   revision: 'foundation/database',

@@ -3,7 +3,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { Sealer } from '../src/foundation/database/seal.ts'
-import { purgeNow } from '../src/submissions/retention/purge.ts'
+import { sweep } from '../src/submissions/retention/sweep.ts'
 import { exportReturn } from '../src/submissions/returns/export-return.ts'
 import { storeReturns } from '../src/submissions/returns/returns.ts'
 import { COURSES, makeLearners, startCollection, submitTo } from './support/collection.ts'
@@ -119,7 +119,7 @@ test('the export has what all organisations submitted, by digest, while another 
       .ask('POST', `/submissions/${late.token}/submit`)
       .then(() => agency.ask('POST', `/submissions/${first?.token}/reopen`, { reason: 'Again' }))
       .then(() => first?.caller.put(first.token, 'learners', makeLearners({ records: 3 })))
-      .then(() => purgeNow(service.database))
+      .then(() => sweep(service.database))
   }
   /** Reads no file before the changes are done. */
   const waiting = <Readable extends object>(reader: Readable): Readable =>

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { gzipSync } from 'node:zlib'
 import { describe, expect, test } from 'vitest'
 import { MOST_WAITING, MOST_WAITING_OF_ONE } from '../src/submissions/files/file-job.ts'
-import { purgeNow } from '../src/submissions/retention/purge.ts'
+import { sweep } from '../src/submissions/retention/sweep.ts'
 import { until } from './support/command.ts'
 import { Connection } from './support/connection.ts'
 import { define } from './support/definition.ts'
@@ -484,7 +484,7 @@ test('a file that is replaced and deleted once a reader has found it is read in 
   const meanwhile = [
     async () => {
       await put(token, 'people', 'localId,id,group,age\n1,NEW,G1,20\n')
-      await purgeNow(service.database)
+      await sweep(service.database)
     },
   ]
   const interrupted: typeof all = async (sql, parameters) => {

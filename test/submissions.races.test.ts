@@ -4,7 +4,7 @@ import type { Database } from '../src/foundation/database/database.ts'
 import { openDatabase } from '../src/foundation/database/open.ts'
 import { Sealer } from '../src/foundation/database/seal.ts'
 import type { JobKind } from '../src/foundation/jobs/queue.ts'
-import { purgeNow } from '../src/submissions/retention/purge.ts'
+import { sweep } from '../src/submissions/retention/sweep.ts'
 import { parseLines } from './support/lines.ts'
 import { SCALE, SEED } from './support/properties.ts'
 import { age, EXPIRY, isSerial, NEW, type Observed, showAll } from './support/races/model.ts'
@@ -229,7 +229,7 @@ class Arena {
     await ask(replica, subject, 'DELETE', `/${subject.token}`)
     const purged = 'select token from submission where token = $1 and purged is not null'
     while ((await database.get(purged, [subject.token])) === undefined) {
-      await purgeNow(database)
+      await sweep(database)
       await database.pause()
     }
     const tables = ['submission_file', 'submission_run', 'file_version']
@@ -249,11 +249,11 @@ class Arena {
     })
   }
 
-  /** Rows without an owner, after all rounds, and those that sweeps found at any time. */
+  /** Rows without an owner, and deletions that nobody has finished, after all rounds. */
   async findOrphans(): Promise<unknown[]> {
     const { database } = this.#replica
     return await database.all(
-      `select source as what from orphan_count
+      `select owner as what from deletion
        union all select distinct 'chunk' as what from file_chunk where version not in (select version from file_version)
        union all select distinct 'record' from file_record where version not in (select version from file_version)
        union all select distinct 'block' from result_block where run not in (select run from submission_run)

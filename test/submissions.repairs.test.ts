@@ -6,7 +6,7 @@ import { Sealer } from '../src/foundation/database/seal.ts'
 import { assertRepairable } from '../src/submissions/files/do-file-job.ts'
 import { FileGone } from '../src/submissions/files/file-store.ts'
 import { findCleared } from '../src/submissions/files/repairs.ts'
-import { purgeNow } from '../src/submissions/retention/purge.ts'
+import { sweep } from '../src/submissions/retention/sweep.ts'
 import { define } from './support/definition.ts'
 import { startSubmissions } from './support/submissions.ts'
 
@@ -156,7 +156,7 @@ test.each([{ encrypted: false }, { encrypted: true }])(
     expect(again.body).toMatchObject({ changes: 0, repairs: [], files: [], undoable: true })
     expect(await activities()).toHaveLength(1)
     // Also the files before the repair are in use.
-    await purgeNow(service.database)
+    await sweep(service.database)
     expect(await listVersions()).toHaveLength(3)
 
     const undone = await ask('DELETE', '/repairs')
@@ -172,7 +172,7 @@ test.each([{ encrypted: false }, { encrypted: true }])(
       409,
       'There is no repair to undo: the files were not repaired, or they have changed or were submitted since.',
     ])
-    await purgeNow(service.database)
+    await sweep(service.database)
     expect(await listVersions()).toHaveLength(2)
     // The preview from before is not the state of now, although the files are.
     expect((await ask('POST', '/repairs', { 'if-match': preview.body.etag })).status).toBe(412)
@@ -185,7 +185,7 @@ test('a repair can be undone until any file changes or the submission is submitt
   await ask('POST', '/repairs')
   await put('loans', 'loan,lent\nL1,2025-01-02\n')
   expect((await ask('DELETE', '/repairs')).status).toBe(409)
-  await purgeNow(service.database)
+  await sweep(service.database)
   expect(await listVersions()).toHaveLength(2)
   await put('members', MEMBERS)
   await ask('POST', '/repairs')
@@ -198,7 +198,7 @@ test('a repair can be undone until any file changes or the submission is submitt
       'The submission was submitted and can no longer be changed.',
     ])
   }
-  await purgeNow(service.database)
+  await sweep(service.database)
   expect(await listVersions()).toHaveLength(2)
   expect(await read('members')).toBe(REPAIRED)
   await ask('DELETE', '')

@@ -1,15 +1,13 @@
 import { expect, test } from 'vitest'
 import type { Database, Value } from '../src/foundation/database/database.ts'
 import { Sealer } from '../src/foundation/database/seal.ts'
-import type { Job } from '../src/foundation/jobs/queue.ts'
 import { storeReceipt } from '../src/submissions/explanations/receipt.ts'
 import { reopen } from '../src/submissions/explanations/reopen.ts'
 import { storeExplanation } from '../src/submissions/explanations/store.ts'
 import { publishResults } from '../src/submissions/findings/publish.ts'
 import { changeSubmission } from '../src/submissions/lock.ts'
 import { cancelSubmission } from '../src/submissions/retention/ending.ts'
-import { purgeNow } from '../src/submissions/retention/purge.ts'
-import { type Retention, sweep } from '../src/submissions/retention/retention.ts'
+import { sweep } from '../src/submissions/retention/sweep.ts'
 import { createSubmission } from '../src/submissions/submission.ts'
 import { openTemporary } from './support/reused-schemas.ts'
 import { sourceOf } from './support/source.ts'
@@ -52,21 +50,6 @@ async function storeFile(database: Database, token: string, days = 0): Promise<v
 
 const publish = (database: Database, token: string, returnId: string) =>
   publishResults(database, sourceOf([{ localId: 'L1', studentId: 'S1' }]), { eid: EID, returnId, token })
-
-const SWEEP: Job = {
-  id: 0,
-  kind: 'retention',
-  subject: 'sweep',
-  eid: '',
-  queued: 0,
-  attempts: 1,
-  worker: 'test',
-  request: null,
-}
-
-async function sweepOnce(database: Database, retention: Retention): Promise<void> {
-  await sweep(database, SWEEP, retention, () => undefined)
-}
 
 /** Ages in days; a negative one is in the future. */
 interface FileCase {
@@ -123,9 +106,9 @@ test('files are deleted once the last change, the end and the reopening are long
     )
     return [...tokens].filter(([, token]) => rows.some((row) => row.token === token)).map(([name]) => name)
   }
-  await sweepOnce(database, { files: 'off', results: 'off' })
+  await sweep(database)
   expect(await left()).toEqual(Object.keys(FILES))
-  await sweepOnce(database, { files: 30, results: 'off' })
+  await sweep(database, { files: 30, results: 'off' })
   expect(await left()).toEqual(Object.keys(FILES).filter((name) => FILES[name]?.isKept))
   // Without its files, a submission cannot be submitted on an earlier run.
   const old = await database.get<{ revision: number }>('select revision from submission where token = $1', [
@@ -152,7 +135,7 @@ test('a submission that is opened again keeps its files as long as it is open', 
     reason: 'Again',
     until: undefined,
   })
-  await sweepOnce(database, { files: 30, results: 30 })
+  await sweep(database, { files: 30, results: 30 })
   expect(await database.all('select token from submission_file')).toEqual([{ token }])
 })
 
@@ -169,8 +152,7 @@ test('uploads that were never completed are deleted, unless one is in progress',
       version,
       version === 'abandoned' ? 1 : Date.now(),
     )
-  await sweepOnce(database, { files: 'off', results: 'off' })
-  await purgeNow(database)
+  await sweep(database)
   expect(await database.all('select version from file_version order by version')).toEqual([
     { version: 'in progress' },
     { version: `of ${token}` },
@@ -202,7 +184,7 @@ test('results are deleted once the last run is longer ago than they are kept, an
       )
     }
   }
-  await sweepOnce(database, { files: 30, results: 30 })
+  await sweep(database, { files: 30, results: 30 })
   const rows = await database.all<{ token: string; runs: number }>(
     'select r.token, count(distinct r.run) as runs from submission_run r join result_block b on b.run = r.run group by r.token',
   )
@@ -245,7 +227,15 @@ test('a cancelled submission is purged of everything, and its token is forgotten
   }
   const [recent = '', old = '', open = ''] = tokens
   for (const token of [recent, old]) await cancelSubmission(database, { token, eid: EID, actor: ACTOR })
-  await purgeNow(database)
+  // At once, nothing can be read; its content is left to a job, which another may do at the same time.
+  expect(await database.all('select distinct token from file_version')).toEqual([{ token: open }])
+  expect(await database.all('select token from submission_run')).toEqual([{ token: open }])
+  const purged = 'select token from submission where purged is not null'
+  expect(await database.all(purged)).toEqual([])
+  const counts = await Promise.all([sweep(database), sweep(database)])
+  expect(counts[0] + counts[1]).toBe(2)
+  expect(await database.all(purged)).toHaveLength(2)
+  expect(await database.all('select id from deletion')).toEqual([])
 
   const all = (await database.all<{ name: string }>(database.dialect.tables)).map(({ name }) => name)
   const having = async (token: string) => {
@@ -277,7 +267,7 @@ test('a cancelled submission is purged of everything, and its token is forgotten
       'update submission set ended_at = $2 where token = $1',
       Date.now() - days * DAY,
     )
-  await sweepOnce(database, { files: 30, results: 30 })
+  await sweep(database, { files: 30, results: 30 })
   // A restore must not bring it back, so that it was deleted stays known.
   expect(await having(old)).toEqual(['activity'])
   expect(await database.all('select event from activity where token = $1', [old])).toEqual([

@@ -18,6 +18,9 @@ interface Connection {
   readonly location?: string
 }
 
+/** The code of a response that is not JSON. */
+export const NOT_JSON = 'ERR_NOT_JSON'
+
 /** The members of the problem, each absent where the response has none. */
 export interface MahiError extends Readonly<AnyProblem> {}
 
@@ -35,7 +38,7 @@ export class MahiError extends Error {
   declare readonly kind: FailureKind
   /** Whole seconds to wait before the next request, if the response contains them (429 and 503). */
   declare readonly retryAfter?: number
-  /** The system's error code of the connection, such as `ECONNREFUSED`, if any. */
+  /** The system's error code of the connection, such as `ECONNREFUSED`, or `ERR_NOT_JSON`, if any. */
   declare readonly code?: string
   /** The target of a redirect, which is not followed, so that the credential is sent nowhere else. */
   declare readonly location?: string

@@ -1,5 +1,5 @@
 import { onAbort } from './abort.ts'
-import { isUnreachable, MahiError } from './errors.ts'
+import { isUnreachable, MahiError, NOT_JSON } from './errors.ts'
 import { choosePause, readRetryAfter } from './retry.ts'
 
 /** The part of the standard `fetch` that the client uses. */
@@ -382,7 +382,8 @@ function writeQuery(query: Sent['query'] = {}): string {
 /** @throws {MahiError} if the service cannot have sent this */
 function readBody(text: string, status: number): object {
   const body = readObject(text)
-  if (body === undefined) throw new MahiError('unreadable', { title: 'The response is not JSON', status })
+  if (body === undefined)
+    throw new MahiError('unreadable', { title: 'The response is not JSON', code: NOT_JSON, status })
   return body
 }
 

@@ -777,6 +777,8 @@ export interface Submission {
   notes?: string
   /** When the return is due. */
   dueDate?: string
+  /** When the return closes. */
+  closeWindowDate?: string
   /** The organisation of the submission. */
   eid?: string
   /** The definition that the submission is checked against. */
@@ -889,6 +891,8 @@ export interface SubmittedSubmission {
   notes?: string
   /** When the return is due. */
   dueDate?: string
+  /** When the return closes. */
+  closeWindowDate?: string
   /** The organisation of the submission. */
   eid?: string
   /** The definition that the submission is checked against. */
@@ -1020,7 +1024,10 @@ export interface ActivityPage {
 export interface Activity {
   /** When it was done. */
   time?: string
-  /** What was done. RecordsChanged and Downloaded stand for all similar ones of the same minute. */
+  /**
+   * What was done. RecordsChanged and Downloaded stand for all similar ones of the same minute. Expired: what is kept
+   * no longer was deleted. Purged: nothing of a deleted submission is left.
+   */
   event?: 'Created' | 'FileUploaded' | 'FileRepaired' | 'RepairUndone' | 'RecordsChanged' | 'CheckRequested' | 'CheckCancelled' | 'Checked' | 'Explained' | 'ExplanationWithdrawn' | 'Submitted' | 'Reopened' | 'Deleted' | 'Downloaded' | 'Expired' | 'Purged'
   /** Who did it. */
   actor?: Actor

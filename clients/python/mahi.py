@@ -283,7 +283,7 @@ LearnersPage = TypedDict("LearnersPage", {
 #: A submission.
 Submission = TypedDict("Submission", {
     "submissionToken": "str", "tokenExpiry": "str", "reopenedUntil": "str", "returnId": "str", "returnName": "str",
-    "notes": "str", "dueDate": "str", "eid": "str", "definition": "str",
+    "notes": "str", "dueDate": "str", "closeWindowDate": "str", "eid": "str", "definition": "str",
     "submissionType": "Literal['Full', 'Indicative']",
     "submissionStatus": "Literal['Pending', 'Validating', 'Validated', 'Submitted', 'Cancelled', 'Closed']",
     "maxRecordPerBatch": "int", "dateCreated": "str", "files": "List[SubmissionFile]",
@@ -310,7 +310,7 @@ SubmissionPage = TypedDict("SubmissionPage", {
 #: A submitted submission and its receipt.
 SubmittedSubmission = TypedDict("SubmittedSubmission", {
     "submissionToken": "str", "tokenExpiry": "str", "reopenedUntil": "str", "returnId": "str", "returnName": "str",
-    "notes": "str", "dueDate": "str", "eid": "str", "definition": "str",
+    "notes": "str", "dueDate": "str", "closeWindowDate": "str", "eid": "str", "definition": "str",
     "submissionType": "Literal['Full', 'Indicative']",
     "submissionStatus": "Literal['Pending', 'Validating', 'Validated', 'Submitted', 'Cancelled', 'Closed']",
     "maxRecordPerBatch": "int", "dateCreated": "str", "files": "List[SubmissionFile]",

@@ -54,12 +54,6 @@ export function reportState(database: Database, metrics: Metrics): void {
       label: 'kind',
     },
     {
-      name: 'mahi_orphans_total',
-      help: 'Submissions, files and runs whose rows had no owner and were deleted, by table.',
-      read: show(({ orphans }) => orphans),
-      label: 'table',
-    },
-    {
       name: 'mahi_runs_total',
       help: 'Validations that have ended, by status.',
       read: show(totals),

@@ -15,7 +15,6 @@ import { type Revision, type RevisionName, readRevisions } from '../foundation/d
 import { countJobs, type JobCounts } from '../foundation/jobs/queue.ts'
 import { VERSION } from '../foundation/package/root.ts'
 import { countRuns } from '../submissions/findings/runs.ts'
-import { countOrphans } from '../submissions/retention/orphans.ts'
 import { countEndings, type Ending, type EndingCount } from '../submissions/runs/run-counts.ts'
 import { countSubmissions } from '../submissions/submission.ts'
 import { type BackupRecord, listBackups, readBackupAge } from './backups.ts'
@@ -38,8 +37,6 @@ export interface State {
   /** By status. */
   readonly runs: Counts
   readonly endings: Readonly<Record<Ending, EndingCount>>
-  /** By table. */
-  readonly orphans: Counts
   /** By kind. */
   readonly jobs: readonly JobCounts[]
   /** Newest first. */
@@ -70,7 +67,6 @@ export async function readState(database: Database, now = Date.now()): Promise<S
     submissions: await countSubmissions(database),
     runs: await countRuns(database),
     endings: await countEndings(database),
-    orphans: await countOrphans(database),
     jobs: await countJobs(database, now),
     backups,
     backupAge: await readBackupAge(database, backups, now),

@@ -75,7 +75,8 @@ function show(state: State, encryption: readonly { readonly id: string | null; r
       failed: showTime(failure?.failed),
       reason: failure?.reason ?? null,
     },
-    submissions: { total: sum(Object.values(state.submissions)), byState: state.runs },
+    submissions: { total: sum(Object.values(state.submissions)), byState: state.submissions },
+    runs: state.runs,
     queue: {
       waiting: sum(jobs.map(({ waiting }) => waiting)),
       running: sum(jobs.map(({ running }) => running)),
@@ -117,8 +118,7 @@ export function describeStatus({ version, state, faults }: Status): string {
 }
 
 function describeState(state: Shown): string[][] {
-  const { bytes, free, submissions, queue, workers, encryption, backups, keys } = state
-  const runs = Object.entries(submissions.byState).map(([name, number]) => `${formatNumber(number)} ${name}`)
+  const { bytes, free, queue, workers, encryption, backups, keys } = state
   const encrypted = encryption.map(
     ({ id, count: kept }) => `${formatNumber(kept)} ${id === null ? 'not encrypted' : `with ${id}`}`,
   )
@@ -127,10 +127,8 @@ function describeState(state: Shown): string[][] {
     ...(free === null ? [] : [['Disk', `${formatBytes(free)} free`]]),
     ['Occupations', `${formatNumber(state.occupations)}; last import ${state.lastImport ?? 'never'}`],
     ['Search index', describeIndex(state.searchIndex)],
-    [
-      'Submissions',
-      `${formatNumber(submissions.total)}${runs.length > 0 ? `; runs: ${runs.join(', ')}` : ''}`,
-    ],
+    ['Submissions', listCounts(state.submissions.byState)],
+    ['Runs', listCounts(state.runs)],
     [
       'Queue',
       `${formatNumber(queue.waiting)} waiting, ${queue.running} running${queue.running === 0 ? '' : ` on ${count(workers, 'worker')}`}`,
@@ -145,6 +143,11 @@ function describeState(state: Shown): string[][] {
       `${id}  ${clientId}  ${expires.slice(0, 10)}${replacedBy === undefined ? '' : `; ${replacedBy} replaces it`}`,
     ]),
   ]
+}
+
+function listCounts(counts: State['runs']): string {
+  const shown = Object.entries(counts).map(([name, number]) => `${formatNumber(number)} ${name}`)
+  return shown.join(', ') || 'none'
 }
 
 function describeBackup({ program, finished, bytes, failed, reason }: Shown['backups'][number]): string {

@@ -83,7 +83,7 @@ export function describeResults({ total, ...fields }: ResultsCounts): string {
 const PAGE_SIZE = 1000
 
 /**
- * Fetches all findings: in one response, or from a service without one in pages, as large as it allows.
+ * Fetches all findings: in one response, or from a service without one in pages, of its own size if it allows no larger ones.
  */
 export async function* fetchEntries({ validationResults }: Client, token: string): AsyncGenerator<Finding> {
   const whole = await validationResults.export(token)
@@ -99,12 +99,11 @@ export async function* fetchEntries({ validationResults }: Client, token: string
     }
     return
   } catch (error) {
-    const faults = error instanceof MahiError && error.status === 400 ? error.errors?.pageSize : undefined
-    if (begun || faults === undefined) throw error
-    const most = Number(/ to ([\d,]+)/.exec(String(faults))?.[1]?.replaceAll(',', ''))
+    const isTooLarge =
+      error instanceof MahiError && error.status === 400 && error.errors?.pageSize !== undefined
+    if (begun || !isTooLarge) throw error
     // Without a size, the service uses its default.
-    const size = most >= 1 && most < PAGE_SIZE ? { pageSize: most } : {}
-    yield* validationResults.all(token, size)
+    yield* validationResults.all(token)
   }
 }
 

@@ -1,4 +1,4 @@
-import { isUnreachable, MahiError } from '../../client/src/errors.ts'
+import { isUnreachable, MahiError, NOT_JSON } from '../../client/src/errors.ts'
 import { type Client, createClient } from '../../client/src/index.ts'
 import type { Scope } from '../api/access/principal.ts'
 import { NO_CREDENTIAL } from '../api/contract/problems.ts'
@@ -114,8 +114,8 @@ function isLocal(url: string): boolean {
 }
 
 /** Whether something else than Mahi has responded: every problem of Mahi has a type. Redirects say where they lead. */
-function isForeign({ kind, status = 0, type, location, message }: MahiError): boolean {
-  if (kind === 'unreadable') return message === 'The response is not JSON'
+function isForeign({ kind, status = 0, type, location, code }: MahiError): boolean {
+  if (kind === 'unreadable') return code === NOT_JSON
   return kind === 'problem' && type === undefined && location === undefined && !GATEWAY.has(status)
 }
 

@@ -88,13 +88,15 @@ export function addSubmissionCommands(
     .action(
       action(async (flags: { json?: true }) => {
         const purged = await withDatabase(async (database) => {
-          const { purgeNow } = await import('./retention/purge.ts')
-          return await purgeNow(database)
+          const { sweep } = await import('./retention/sweep.ts')
+          return await sweep(database)
         })
         await report(
           flags,
           { purged },
-          `${count(purged, 'job')} done. The data of cancelled submissions is deleted.`,
+          purged === 0
+            ? 'No cancelled submission has data that is left.'
+            : `The data of ${count(purged, 'cancelled submission')} is deleted.`,
         )
       }),
     )

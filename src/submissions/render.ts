@@ -69,6 +69,7 @@ export function renderState(services: Services, state: SubmissionState): Rendere
     returnName: state.returnName ?? undefined,
     notes: state.returnNotes ?? undefined,
     dueDate: formatKnown(state.due),
+    closeWindowDate: formatKnown(state.closes),
     eid: state.eid,
     definition: state.definition ?? undefined,
     submissionType: state.type ?? undefined,

@@ -94,6 +94,7 @@ export const Submission = Type.Object(
     returnName: text('The name of the return; absent if the service has no such return.'),
     notes: text('Notes of the return for those who submit it.'),
     dueDate: time('When the return is due.'),
+    closeWindowDate: time('When the return closes.'),
     eid: text('The organisation of the submission.'),
     definition: text('The definition that the submission is checked against.'),
     submissionType: oneOf(

@@ -173,7 +173,8 @@ class Place {
         )
         const kept = await database.all('select version from file_version')
         const current = await database.all('select version from submission_file where version is not null')
-        return kept.length === current.length
+        const deletions = await database.all('select id from deletion')
+        return kept.length === current.length && deletions.length === 0
       }),
     )
     expect(await worker.stop()).toBe(0)

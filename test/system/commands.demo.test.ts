@@ -3,6 +3,7 @@ import { existsSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { ask, Installation, type RunningCommand, toLines } from '../support/command.ts'
+import { withDatabase } from '../support/opened.ts'
 import { blocksOf } from '../support/recipes.ts'
 import { testWhere } from '../support/test-where.ts'
 
@@ -71,6 +72,14 @@ test('another start keeps the data and the key, unless it was revoked', async ()
   await stop(first.demo)
   expect(existsSync(mahi.databaseUrl.slice('sqlite:'.length)), 'the database of the settings').toBe(false)
   const before = await mahi.run(['occupations', 'export'], DEMO)
+  const change = (...statements: string[]) =>
+    withDatabase(`sqlite:${join(mahi.folder, 'var/demo.db')}`, (database) =>
+      database.write('schema', async (writer) => {
+        for (const statement of statements) await writer.run(statement)
+      }),
+    )
+  // As if the first start had been killed before it had checked the samples.
+  await change('delete from submission_run', 'update submission set run = 0, total = 0, published = 0')
 
   const second = await startDemo(mahi)
   expect(second.key).toBe(first.key)
@@ -78,11 +87,14 @@ test('another start keeps the data and the key, unless it was revoked', async ()
   const headers = { 'x-api-key': second.key }
   const response = await ask(`${address}/v1/occupations?Cursor=OWN&Limit=1`, headers)
   expect(await response.json()).toMatchObject({ data: [{ titleEnglish: 'My own' }] })
+  const results = `${address}/v1/submissions/sample-submission/validation-results?pageSize=5`
+  const shown = (await (await ask(results, { ...headers, eid: '9999' })).json()) as { results: object[] }
+  expect(shown.results).toHaveLength(5)
   await stop(second.demo)
   const after = await mahi.run(['occupations', 'export'], DEMO)
   expect(after.stdout).toBe(before.stdout)
 
-  expect(await mahi.run(['submissions', 'delete', 'sample-submission'], DEMO)).toMatchObject({ code: 0 })
+  await change('update submission set expires = 1')
   await mahi.run(['keys', 'revoke', first.key], DEMO)
   const third = await startDemo(mahi)
   expect(third.key).not.toBe(first.key)

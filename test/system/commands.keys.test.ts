@@ -22,7 +22,7 @@ describe('keys create', () => {
     expect(code).toBe(0)
     expect(stdout).toMatch(/^mahi_[0-9a-f]{12}_[\w-]{43}\n$/)
     expect(stderr).toMatch(
-      /^\{.*\}\nKey mahi_[0-9a-f]{12} for sms, valid until \d+ \w+ 20\d\d\. It will not be shown again:\n$/,
+      /^\{.*\}\nKey mahi_[0-9a-f]{12} for sms, valid until \d+ \w+ 20\d\d, \d\d:\d\d\. It will not be shown again:\n$/,
     )
   })
 
@@ -94,6 +94,18 @@ test('keys list shows keys by their state, and no secret', async () => {
 })
 
 describe('keys rotate and rename', () => {
+  test('say to the minute how long each key is valid', async () => {
+    const mahi = new Installation()
+    const { id } = await create(mahi, '--expires', 'never')
+    const rotate = (...parameters: string[]) => mahi.run(['keys', 'rotate', id, ...parameters])
+    const before = await rotate('--overlap', '1', '--expires', 'never')
+    expect(before.stderr).toMatch(/^Key \S+ for sms is valid until \d+ \w+ \d{4}, \d\d:\d\d\.$/m)
+    expect(before.stderr).toMatch(
+      /^Key \S+ replaces it, valid without an end\. It will not be shown again:$/m,
+    )
+    expect((await rotate('--overlap', '0')).stderr).toMatch(/^Key \S+ for sms is no longer valid\.$/m)
+  })
+
   test('a rotated key and its successor are valid at once, until the older one ends', async () => {
     const mahi = new Installation()
     const old = await create(mahi, '--eid', '1001', '--scope', 'occupations:read')

@@ -21,7 +21,8 @@ describe('status', () => {
     expect(status).toMatchObject({
       occupations: 60,
       lastImport: expect.stringMatching(/Z$/),
-      submissions: { total: 1 },
+      submissions: { total: 1, byState: { Published: 1 } },
+      runs: { Processed: 1 },
       // The index of what it was filled with.
       queue: { waiting: 1, running: 0 },
       workers: 0,
@@ -35,6 +36,7 @@ describe('status', () => {
     expect(keys.expiring).toContainEqual({ id, clientId: 'Te Pūkenga', expires })
     const { stdout } = await mahi.run(['status'])
     expect(stdout).toMatch(/^Occupations +60; last import 20/m)
+    expect(stdout).toMatch(/^Submissions +1 Published\nRuns +1 Processed$/m)
     expect(stdout).toContain(`${id}  Te Pūkenga  ${expires.slice(0, 10)}`)
     const rotated = (await mahi.runJson(['keys', 'rotate', id])) as { id: string }
     expect((await mahi.run(['status'])).stdout).toContain(`; ${rotated.id} replaces it\n`)

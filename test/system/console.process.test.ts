@@ -65,7 +65,7 @@ describeInBrowser('a return from its first file to its last signature', () => {
       /December return.*\d+ \w+ \d{4}.*Not started/,
     )
     await page.getByRole('button', { name: 'Start' }).click()
-    await page.getByText('No files yet.').waitFor()
+    await page.getByText('No files are stored.').waitFor()
     expect(await page.getByRole('heading', { level: 1 }).textContent()).toMatch(
       /^December return due \d+ \w+ \d{4}$/,
     )
@@ -104,7 +104,7 @@ describeInBrowser('a return from its first file to its last signature', () => {
 
     // Submit, once confirmed.
     await page.getByRole('link', { name: /^Submit/ }).click()
-    await page.getByText('Mahi freezes these files. It does not send them to the TEC.').waitFor()
+    await page.getByText('Mahi freezes these files. It does not send them anywhere.').waitFor()
     await page.getByText('The receipt names who submits them: adviser.').waitFor()
     await page.getByText('4 warnings will be submitted as they are, with 1 explanation.').waitFor()
     // What had to be done before is no longer shown.

@@ -59,7 +59,6 @@ test('the queue, the keys and the search index are reported as they are', async 
     'mahi_jobs_running{kind="run"} 1',
     'mahi_jobs_waiting{kind="purge"} 0',
     'mahi_jobs_oldest_seconds{kind="purge"} 0',
-    'mahi_orphans_total{table="file_chunk"} 0',
     'mahi_keys_valid 4',
     // Of three that end tomorrow, one of which is that of the filled database, another key replaces one.
     'mahi_keys_expiring 2',

@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { splitRecord } from '../../src/engines/records/index.ts'
-import { purgeNow } from '../../src/submissions/retention/purge.ts'
+import { sweep } from '../../src/submissions/retention/sweep.ts'
 import { pack } from '../support/pack.ts'
 import { SDR_FILES } from '../support/sdr/file-types.ts'
 import { startSubmissions } from '../support/submissions.ts'
@@ -175,7 +175,7 @@ test('an archive that cannot be read as a whole is refused by name, and nothing 
     expect(response.body.detail).toMatch(reason)
   }
   expect(await stored()).toEqual([])
-  await purgeNow(service.database)
+  await sweep(service.database)
   expect(await service.database.all('select version from file_version')).toEqual([])
   expect(left()).toEqual([])
   // The files can be changed again at once.

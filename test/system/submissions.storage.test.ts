@@ -5,7 +5,6 @@ import { expect, onTestFinished, test } from 'vitest'
 import type { Database } from '../../src/foundation/database/database.ts'
 import { openDatabase } from '../../src/foundation/database/open.ts'
 import { Sealer } from '../../src/foundation/database/seal.ts'
-import { claim, type Job, schedule } from '../../src/foundation/jobs/queue.ts'
 import { submit } from '../../src/submissions/explanations/submit.ts'
 import { applyBatch } from '../../src/submissions/files/batch.ts'
 import { readCurrentFile } from '../../src/submissions/files/current-file.ts'
@@ -13,9 +12,7 @@ import { findFileJob } from '../../src/submissions/files/file-job.ts'
 import { receiveUpload, type Upload } from '../../src/submissions/files/upload.ts'
 import { readRun } from '../../src/submissions/findings/runs.ts'
 import { cancelSubmission } from '../../src/submissions/retention/ending.ts'
-import { countOrphans, sweepOrphans } from '../../src/submissions/retention/orphans.ts'
-import { purgeNow } from '../../src/submissions/retention/purge.ts'
-import { sweep } from '../../src/submissions/retention/retention.ts'
+import { sweep } from '../../src/submissions/retention/sweep.ts'
 import { Definitions } from '../../src/submissions/rules/definitions.ts'
 import { cancelRun, requestRun } from '../../src/submissions/runs/validation.ts'
 import { createSubmission, findOwn, listFiles, readState } from '../../src/submissions/submission.ts'
@@ -218,7 +215,7 @@ test('an upload that is refused leaves the file before, and nothing of itself', 
   }
   await expect(store.put(token, 'people', PEOPLE, { content: broken() })).rejects.toThrow('was lost')
   expect((await store.state(token)).files).toEqual([before])
-  await purgeNow(store.database)
+  await sweep(store.database)
   expect(await store.database.all('select version from file_version')).toEqual([{ version: before.version }])
   expect(await store.database.all('select version from file_chunk')).toEqual([{ version: before.version }])
   const etag = `"${before.sha256}"`
@@ -268,11 +265,7 @@ test('an upload that paused until its data was deleted fails, and leaves the fil
   await store.database.write('schema', (writer) =>
     writer.run('update file_version set received = 1 where stored = 0'),
   )
-  await schedule(store.database, 'retention', 'sweep')
-  const job = await claim(store.database, 'test', ['retention'])
-  if (job === undefined) throw new Error('there is no sweep')
-  await sweep(store.database, job, { files: 'off', results: 'off' }, () => undefined)
-  expect(await purgeNow(store.database)).toBe(1)
+  await sweep(store.database)
   content.resume()
   await expect(paused).rejects.toMatchObject({ slug: 'conflict', members: { errorCode: 'DS1' } })
   expect((await store.state(token)).files).toMatchObject([{ version: before.version }])
@@ -290,7 +283,7 @@ test('a run reads the files as they were when it was requested, and the submissi
   await store.put(token, 'people', 'localId,id,group,age\n1,A1,G1,20\n')
   expect((await store.state(token)).status).toBe('Validating')
   // A sweep that comes first deletes nothing that the run will read.
-  await purgeNow(store.database)
+  await sweep(store.database)
   await store.startWorker()
   const ended = await store.validate(token)
   expect(ended).toMatchObject({ run: run.run, status: 'Processed', errors: 2, warnings: 1 })
@@ -306,7 +299,7 @@ test('a run reads the files as they were when it was requested, and the submissi
   expect((await store.state(token)).status).toBe('Submitted')
   await expect(store.put(token, 'people', PEOPLE)).rejects.toMatchObject({ slug: 'conflict' })
   // The replaced file is deleted once no run needs it.
-  await store.untilDone('purge')
+  await sweep(store.database)
   expect(await store.database.all('select version from file_version')).toHaveLength(2)
 })
 
@@ -370,50 +363,4 @@ test('a cancelled run stores nothing, whether it waits or is in progress', async
     expect(await countStored(store.database)).toBe(0)
   }
   expect((await store.validate(token)).status).toBe('Processed')
-})
-
-test('a sweep deletes and counts what belongs to no submission, and nothing else', async () => {
-  const store = await Store.open()
-  const token = await store.create()
-  await store.put(token, 'people', PEOPLE)
-  const worker = await store.startWorker()
-  await store.validate(token)
-  await worker.stop()
-  const read = async () => {
-    const tables = ['file_version', 'file_chunk', 'result_block', 'result_posting']
-    return await Promise.all(tables.map(async (table) => store.database.all(`select * from ${table}`)))
-  }
-  const before = await read()
-  await store.database.write('schema', async (writer) => {
-    await writer.run(
-      `insert into file_version (version, token, resource, format, chunks, records, size, digest, batches, received, stored)
-       values ('lost', 'no-submission', 'people', 'csv', 0, 0, 0, '', 0, 1, 1)`,
-    )
-    const content = Buffer.from('0')
-    for (let ordinal = 0; ordinal < 40; ordinal++)
-      await writer.run(`insert into file_chunk (version, ordinal, data) values ('nowhere', $1, $2)`, [
-        ordinal,
-        content,
-      ])
-    await writer.run('insert into result_block (run, part, block, content) values (1001, 1, 0, $1)', [
-      content,
-    ])
-    await writer.run(
-      `insert into result_posting (run, field, value, block, total, ordinals) values (1001, 'key', '', 0, 1, $1)`,
-      [content],
-    )
-  })
-  const found: object[] = []
-  const job: Job = {
-    ...{ id: 0, kind: 'retention', subject: 'orphans', eid: '', queued: 0, attempts: 1 },
-    ...{ worker: 'test', request: null },
-  }
-  const sweeping = () => sweepOrphans(store.database, job, (each) => void found.push(each))
-  await sweeping()
-  expect(await read()).toEqual(before)
-  const counts = { file_version: 1, file_chunk: 1, result_block: 1, result_posting: 1 }
-  expect(found).toEqual([counts])
-  expect(await countOrphans(store.database)).toMatchObject(counts)
-  await sweeping()
-  expect(found).toHaveLength(1)
 })

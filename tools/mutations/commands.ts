@@ -161,8 +161,8 @@ export default [
   {
     fault: 'an expired key is listed as valid',
     file: 'src/api/access/key-commands.ts',
-    text: 'expires <= Date.now() ?',
-    replacement: 'expires <= 0 ?',
+    text: "expires <= Date.now() ? 'expired'",
+    replacement: "expires <= 0 ? 'expired'",
     test: KEYS,
   },
   {

@@ -11,7 +11,7 @@ import { say, writeOut } from '../../foundation/command-line/terminal.ts'
 import { type Fault, fail, UserError } from '../../foundation/faults/user-error.ts'
 import { quote } from '../../foundation/text/quote.ts'
 import { formatTimestamp, parseTimestamp } from '../../foundation/text/timestamp.ts'
-import { showDay } from '../../foundation/text/zoned-time.ts'
+import { showLocal } from '../../foundation/text/zoned-time.ts'
 import { reportChange } from './audit.ts'
 import { createKey, type KeyDescription, listKeys, renameKey, revokeKeys, rotateKey } from './keys.ts'
 import { DEFAULT_SCOPES, EID, SCOPES, type Scope } from './principal.ts'
@@ -65,8 +65,7 @@ export function addKeyCommands(program: Command, withDatabase: WithDatabase): vo
         reportChange({ audit: 'made', key: id, client, expires: date })
         if (!json && eids.length === 0 && scopes.includes('submissions:write'))
           say('This key covers no organisation, so it cannot submit: add --eid.')
-        if (!json)
-          say(`Key ${id} for ${client}, valid until ${showDay(expires)}. It will not be shown again:`)
+        if (!json) say(`Key ${id} for ${client}, ${describeExpiry(expires)}. It will not be shown again:`)
         const summary = { id, clientId: client, key, scopes, eids, expires: date }
         await writeOut(`${json ? JSON.stringify(summary) : key}\n`)
       }),
@@ -153,8 +152,8 @@ function addChangeCommands(keys: Command, withDatabase: WithDatabase): void {
         reportChange({ audit: 'made', key: made.id, client: made.client, expires: dates.made })
         reportChange({ audit: 'changed', key: id, client: old.client, expires: dates.old })
         if (!json) {
-          say(`Key ${id} for ${made.client} works until ${showDay(old.expires)}.`)
-          say(`Key ${made.id} replaces it, valid until ${showDay(made.expires)}. It will not be shown again:`)
+          say(`Key ${id} for ${made.client} is ${describeExpiry(old.expires)}.`)
+          say(`Key ${made.id} replaces it, ${describeExpiry(made.expires)}. It will not be shown again:`)
         }
         const { key, scopes, eids } = made
         const summary = {
@@ -198,9 +197,18 @@ function refuseUnknown(): never {
   fail({ field: '<id>', message: 'names no key: "mahi keys list" lists them' })
 }
 
+/** The expiry of a key that does not expire: the last instant that RFC 3339 can write. */
+const NEVER = Date.parse('9999-12-31T23:59:59.999Z')
+
+/** How long a key is valid, for people: to the minute, because it can end within a day. */
+function describeExpiry(expires: number): string {
+  if (expires === NEVER) return 'valid without an end'
+  return expires <= Date.now() ? 'no longer valid' : `valid until ${showLocal(expires)}`
+}
+
 /** Reads a date, a date-time or `never`. */
 export function readExpiry(text: string): number {
-  if (text === 'never') return Date.parse('9999-12-31T23:59:59.999Z')
+  if (text === 'never') return NEVER
   const timestamp = parseTimestamp(/^\d{4}-\d{2}-\d{2}$/.test(text) ? `${text}T23:59:59Z` : text)
   if (timestamp === undefined)
     throw new InvalidArgumentError('It must be a date such as 2027-06-30, a date-time, or never.')

@@ -12,8 +12,7 @@ const RECENT = 1
 
 /**
  * Serves `/livez` (the process responds) and `/readyz` (it also reaches its database, knows what has changed and is
- * not stopping). The query has a connection of its own, and so waits for no caller. A standby does not matter:
- * without it, reads go to the primary.
+ * not stopping). The query has a connection of its own, and so waits for no caller.
  */
 export function registerHealth(
   app: FastifyInstance,

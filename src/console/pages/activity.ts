@@ -97,7 +97,7 @@ const EVENTS = lookUp<(activity: types.Activity, title: string) => string>({
   Reopened: (each) => `Reopened${describeReason(each)}`,
   Deleted: () => 'Deleted the submission',
   Downloaded: ({ file }, title) => `Downloaded ${file === 'findings' ? 'the findings' : title}`,
-  Expired: () => 'The submission expired',
+  Expired: (each) => `Deleted ${listDeleted(each)}: they are kept no longer`,
   Purged: () => 'The data was deleted',
 })
 
@@ -105,6 +105,12 @@ const describeDigests = ({ digestBefore = '', digestAfter = '' }: types.Activity
   `SHA-256 ${digestBefore.slice(0, 8)}… → ${digestAfter.slice(0, 8)}…`
 
 const describeReason = ({ reason }: types.Activity): string => (reason === undefined ? '' : `: ${reason}`)
+
+/** A check that found nothing is deleted, too. */
+function listDeleted({ files = 0, findings = 0 }: types.Activity): string {
+  const deleted = [files > 0 && count(files, 'file'), findings > 0 && count(findings, 'finding')]
+  return deleted.filter(Boolean).join(' and ') || 'its checks'
+}
 
 const listCodes = ({ codes = [] }: types.Activity): string => codes.join(', ')
 

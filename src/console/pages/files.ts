@@ -59,7 +59,7 @@ async function showFiles(context: Context): Promise<Shown> {
     notice: describeNotice(context.query, workbench),
     content: html`
       ${submission.notes !== undefined && html`<p>${submission.notes}</p>`}
-      ${received === 0 ? html`<p>No files yet.</p>` : missing.length > 0 && html`<p>Missing: ${missing.map(({ title }) => title).join(', ')}.</p>`}
+      ${received === 0 ? html`<p>No files are stored.</p>` : missing.length > 0 && html`<p>Missing: ${missing.map(({ title }) => title).join(', ')}.</p>`}
       ${received > 0 && missing.length === 0 && html`<p>${received === 1 ? 'The file is here.' : `All ${count(received, 'file')} are here.`}</p>`}
       ${received > 0 && showTable(workbench, await readOrigins(workbench))}
       ${mayWrite && showForms(workbench)}`,

@@ -40,7 +40,7 @@ async function showCheck(context: Context): Promise<Shown> {
   return showStep(workbench, 'check', {
     title: 'Check',
     content: html`
-      ${run === undefined ? html`<p>The files have not been checked.</p>` : showRun(workbench, run)}
+      ${run === undefined ? html`<p>No check is stored.</p>` : showRun(workbench, run)}
       ${(run === undefined || !isGoing(run)) && showStart(workbench)}
       ${runs.length > 0 && html`<h2>Checks so far</h2>`}
       ${done.length > 1 && showRunChart(done)}
@@ -76,7 +76,7 @@ function showRun(workbench: Workbench, run: Run): VNode {
     </div>`
   }
   if (run.status !== 'Processed')
-    return html`<p class="problem">The last check did not finish: ${run.status}. ${run.reason ?? ''}</p>`
+    return html`<p class="problem">The last check did not finish: ${describeRun(run).toLowerCase()}. ${run.reason ?? ''}</p>`
   return html`${showVerdict(run)}
     ${!isCurrent && html`<p>The files have changed since this check.</p>`}
     <p>${
@@ -131,6 +131,8 @@ const STATUSES = lookUp<string>({
   UnknownError: 'Failed',
 })
 
+const describeRun = ({ status }: Run): string => STATUSES[status] ?? status
+
 function runTable(context: Context, runs: readonly Run[]): VNode {
   const earlier = runs.filter(({ status }) => status === 'Processed')[1]
   const isEarlier = ({ runId }: Run) => runId === earlier?.runId
@@ -140,7 +142,7 @@ function runTable(context: Context, runs: readonly Run[]): VNode {
     [
       ['Check', ({ runId }) => runId, 'number'],
       ['When', ({ dateCompleted, dateReceived }) => showTime(dateCompleted ?? dateReceived), 'when'],
-      ['State', ({ status }) => STATUSES[status] ?? status],
+      ['State', describeRun],
       ['Errors', ({ errorCount }) => errorCount, 'number'],
       ['Warnings', ({ warningCount }) => warningCount, 'number'],
       [

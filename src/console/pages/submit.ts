@@ -7,7 +7,7 @@ import { link } from '../links.ts'
 import { PostForm } from '../post-form.ts'
 import { orderFiles, titlesOf } from '../rules.ts'
 import { table } from '../table.ts'
-import { showTime } from '../time.ts'
+import { showTime, Until } from '../time.ts'
 import { type Origins, readOrigins, showSender } from './activity.ts'
 import { listUnexplained, readExplanations } from './explanations.ts'
 import { readReceipt, receiptLink } from './receipt.ts'
@@ -17,6 +17,7 @@ import {
   listObstacles,
   pathOf,
   readWorkbench,
+  type Submission,
   showStep,
   stepLink,
   tokenOf,
@@ -42,8 +43,15 @@ async function showSubmit(context: Context): Promise<Shown> {
         ? await showSubmitted(workbench)
         : workbench.isOpen
           ? await showOpen(workbench)
-          : html`<p>This submission has expired and can no longer be submitted. Start a new one for the return.</p>`,
+          : showClosed(workbench.submission),
   })
+}
+
+/** Why it cannot be submitted any more, and what can be done. */
+function showClosed({ closeWindowDate: closed }: Submission): VNode {
+  return closed !== undefined && Date.parse(closed) <= Date.now()
+    ? html`<p>The return closed <${Until} at=${closed} />, and this submission was not submitted. Ask the agency to open it again.</p>`
+    : html`<p>This submission has expired and can no longer be submitted. Start a new one for the return.</p>`
 }
 
 async function showOpen(workbench: Workbench): Promise<VNode> {
@@ -62,7 +70,7 @@ async function showOpen(workbench: Workbench): Promise<VNode> {
     ${
       mayWrite
         ? html`<${PostForm} class="confirm" action=${stepLink(workbench, 'submit')}>
-          <p><strong>Mahi freezes these files. It does not send them to the TEC.</strong></p>
+          <p><strong>Mahi freezes these files. It does not send them anywhere.</strong></p>
           <p>The receipt names who submits them: ${actorOf(workbench.principal).name}.</p>
           <button type="submit">Submit</button>
         <//>`
@@ -79,11 +87,15 @@ function showUnchanged({ submission: { files = [] }, reopened }: Workbench): VNo
 
 async function showSubmitted(workbench: Workbench): Promise<VNode> {
   const { submittedBy, dateSubmitted } = await readReceipt(workbench)
-  const { run } = workbench
+  const { run, submission } = workbench
+  const { files = [] } = submission
   return html`<h2>Submitted by ${submittedBy?.name} at ${showTime(dateSubmitted)}</h2>
-    <p>Mahi has frozen these files. It does not send them to the TEC.</p>
-    ${showFiles(workbench, await readOrigins(workbench))}
-    ${showEmpty(workbench.submission.files)}
+    ${
+      files.length === 0
+        ? html`<p>Mahi froze the files, and has deleted them since: they are kept no longer. The receipt has their digests.</p>`
+        : html`<p>Mahi has frozen these files. It does not send them anywhere.</p>${showFiles(workbench, await readOrigins(workbench))}`
+    }
+    ${showEmpty(files)}
     ${
       run !== undefined &&
       html`<p>Check ${run.runId} found no errors and ${run.warningCount ? count(run.warningCount, 'warning') : 'no warnings'}.${

@@ -86,11 +86,16 @@ export async function readWorkbench(context: Context): Promise<Workbench> {
     step: chooseStep(submission, missing.length),
     isOpen,
     mayWrite: isOpen && principal.scopes.has('submissions:write'),
-    isCurrent:
-      status === 'Validated' || status === 'Submitted' || status === 'Closed'
-        ? run?.status === 'Processed'
-        : false,
+    isCurrent: run?.status === 'Processed' && coversFiles(submission),
   }
+}
+
+/** Whether the newest check read the files as they are. */
+function coversFiles({ files = [], submissionStatus: status, validationRun: run }: Submission): boolean {
+  // Only the times say so of a submission that was closed as it was.
+  if (status === 'Closed')
+    return files.every(({ received = '' }) => Date.parse(received) <= Date.parse(run?.dateReceived ?? ''))
+  return status === 'Validated' || status === 'Submitted'
 }
 
 function chooseStep(
@@ -239,7 +244,7 @@ const STATUSES = lookUp<string>({
   Validating: 'Being checked',
   Validated: 'Checked',
   Submitted: 'Submitted',
-  Closed: 'Expired',
+  Closed: 'Closed',
   Cancelled: 'Deleted',
 })
 
@@ -275,6 +280,6 @@ export const ofCheck =
     if (run?.status === 'Processed') return await show({ ...workbench, run })
     return showStep(workbench, 'fix', {
       title: 'Fix',
-      content: html`<p>There is no finished check yet. <a href=${stepLink(context, 'check')}>Check the files</a> first.</p>`,
+      content: html`<p>No finished check is stored.${workbench.mayWrite && html` <a href=${stepLink(context, 'check')}>Check the files</a> first.`}</p>`,
     })
   }

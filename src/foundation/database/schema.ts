@@ -250,7 +250,7 @@ function forbidUpdates({ name }: Dialect, table: string): string {
     end $$`
 }
 
-const files = ({ text, bytes, clustered }: Dialect): string[] => [
+const files = ({ text, bytes, identity, clustered }: Dialect): string[] => [
   `create table submission_file (
     token ${text} not null,
     resource ${text} not null,
@@ -301,7 +301,8 @@ const files = ({ text, bytes, clustered }: Dialect): string[] => [
     local_id ${text} not null,
     primary key (version, local_id)
   ) ${clustered}`,
-  `create table orphan_count (source ${text} primary key, total bigint not null)`,
+  // Versions, runs and submissions whose content is still to be deleted.
+  `create table deletion (id ${identity}, owner ${text} not null, name ${text} not null)`,
 ]
 
 const findings = ({ text, bytes, clustered, compress }: Dialect): string[] => [

@@ -65,7 +65,7 @@ export async function submit(
       })),
       replaces: replaced,
     })
-    await forgetPrevious(writer, { token, eid })
+    await forgetPrevious(writer, token)
     const number = await storeReceipt(writer, submission, describe, sealer)
     const receipt = await readReceipt(writer, token, sealer)
     const detail = { receipt: number, runId: run.number }

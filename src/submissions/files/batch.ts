@@ -63,7 +63,7 @@ export async function applyBatch(
     const { acknowledgements, records, changed } = await count(writer, sealer, file, operations)
     if (changed) {
       await append(writer, sealer, file, { content, records })
-      await noteChange(writer, batch)
+      await noteChange(writer, batch.token)
       const { token, actor = SERVICE, resource } = batch
       await recordSimilar(writer, { token, event: 'RecordsChanged', actor, file: resource })
     }

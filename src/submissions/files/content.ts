@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto'
 import type { Problem } from '../../api/contract/problems.ts'
 import type { Database } from '../../foundation/database/database.ts'
 import type { Sealer } from '../../foundation/database/seal.ts'
+import { deleteOwned, deleteVersions } from '../deletion.ts'
 import { changeSubmission, type SubmissionName, type SubmissionWriter } from '../lock.ts'
-import { deleteOwners } from '../owned.ts'
 import { assertOpen, cancelled, findState, overtaken } from '../submission.ts'
 import {
   ARRIVAL_LEASE,
@@ -108,9 +108,12 @@ export async function keepContent(
   if (kept === 0) throw await explainLoss(writer, owner)
 }
 
-/** Deletes content that nobody took. The sweep deletes what is left. */
+/** Deletes content that nobody took, at once: it may have filled the disk. The sweep deletes what is left. */
 export async function dropContent(database: Database, token: string, version: string): Promise<void> {
-  await deleteOwners(database, token, { versions: [version], runs: [] })
+  const only = { condition: 'v.version = $2', values: [version] }
+  // Its rows first, which leaves room for what follows.
+  await deleteOwned(database, { owner: 'version', name: version })
+    .then(() => changeSubmission(database, token, (writer) => deleteVersions(writer, token, only)))
     .then(() => database.scrub())
     .catch(() => undefined)
 }

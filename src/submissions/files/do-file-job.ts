@@ -24,7 +24,6 @@ import { endJob, type JobContext, type JobHandler, JobLost } from '../../foundat
 import { makeFolder } from '../../foundation/make-folder.ts'
 import { recordActivity } from '../activity/activity.ts'
 import { changeSubmission, type SubmissionWriter } from '../lock.ts'
-import { requestPurge } from '../owned.ts'
 import { toProblem, toRefusal } from '../refusal.ts'
 import { type Definitions, formOf } from '../rules/definitions.ts'
 import {
@@ -145,7 +144,6 @@ export class DoFileJob implements JobHandler {
         signal.throwIfAborted()
         if (!(await finish(writer, job))) throw new JobLost()
         await endFileJob(writer, sealer, known, { status: 'Processed', ...(await end(writer, submission)) })
-        await requestPurge(writer, known)
       })
     } catch (error) {
       for (const { version } of stored)
@@ -164,7 +162,6 @@ export class DoFileJob implements JobHandler {
     await changeSubmission(database, known.token, async (writer) => {
       if (!(await finish(writer, job))) return
       await endFileJob(writer, sealer, known, { status, refused: toRefusal(problem) })
-      await requestPurge(writer, known)
     })
   }
 
@@ -357,7 +354,7 @@ async function replaceAll(
   files: readonly NewFile[],
 ): Promise<FileState[]> {
   assertOpen(submission)
-  if (files.length > 0) await noteChange(writer, { token, eid })
+  if (files.length > 0) await noteChange(writer, token)
   for (const { resource, format, records, bytes, sha256, notes: found, stored } of files) {
     const before = submission.files.find((each) => each.resource === resource)
     if (sent !== undefined) assertMatches(submission, resource, sent)

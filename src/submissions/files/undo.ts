@@ -3,26 +3,20 @@ import { Problem } from '../../api/contract/problems.ts'
 import type { Database } from '../../foundation/database/database.ts'
 import { recordActivity } from '../activity/activity.ts'
 import type { SubmissionName, SubmissionWriter } from '../lock.ts'
-import { requestPurge } from '../owned.ts'
 import { assertOpen, type FileState, findState, withSubmission } from '../submission.ts'
 import { assertAllRead } from './file-job.ts'
 
 /** Notes that the files of a submission have changed. An earlier repair can then no longer be undone. */
-export async function noteChange(writer: SubmissionWriter, owner: SubmissionName): Promise<void> {
-  await writer.run('update submission set revision = revision + 1 where token = $1', [owner.token])
-  await forgetPrevious(writer, owner)
+export async function noteChange(writer: SubmissionWriter, token: string): Promise<void> {
+  await writer.run('update submission set revision = revision + 1 where token = $1', [token])
+  await forgetPrevious(writer, token)
 }
 
-/** Deletes the files as they were before the last repair. */
-export async function forgetPrevious(
-  writer: SubmissionWriter,
-  { token, eid }: SubmissionName,
-): Promise<void> {
-  const forgotten = await writer.run(
-    'update submission_file set previous = null where token = $1 and previous is not null',
-    [token],
-  )
-  if (forgotten > 0) await requestPurge(writer, { token, eid })
+/** Gives up the files as they were before the last repair: the sweep deletes them. */
+export async function forgetPrevious(writer: SubmissionWriter, token: string): Promise<void> {
+  await writer.run('update submission_file set previous = null where token = $1 and previous is not null', [
+    token,
+  ])
 }
 
 export async function listPrevious(
@@ -60,8 +54,7 @@ export async function undoRepair(
     // They are kept as long as any file that has just changed.
     for (const { previous } of repaired)
       await writer.run('update file_version set received = $2 where version = $1', [previous, Date.now()])
-    await noteChange(writer, { token, eid })
-    await requestPurge(writer, { token, eid })
+    await noteChange(writer, token)
     const { files } = (await findState(writer, { token, eid })) ?? submission
     const restored: FileState[] = []
     for (const before of submission.files) {

@@ -1,8 +1,8 @@
 import type { NotRun } from '../../engines/checking/index.ts'
 import type { Reader, Value } from '../../foundation/database/database.ts'
 import type { Sealer } from '../../foundation/database/seal.ts'
+import { deleteFindings, deleteRuns } from '../deletion.ts'
 import type { SubmissionWriter } from '../lock.ts'
-import { deleteOwned, deleteOwner } from '../owned.ts'
 import type { Cause } from './cause.ts'
 import type { CodeCount } from './store-run.ts'
 
@@ -226,12 +226,10 @@ export async function forgetOldRuns(writer: SubmissionWriter, token: string): Pr
   const finished = rows.filter(({ status }) => status === 'Processed')
   // The current run is one of those with results.
   const kept = finished.splice(0, RUNS_KEPT - 1)
-  for (const { run } of [...finished, ...failed.slice(RUNS_KEPT)]) await deleteOwner(writer, 'run', run)
-  for (const { run, trimmed } of kept.slice(FINDINGS_KEPT - 1)) {
-    if (trimmed !== null) continue
-    await deleteOwned(writer, 'run', run)
-    await writer.run('update submission_run set trimmed = $2 where run = $1', [run, Date.now()])
-  }
+  const forgotten = [...finished, ...failed.slice(RUNS_KEPT)].map(({ run }) => run)
+  await deleteRuns(writer, token, forgotten)
+  for (const { run, trimmed } of kept.slice(FINDINGS_KEPT - 1))
+    if (trimmed === null) await deleteFindings(writer, run)
 }
 
 /** Counts the stored runs by status. */

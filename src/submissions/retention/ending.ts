@@ -1,14 +1,14 @@
 import type { Actor } from '../../api/access/principal.ts'
 import type { Database } from '../../foundation/database/database.ts'
 import { type ActivityDetail, recordActivity } from '../activity/activity.ts'
+import { deleteData } from '../deletion.ts'
 import { findActiveRun } from '../findings/runs.ts'
 import type { SubmissionName, SubmissionWriter } from '../lock.ts'
-import { requestPurge } from '../owned.ts'
 import { endRun } from '../runs/validation.ts'
 import { type SubmissionState, withSubmission } from '../submission.ts'
 
 /**
- * Cancels a submission. Its files and findings become unreadable at once, and a job deletes them.
+ * Cancels a submission. Its data becomes unreadable at once; a job deletes what takes long.
  *
  * @param record called before the change is stored; if it throws, nothing is changed
  */
@@ -21,8 +21,8 @@ export async function cancelSubmission(
     if (submission.ended === 'Cancelled') return submission
     const active = await findActiveRun(writer, token)
     if (active !== undefined) await endRun(writer, active, 'Cancelled', 'The submission was cancelled.')
-    await requestPurge(writer, { token, eid })
-    const cancelled = await end(writer, submission, 'Cancelled', actor)
+    const deleted = await deleteData(writer, token)
+    const cancelled = await end(writer, submission, 'Cancelled', actor, { ...deleted })
     record(token)
     return cancelled
   })

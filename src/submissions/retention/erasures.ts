@@ -9,7 +9,7 @@ import {
 import { listDeleted } from '../activity/activity.ts'
 import type { SubmissionName } from '../lock.ts'
 import { cancelSubmission } from './ending.ts'
-import { purgeNow } from './purge.ts'
+import { finishDeletions } from './purge.ts'
 
 /** Records that a submission was cancelled, outside of the database and its backups. */
 export type RecordErasure = (token: string) => void
@@ -53,7 +53,7 @@ export async function eraseAgain(
   const again = kept.filter(({ token }) => erased.has(nameSubmission(token)))
   for (const { token, eid } of again)
     await cancelSubmission(restored, { token, eid, actor: { id: 'restore', name: 'Restore' } })
-  if (again.length > 0) await purgeNow(restored)
+  if (again.length > 0) await finishDeletions(restored)
   return again.length
 }
 

@@ -22,7 +22,6 @@ import { type Run, type RunFile, type RunProgress, type RunSummary, readRun } fr
 import type { PublishedFinding } from '../findings/schema.ts'
 import { type StoredRun, storeFindings } from '../findings/store-run.ts'
 import { changeSubmission, lockSubmission } from '../lock.ts'
-import { requestPurge } from '../owned.ts'
 import { storeCauses } from '../returns/causes.ts'
 import type { Definitions } from '../rules/definitions.ts'
 import { countEnding } from './run-counts.ts'
@@ -146,8 +145,6 @@ export class RunJob implements JobHandler {
         if (!(await finish(writer, job))) throw new JobLost()
         const publication = { token: run.token, run: run.run, ...summarise(stored, result.summary) }
         await makeCurrent(writer, publication, sealer)
-        // Of files that were replaced since.
-        await requestPurge(writer, run)
         await writer.run('update submission_run set files = $2 where run = $1', [
           run.run,
           JSON.stringify(run.files.map((file) => digests.complete(file))),

@@ -7,7 +7,6 @@ import { recordActivity } from '../activity/activity.ts'
 import { assertAllRead, assertRoom } from '../files/file-job.ts'
 import { findActiveRun, findRun, forgetOldRuns, type Run, type RunFile, readRun } from '../findings/runs.ts'
 import type { SubmissionName, SubmissionWriter } from '../lock.ts'
-import { requestPurge } from '../owned.ts'
 import { assertKept, assertOpen, type FileState, withSubmission } from '../submission.ts'
 import { countEnding } from './run-counts.ts'
 
@@ -82,7 +81,7 @@ export async function cancelRun(
 /** Ends a run without a result. Its worker finds the job gone, and stores nothing. */
 export async function endRun(
   writer: SubmissionWriter,
-  { run, token, eid }: Run,
+  { run, token }: Run,
   status: 'Cancelled' | 'Halted' | 'UnknownError',
   reason: string,
 ): Promise<void> {
@@ -92,8 +91,6 @@ export async function endRun(
      where run = $1 and completed is null`,
     [run, status, reason, Date.now()],
   )
-  // Of files that were replaced since.
-  await requestPurge(writer, { token, eid })
   await forgetOldRuns(writer, token)
   if (ended === 1) await countEnding(writer, run, status)
 }

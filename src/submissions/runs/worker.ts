@@ -5,9 +5,8 @@ import { type JobKind, schedule } from '../../foundation/jobs/queue.ts'
 import { endJob, type JobHandler, Worker } from '../../foundation/jobs/worker.ts'
 import { Outage } from '../../foundation/outage.ts'
 import { DoFileJob, type FileWorkerOptions } from '../files/do-file-job.ts'
-import { type OnOrphans, sweepOrphans } from '../retention/orphans.ts'
 import { type OnPurge, purge } from '../retention/purge.ts'
-import { type Retention, sweep } from '../retention/retention.ts'
+import { type Retention, sweepAgain } from '../retention/sweep.ts'
 import { nameWorkFolder } from '../work-folder.ts'
 import { RunJob, type RunJobOptions } from './run-job.ts'
 
@@ -30,14 +29,10 @@ export async function startSubmissionWorker(options: SubmissionWorkerOptions): P
   const { database, retention, log } = options
   const folder = nameWorkFolder(options.folder ?? tmpdir())
   const onPurge: OnPurge = (purged) => log.warn({ audit: 'purged', ...purged })
-  const onOrphans: OnOrphans = (found) => log.warn({ audit: 'orphans', ...found })
   const runs = new RunJob({ ...options, folder })
   const files = new DoFileJob({ ...options, folder })
-  // Any worker can run the recurring sweeps.
-  const scheduleSweeps = async () => {
-    for (const subject of ['sweep', 'orphans']) await schedule(database, 'retention', subject)
-  }
-  await scheduleSweeps()
+  // Any worker can run the recurring sweep.
+  await schedule(database, 'retention', 'sweep')
   const handlers: Partial<Record<JobKind, JobHandler>> = {
     run: runs,
     upload: files,
@@ -45,17 +40,14 @@ export async function startSubmissionWorker(options: SubmissionWorkerOptions): P
     ...(options.index !== undefined && { index: options.index }),
     purge: {
       run: (job) => purge(database, job, onPurge),
-      // The sweep adds the job again.
+      // The sweep does what is left.
       fail: async (job) => void (await endJob(database, job)),
     },
     retention: {
-      run: (job) =>
-        job.subject === 'orphans'
-          ? sweepOrphans(database, job, onOrphans)
-          : sweep(database, job, retention, onPurge),
+      run: (job) => sweepAgain(database, job, retention, onPurge),
       fail: async (job) => {
         await endJob(database, job)
-        await scheduleSweeps()
+        await schedule(database, 'retention', 'sweep')
       },
     },
   }

@@ -293,21 +293,13 @@ const expireFiles: Atom = (state) => {
   return { state: { ...changeFile(state, new Map(), ''), records: undefined } }
 }
 
-const expireResults: Atom = (state, step) => {
+const expireResults: Atom = (state) => {
   const isKept = state.runs.some(({ isOld, status }) => !isOld || status === 'Active')
-  if (isKept) return { state }
-  const listed = new Map([...state.listed, [step, state.runs.map(({ number }) => number)]])
-  return { state: { ...state, listed, current: undefined } }
-}
-
-/** Expired runs are listed until their findings are deleted. */
-const forgetRuns: Atom = (state, step) => {
-  const expired = state.listed.get(step) ?? []
-  return { state: { ...state, runs: state.runs.filter(({ number }) => !expired.includes(number)) } }
+  return isKept ? { state } : { state: { ...state, runs: [], current: undefined } }
 }
 
 /** What a sweep does, in this order. */
-export const EXPIRY: readonly Atom[] = [expireFiles, expireResults, forgetRuns]
+export const EXPIRY: readonly Atom[] = [expireFiles, expireResults]
 
 /** A step as it was observed. */
 export interface Observed {

@@ -4,9 +4,8 @@ import type { Job } from '../../../src/foundation/jobs/queue.ts'
 import { JobLost } from '../../../src/foundation/jobs/worker.ts'
 import { cancelRunsOf } from '../../../src/submissions/by-organisation.ts'
 import { publishResults } from '../../../src/submissions/findings/publish.ts'
-import { sweepOrphans } from '../../../src/submissions/retention/orphans.ts'
-import { purgeNow } from '../../../src/submissions/retention/purge.ts'
-import { sweep } from '../../../src/submissions/retention/retention.ts'
+import { finishDeletions } from '../../../src/submissions/retention/purge.ts'
+import { sweep } from '../../../src/submissions/retention/sweep.ts'
 import { Definitions } from '../../../src/submissions/rules/definitions.ts'
 import { RunJob } from '../../../src/submissions/runs/run-job.ts'
 import type { Service } from '../service.ts'
@@ -283,7 +282,7 @@ const suspend: MakeStep = () => ({
 const purge: MakeStep = () => ({
   atoms: [],
   async run({ database }) {
-    await purgeNow(database)
+    await finishDeletions(database)
     return undefined
   },
 })
@@ -292,18 +291,7 @@ const retention: MakeStep = () => ({
   atoms: model.EXPIRY,
   optional: true,
   async run({ database }) {
-    const job: Job = {
-      id: 0,
-      kind: 'retention',
-      subject: 'sweep',
-      eid: '',
-      queued: 0,
-      attempts: 1,
-      worker: 'race',
-      request: null,
-    }
-    await sweep(database, job, { files: 30, results: 30 }, () => undefined)
-    await sweepOrphans(database, job, () => undefined)
+    await sweep(database, { files: 30, results: 30 })
     return undefined
   },
 })

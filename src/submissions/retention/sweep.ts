@@ -2,16 +2,17 @@ import { SERVICE } from '../../api/access/principal.ts'
 import type { Database } from '../../foundation/database/database.ts'
 import { type Job, release } from '../../foundation/jobs/queue.ts'
 import { forgetActivity, recordActivity } from '../activity/activity.ts'
+import { type DeletedCounts, deleteRuns, deleteVersions } from '../deletion.ts'
 import { forgetOldJobs } from '../files/file-job.ts'
+import { ARRIVAL_LEASE } from '../files/file-store.ts'
 import { changeSubmission, type SubmissionName, type SubmissionWriter } from '../lock.ts'
-import { deleteOwners, findOwners, type Owners } from '../owned.ts'
 import { deleteCauses } from '../returns/causes.ts'
-import { findUnused, type OnPurge, requestPurges } from './purge.ts'
+import { finishDeletions, type OnPurge } from './purge.ts'
 
 const DAY = 24 * 60 * 60 * 1000
 
-/** The interval between checks for expired data, in milliseconds. */
-const SWEEP_INTERVAL = 60_000
+/** The interval between sweeps, in milliseconds. */
+const INTERVAL = 60_000
 
 /** Days for which data is kept after its last change; `off` keeps it until somebody deletes it. */
 export interface Retention {
@@ -19,28 +20,65 @@ export interface Retention {
   readonly results: number | 'off'
 }
 
-/** Deletes unfinished uploads, replaced files, and data whose retention has expired. */
+const KEEP: Retention = { files: 'off', results: 'off' }
+
+/**
+ * Deletes what nothing uses, data whose retention has expired, and what belonged to anything that was deleted.
+ *
+ * @returns the number of cancelled submissions of which nothing is left now
+ */
 export async function sweep(
+  database: Database,
+  retention: Retention = KEEP,
+  onPurge: OnPurge = () => undefined,
+): Promise<number> {
+  await forgetOldJobs(database)
+  await deleteUnused(database)
+  await expireFiles(database, retention.files, onPurge)
+  await expireResults(database, retention.results, onPurge)
+  const purged = await finishDeletions(database, onPurge)
+  await forgetCancelled(database, retention.results)
+  return purged
+}
+
+/** Does the job of the sweep, and lets it come again. */
+export async function sweepAgain(
   database: Database,
   job: Job,
   retention: Retention,
   onPurge: OnPurge,
 ): Promise<void> {
-  await forgetOldJobs(database)
-  await requestPurges(database)
-  await expireFiles(database, retention.files, onPurge)
-  await expireResults(database, retention.results, onPurge)
-  await forgetCancelled(database, retention.results)
+  await sweep(database, retention, onPurge)
   await database.write(`job:${job.worker}`, (writer) =>
-    release(writer, job, { due: Date.now() + SWEEP_INTERVAL, countAttempt: false }),
+    release(writer, job, { due: Date.now() + INTERVAL, countAttempt: false }),
   )
 }
 
 /**
- * Deletes files long after their last change. A run in progress still reads them; the next sweep looks again.
+ * Of the submission `$1`, or of all if it is null: versions `v` that are not current, cannot be restored, do not arrive
+ * after the time `$2`, and belong to no work with files and to no run in progress.
  */
+const UNUSED = `v.token = coalesce($1, v.token) and not (
+  (v.stored = 0 and v.received > $2)
+  or exists (select 1 from submission_file f where f.token = v.token and v.version in (f.version, f.previous))
+  or exists (select 1 from submission_job j where j.version = v.version)
+  or exists (select 1 from submission_run r
+    where r.token = v.token and r.completed is null and r.files like '%"' || v.version || '"%'))`
+
+const deleteUnusedOf = (writer: SubmissionWriter, token: string) =>
+  deleteVersions(writer, token, { condition: UNUSED, values: [Date.now() - ARRIVAL_LEASE] })
+
+async function deleteUnused(database: Database): Promise<void> {
+  const rows = await database.all<{ token: string }>(
+    `select distinct v.token from file_version v where ${UNUSED} limit 1000`,
+    [null, Date.now() - ARRIVAL_LEASE],
+  )
+  for (const { token } of rows)
+    await changeSubmission(database, token, (writer) => deleteUnusedOf(writer, token))
+}
+
+/** Deletes files long after their last change. A run in progress still reads them; the next sweep looks again. */
 async function expireFiles(database: Database, days: Retention['files'], onPurge: OnPurge): Promise<void> {
-  if (days === 'off') return
   const expired = `select s.token, s.eid from submission s join file_version v on v.token = s.token
      where s.created is not null and s.token = coalesce($2, s.token)
        and not exists (select 1 from submission_run r where r.token = s.token and r.completed is null)
@@ -52,7 +90,7 @@ async function expireFiles(database: Database, days: Retention['files'], onPurge
     await writer.run('update submission set revision = revision + 1 where token = $1', [token])
     for (const table of ['submission_file', 'submission_job'])
       await writer.run(`delete from ${table} where token = $1`, [token])
-    return { versions: await findUnused(writer, token), runs: [] }
+    return { files: await deleteUnusedOf(writer, token), findings: 0 }
   })
 }
 
@@ -61,7 +99,6 @@ async function expireResults(
   days: Retention['results'],
   onPurge: OnPurge,
 ): Promise<void> {
-  if (days === 'off') return
   const expired = `select s.token, s.eid from submission s join submission_run r on r.token = s.token
      where s.created is not null and s.token = coalesce($2, s.token)
      group by s.token, s.eid having max(coalesce(r.completed, r.received)) < $1 and min(coalesce(r.completed, 0)) > 0
@@ -70,35 +107,33 @@ async function expireResults(
     await deleteCauses(writer, token)
     // Without its findings, a submission has no current run.
     await writer.run('update submission set run = 0, total = 0, published = 0 where token = $1', [token])
-    return { ...(await findOwners(writer, token)), versions: [] }
+    return { files: 0, findings: await deleteRuns(writer, token) }
   })
 }
 
 interface Expiry {
   /** Selects submissions that have not changed since `$1`: the one with the token `$2`, or all of them if it is null. */
   readonly expired: string
-  readonly days: number
+  readonly days: number | 'off'
   readonly onPurge: OnPurge
 }
 
 async function expire(
   database: Database,
   { expired, days, onPurge }: Expiry,
-  detach: (writer: SubmissionWriter, token: string) => Promise<Owners>,
+  remove: (writer: SubmissionWriter, token: string) => Promise<DeletedCounts>,
 ): Promise<void> {
+  if (days === 'off') return
   const before = Date.now() - days * DAY
   const rows = await database.all<SubmissionName>(expired, [before, null])
   for (const { token, eid } of rows) {
-    const detached = await changeSubmission(database, token, async (writer) =>
-      (await writer.get(expired, [before, token])) === undefined ? undefined : await detach(writer, token),
-    )
-    if (detached === undefined) continue
-    const counts = await deleteOwners(database, token, detached)
-    await changeSubmission(database, token, async (writer) => {
-      await recordActivity(writer, { token, event: 'Expired', actor: SERVICE, detail: counts })
+    const counts = await changeSubmission(database, token, async (writer) => {
+      if ((await writer.get(expired, [before, token])) === undefined) return undefined
+      const detail = await remove(writer, token)
+      await recordActivity(writer, { token, event: 'Expired', actor: SERVICE, detail: { ...detail } })
+      return detail
     })
-    await database.scrub()
-    onPurge({ eid, ...counts })
+    if (counts !== undefined) onPurge({ eid, ...counts })
   }
 }
 
