@@ -47,6 +47,8 @@ test.each<[string, object, string, Values]>([
   ['thousands', INTEGER, '7', ['1,250']],
   ['decimals-or-thousands', NUMBER, '7', ['1,250']],
   ['currency', NUMBER, '7', ['$1,250.00', '$5']],
+  ['percentage', NUMBER, '7', ['50%', '12.5 %']],
+  ['percentage', INTEGER, '7', ['50%']],
   ['decimal-places', { ...NUMBER, 'mahi:decimals': 0 }, '1', ['5.00']],
   ['decimal-number', CODE, '02', ['1.0']],
   ['decimal-number', { constraints: { enum: ['7', '8'] } }, '8', ['7,0', '7.0']],

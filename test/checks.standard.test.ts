@@ -3,6 +3,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { loadDefinition } from '../src/engines/checking/definition/load.ts'
+import { growsExponentially } from '../src/engines/checking/definition/pattern-growth.ts'
 import { check, checkInputs } from './support/checking.ts'
 import { define } from './support/definition.ts'
 import { writeFiles } from './support/temporary.ts'
@@ -170,6 +171,8 @@ describe('descriptors', () => {
       { type: 'integer', constraints: { pattern: '1' } },
       /pattern: does not apply to a field of type integer/,
     ],
+    [{ constraints: { pattern: '(a+)+' } }, /constraints\.pattern: is a pattern whose time can double/],
+    [{ type: 'list', 'mahi:items': { pattern: '(a+)+' } }, /items.*\.pattern: is a pattern whose time can/],
     [{ constraints: { minLength: 3, maxLength: 2 } }, /minLength: is more than maxLength/],
     [{ type: 'integer', constraints: { minimum: 3, exclusiveMaximum: 3 } }, /constraints: permits no value/],
     [{ constraints: { jsonSchema: {} } }, /jsonSchema: is not supported/],
@@ -199,6 +202,30 @@ describe('descriptors', () => {
     [{ hash: 'crc32:00' }, /hash: must be a digest of md5, sha1, sha256, sha512/],
   ])('the resource %j is refused', (more, fault) => {
     expect(faultsOf(defineThings([{ name: 'value' }], more as Record<string, unknown>))).toMatch(fault)
+  })
+
+  test.each([
+    ...['(a+)+', '(a*)*b', '(a|aa)+', '(a|[a-c])*', '(a?b?)*', '[A-Z]{3}(\\d+-?)+', '(\\w+\\s?)*', '(.*,)*'],
+    ...['(\\d{1,3},?)+', '(a{1,30}){1,30}', '(a{2,3})+', '((a|b)*c?)*', '(?=x)(?<name>a+)+', '([^,]+,?)+'],
+    ...['([\\w\\-\\[\\]]+ ?)*', '(é|[à-ü])+', '([a-z-[aeiou]]|b)+', '(\\u0061|a)+'],
+  ])('the time of the pattern %s doubles with each character', (pattern) => {
+    expect(growsExponentially(pattern)).toBe(true)
+  })
+
+  test.each([
+    ...['', 'a|b|', '(ab)*', '(a?b)*', '(a{2})+', '(a{1,3}b)+', '(a|b)+', '([a-z]{2}){300}', 'a*a*a*b'],
+    ...[
+      '[A-Z]+(-[A-Z]+)*',
+      '([A-Z]{2}[0-9]{3};)*',
+      '(\\p{L}+ )*\\p{L}+',
+      '[^,]+(,[^,]+)*',
+      '(\\(\\d+\\) ?)+',
+    ],
+    ...['\\w+\\s*\\w+', '.*foo.*', '([a-z-[aeiou]]|a)+', '(\\^a+\\$)+', '[a-z0-9.]+@[a-z0-9.]+\\.[a-z]{2,}'],
+    // Where every text matches, no other way is tried.
+    ...['(.|\\s)*', '([ab][^a]*)*'],
+  ])('the time of the pattern %s does not', (pattern) => {
+    expect(growsExponentially(pattern)).toBe(false)
   })
 
   test('no property that only describes is a refusal, wherever it is', async () => {

@@ -177,15 +177,15 @@ export default [
   {
     fault: 'an exclusive maximum is permitted',
     file: `${engine}/field-kinds.ts`,
-    text: 'number > above && number < below',
-    replacement: 'number > above && number <= below',
+    text: 'compare(value, exclusiveMaximum) < 0',
+    replacement: 'compare(value, exclusiveMaximum) <= 0',
     test: 'test/checks.values.test.ts',
   },
   {
     fault: 'a minimum itself is refused',
     file: `${engine}/field-kinds.ts`,
-    text: 'number >= least && number <= most',
-    replacement: 'number > least && number <= most',
+    text: 'compare(value, minimum) >= 0',
+    replacement: 'compare(value, minimum) > 0',
     test: 'test/checks.values.test.ts',
   },
   {
@@ -193,13 +193,6 @@ export default [
     file: `${engine}/field-kinds.ts`,
     text: 'length >= minLength * 2 - 1',
     replacement: 'length >= minLength',
-    test: 'test/checks.values.test.ts',
-  },
-  {
-    fault: 'a repeated class of characters may not have its longest length',
-    file: `${engine}/field-kinds.ts`,
-    text: 'length < minimum || length > maximum',
-    replacement: 'length < minimum || length >= maximum',
     test: 'test/checks.values.test.ts',
   },
   {
@@ -237,6 +230,27 @@ export default [
     file: `${repair}/habits.ts`,
     text: 'denies: (value, { codes, isValid }) => codes.size > 0 &&',
     replacement: 'denies: (value, { codes, isValid }) => codes.size < 0 &&',
+    test: 'test/checks.fix.test.ts',
+  },
+  {
+    fault: 'a pattern may repeat a part that is repeated itself',
+    file: 'src/engines/checking/definition/pattern-growth.ts',
+    text: 'differs || one !== other || way !== otherWay',
+    replacement: 'differs || one !== other',
+    test: 'test/checks.standard.test.ts',
+  },
+  {
+    fault: '--fix: zeros are added to decimal numbers of which none has all its digits',
+    file: `${repair}/habits.ts`,
+    text: 'other === done && right + done >= LEAST_VALUES',
+    replacement: 'other === done',
+    test: 'test/checks.fix.test.ts',
+  },
+  {
+    fault: '--fix: percentages are numbers though they may be shares',
+    file: `${repair}/habits.ts`,
+    text: '!isDenied && of(PERCENTAGES[1 - form] as Habit).isDenied',
+    replacement: '!isDenied',
     test: 'test/checks.fix.test.ts',
   },
   {

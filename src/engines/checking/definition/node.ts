@@ -5,6 +5,7 @@ import { suggest } from '../../../foundation/text/suggest.ts'
 import { isObject } from '../../records/index.ts'
 import { isDate } from '../parameters.ts'
 import { compilePattern } from './pattern.ts'
+import { growsExponentially } from './pattern-growth.ts'
 import { findMisnamed, isDescriptive, STANDARD, type StandardObject } from './standard.ts'
 
 /** A definition has faults, and none of it is used. */
@@ -167,7 +168,10 @@ export class Node {
     if (text === undefined) return undefined
     try {
       compilePattern(text)
-      return text
+      if (!growsExponentially(text)) return text
+      return this.fault(
+        'is a pattern whose time can double with each character of a value: a repeated part, such as (a+)+, must match a text in one way only',
+      )
     } catch (error) {
       return this.fault(`is not a valid pattern: ${(error as Error).message}`)
     }

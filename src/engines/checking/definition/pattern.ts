@@ -26,7 +26,12 @@ const CLASSES = lookUp<string>({
  * @throws {SyntaxError}
  */
 export function compilePattern(pattern: string): RegExp {
-  return new RegExp(`^(?:${new Translation(pattern).translate()})$`, 'v')
+  return new RegExp(`^(?:${translatePattern(pattern)})$`, 'v')
+}
+
+/** @throws {SyntaxError} sometimes, if the pattern is not valid */
+export function translatePattern(pattern: string): string {
+  return new Translation(pattern).translate()
 }
 
 /** The translation of a pattern to JavaScript with the flag `v`, whose classes can be nested and subtracted. */

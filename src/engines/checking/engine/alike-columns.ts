@@ -1,17 +1,12 @@
 import { getOrMake } from '../../../foundation/get-or-make.ts'
 import type { Field, Resource } from '../definition/definition.ts'
 import { describeCheck } from '../explain.ts'
+import { FIELD_KINDS } from './field-kinds.ts'
 import type { FieldNatures } from './natures.ts'
 import type { SeenFinding } from './seen-finding.ts'
 
 /** Columns of a file that have one cause if the same happened to all of them. */
 const LEAST_COLUMNS_ALIKE = 3
-
-/** The kinds of checks that several columns can fail alike although no value says what happened, as a predicate. */
-export const SILENT_KINDS: ReadonlyMap<string, string> = new Map([
-  ['required', 'are empty'],
-  ['spaces', 'have spaces at their ends'],
-])
 
 /** What happened to values of a field, or that they are empty or have spaces at their ends. */
 interface ColumnFault {
@@ -71,7 +66,10 @@ export class AlikeColumns {
       if (fields.length < LEAST_COLUMNS_ALIKE) continue
       for (const { field, kind, value } of group) {
         // More values may have decided meanwhile what happened to this one.
-        const name = SILENT_KINDS.has(kind) ? kind : (this.#naturesOf(field).find(kind, value)?.name ?? '')
+        const name =
+          FIELD_KINDS[kind]?.state !== undefined
+            ? kind
+            : (this.#naturesOf(field).find(kind, value)?.name ?? '')
         const alike = getOrMake(this.#alike, field, () => new Map())
         const key = `column:${resource.name}:${fields[0]?.name}:${name}`
         alike.set(name, { key, names: joinNames(fields.map((each) => each.name)), columns: fields.length })

@@ -67,9 +67,9 @@ export class CauseList {
       value?: string
       field?: string
       /** The sentence without values of the data; by default, what the clearest of its checks says. */
-      general?: string
+      general?: string | undefined
       /** The number of columns that have the cause, if they are several. */
-      columns?: number
+      columns?: number | undefined
       /** The file to fix, if it is not that of the finding. */
       file?: string
       /** Whether it is of a file or of several columns, so that it names no field. */

@@ -1,15 +1,15 @@
 import { getOrMake } from '../../../foundation/get-or-make.ts'
 import { increment } from '../../../foundation/increment.ts'
-import { lookUp } from '../../../foundation/look-up.ts'
 import { count, formatNumber } from '../../../foundation/text/format-number.ts'
 import { kindOf, type RecordFault } from '../../records/index.ts'
 import type { Check, Definition, Field, Resource } from '../definition/definition.ts'
 import { describeCheck, summariseMessage } from '../explain.ts'
-import { AlikeColumns, SILENT_KINDS } from './alike-columns.ts'
+import { AlikeColumns } from './alike-columns.ts'
 import { type Building, CauseList, type CheckShare, sortChecks, toExample } from './cause-list.ts'
 import { type CheckUses, fieldsOf } from './check-uses.ts'
 import { DateEvidence } from './column-forms.ts'
 import { DisplacedRecords, describeDisplaced } from './displaced-records.ts'
+import { FIELD_KINDS } from './field-kinds.ts'
 import type { FileFault } from './file-fault.ts'
 import type { FileOf } from './file-state.ts'
 import { KeyEvidence, type Misspelling, readKey } from './key-evidence.ts'
@@ -96,8 +96,9 @@ export class Causes {
     for (const use of this.#uses.get(check) ?? []) this.#related.add(use.resource)
     const field = fieldOf(resource, check)
     if (field === undefined || findLoneValue(finding) !== undefined) return
-    if (SILENT_KINDS.has(check.kind)) this.#alike.add(finding, field, check.kind)
-    if (PLAIN_KINDS.has(check.kind)) return
+    const { state } = FIELD_KINDS[check.kind] ?? {}
+    if (state?.many !== undefined) this.#alike.add(finding, field, check.kind)
+    if (state !== undefined || check.kind === 'unique') return
     const value = cell(resource.fields.indexOf(field)).trim()
     const natures = this.#naturesOf(field)
     natures.add(value)
@@ -308,39 +309,28 @@ export class Causes {
     const place = `${resource.name}.${field.name}`
     const value = cell(resource.fields.indexOf(field)).trim()
     if (kind === 'unique') return this.#makeRepeat(finding)
-    const phrase = PLAIN_PHRASES[kind]
-    const plain = this.#alike.find(field, kind)
-    if (phrase !== undefined && plain !== undefined)
-      return this.#list.make(
-        'column',
-        plain.key,
-        finding,
-        (_, records) => `${plain.names} ${SILENT_KINDS.get(kind)} in ${this.#share(resource, records)}.`,
-        { columns: plain.columns, general: `Several columns ${SILENT_KINDS.get(kind)} in some records.` },
-      )
-    if (phrase !== undefined)
-      return this.#list.make(
-        'column',
-        `column:${place}:${kind}`,
-        finding,
-        (findings) => `${field.name} ${phrase} in ${this.#share(resource, findings)}.`,
-      )
-    const nature = this.#naturesOf(field).find(kind, value)
-    const alike = nature && this.#alike.find(field, nature.name)
-    if (nature !== undefined && alike !== undefined) {
-      const describe = (findings: number) =>
-        `${alike.names}: ${formatNumber(findings)} values ${nature.many}.`
-      const { columns } = alike
-      const general = `Several columns have values that ${nature.many}.`
-      return this.#list.make('column', alike.key, finding, describe, { fix: nature.fix, general, columns })
+    const { state } = FIELD_KINDS[kind] ?? {}
+    const nature = state === undefined ? this.#naturesOf(field).find(kind, value) : undefined
+    const name = state === undefined ? nature?.name : kind
+    const alike = name === undefined ? undefined : this.#alike.find(field, name)
+    const key = alike?.key ?? `column:${place}:${name}`
+    const columns = alike?.columns
+    if (state !== undefined) {
+      const general = alike && `Several columns ${state.many} in some records.`
+      const describe = (findings: number, records: number) =>
+        alike === undefined
+          ? `${field.name} ${state.one} in ${this.#share(resource, findings)}.`
+          : `${alike.names} ${state.many} in ${this.#share(resource, records)}.`
+      return this.#list.make('column', key, finding, describe, { general, columns })
     }
     if (nature !== undefined) {
+      const { one, many, fix } = nature
+      const general = `${alike === undefined ? `${field.name} has` : 'Several columns have'} values that ${many}.`
       const describe = (findings: number) =>
-        `${field.name}: ${this.#share(resource, findings, field)} ${findings === 1 ? nature.one : nature.many}.`
-      return this.#list.make('column', `column:${place}:${nature.name}`, finding, describe, {
-        fix: nature.fix,
-        general: `${field.name} has values that ${nature.many}.`,
-      })
+        alike === undefined
+          ? `${field.name}: ${this.#share(resource, findings, field)} ${findings === 1 ? one : many}.`
+          : `${alike.names}: ${formatNumber(findings)} values ${many}.`
+      return this.#list.make('column', key, finding, describe, { fix, general, columns })
     }
     const { message } = describeCheck(resource, check)
     const rule = summariseMessage(message)
@@ -491,14 +481,6 @@ function describeRules(resource: Resource, checks: ReadonlyMap<Check, CheckShare
   const rest = sorted.length - said.length
   return [...said, ...(rest > 0 ? [`${count(rest, 'more rule')} found the same records.`] : [])].join(' ')
 }
-
-/** The kinds of checks whose values say nothing about what is wrong. */
-const PLAIN_PHRASES = lookUp<string>({
-  required: 'is empty',
-  empty: 'has a value where it must be empty',
-  spaces: 'has spaces at its ends',
-})
-const PLAIN_KINDS = new Set([...Object.keys(PLAIN_PHRASES), 'unique'])
 
 /** The only value of a record of several columns that lacks others: a note below the records has no other. */
 function findLoneValue({ resource, cell }: SeenFinding): string | undefined {

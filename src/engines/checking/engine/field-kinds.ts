@@ -13,7 +13,6 @@ import {
   unitOf,
 } from './describe-field.ts'
 import { countParts } from './documents.ts'
-import { EXACT_LENGTH, isSpecial } from './numbers.ts'
 import { compileValues } from './values.ts'
 
 type Test = (value: string) => boolean
@@ -35,6 +34,8 @@ interface FieldKind {
   readonly describe?: (field: Field) => (value: string) => string
   /** Compiles the test of a value that is neither absent nor unreadable. */
   readonly test?: (field: Field, asOf: string) => Test | undefined
+  /** What is said of one column, and of several, whose values do not say what is wrong with them. */
+  readonly state?: { readonly one: string; readonly many?: string }
   /** Whether it says more about a value than the other checks that it fails. */
   readonly saysMost?: true
   /** Why it matters, and how to fix it, unless the definition says so. */
@@ -54,11 +55,13 @@ export const FIELD_KINDS = lookUp<FieldKind>({
       const message = required ? 'is empty.' : 'is empty, but this record needs it.'
       return () => message
     },
+    state: { one: 'is empty', many: 'are empty' },
     fix: 'Enter the value.',
   },
   empty: {
     applies: ({ emptyWhen }) => emptyWhen !== undefined,
     expect: () => 'must be empty in this record',
+    state: { one: 'has a value where it must be empty' },
     fix: 'Remove the value.',
   },
   spaces: {
@@ -66,6 +69,7 @@ export const FIELD_KINDS = lookUp<FieldKind>({
     applies: ({ keepSpaces, bareNumber }) => !keepSpaces && bareNumber,
     expect: () => 'must not have spaces at either end',
     describe: () => (value) => `is ${quote(value)}, ${describeSpaces(value)}.`,
+    state: { one: 'has spaces at its ends', many: 'have spaces at their ends' },
     why: 'A system that compares values exactly treats the value as a different one.',
     fix: 'Remove the spaces.',
   },
@@ -205,50 +209,18 @@ function testSize(field: Field): Test | undefined {
 
 function testPattern(source: string): Test {
   const pattern = compilePattern(source)
-  return compileRepeatedClass(source) ?? ((value) => pattern.test(value))
-}
-
-/**
- * Compiles a pattern that repeats one class of ASCII characters, such as `[A-Za-z0-9]+` or `[0-9]{8,9}`, to a table.
- * Most patterns of identifiers have this form, and the table takes a third of the time of the regular expression.
- */
-function compileRepeatedClass(source: string): Test | undefined {
-  const match = /^(\[(?:[A-Za-z0-9_ ](?:-[A-Za-z0-9])?)+\])(?:([+*])|\{(\d+)(?:,(\d+))?\})$/.exec(source)
-  if (match === null) return undefined
-  const [, characters = '', sign, least, most = least] = match
-  const one = compilePattern(characters)
-  const table = Uint8Array.from({ length: 128 }, (_, code) => Number(one.test(String.fromCharCode(code))))
-  const minimum = sign === '*' ? 0 : sign === '+' ? 1 : Number(least)
-  const maximum = sign === undefined ? Number(most) : Number.POSITIVE_INFINITY
-  return (value) => {
-    const { length } = value
-    if (length < minimum || length > maximum) return false
-    for (let at = 0; at < length; at++) if (table[value.charCodeAt(at)] !== 1) return false
-    return true
-  }
+  return (value) => pattern.test(value)
 }
 
 function testRange(field: Field): Test | undefined {
   const { minimum, maximum, exclusiveMinimum, exclusiveMaximum } = field.limits
   if (BOUNDS.every((bound) => field.limits[bound] === undefined)) return undefined
   const { compare } = compileValues(field)
-  const isWithin: Test = (value) =>
+  return (value) =>
     (minimum === undefined || compare(value, minimum) >= 0) &&
     (maximum === undefined || compare(value, maximum) <= 0) &&
     (exclusiveMinimum === undefined || compare(value, exclusiveMinimum) > 0) &&
     (exclusiveMaximum === undefined || compare(value, exclusiveMaximum) < 0)
-  if (!['integer', 'number', 'year'].includes(field.type)) return isWithin
-  // Most numbers are short enough for binary floating point, which takes a third of the time.
-  const [least, above] = [Number(minimum ?? -Infinity), Number(exclusiveMinimum ?? -Infinity)]
-  const [most, below] = [Number(maximum ?? Infinity), Number(exclusiveMaximum ?? Infinity)]
-  const isShort = [minimum, maximum, exclusiveMinimum, exclusiveMaximum].every(
-    (bound = '') => bound.length <= EXACT_LENGTH,
-  )
-  return (value) => {
-    if (!isShort || value.length > EXACT_LENGTH || isSpecial(value)) return isWithin(value)
-    const number = Number(value)
-    return number >= least && number <= most && number > above && number < below
-  }
 }
 
 function testDecimals(most: number): Test {

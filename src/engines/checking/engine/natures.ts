@@ -68,125 +68,94 @@ export function addZeros(value: string, isCode: (value: string) => boolean): str
   return undefined
 }
 
-const SPREADSHEET_ERROR: Nature = {
-  name: 'spreadsheet-error',
-  many: 'are errors of a spreadsheet',
-  one: 'is an error of a spreadsheet',
-  fix: 'Correct the formula in the spreadsheet, or enter the value.',
+/** What is said of natures that are the same for all fields, and the advice where a field may be empty. */
+interface KnownNature extends Omit<Nature, 'name'> {
+  readonly optional?: string
 }
-const OPTIONAL_ERROR: Nature = {
-  ...SPREADSHEET_ERROR,
-  fix: `${SPREADSHEET_ERROR.fix} Leave the cell empty if there is none.`,
-}
-const NARROW: Nature = {
-  name: 'narrow-column',
-  many: 'are lost, because a column of a spreadsheet was too narrow for them',
-  one: 'is lost, because a column of a spreadsheet was too narrow for it',
-  fix: 'Widen the column in the spreadsheet, and export the file again.',
-}
-const NO_VALUE: Nature = {
-  name: 'no-value',
-  many: 'are words or signs for no value',
-  one: 'is a word or a sign for no value',
-  fix: 'Enter the value.',
-}
-const OPTIONAL_NO_VALUE: Nature = { ...NO_VALUE, fix: 'Leave the cell empty.' }
-const INVISIBLE: Nature = {
-  name: 'invisible',
-  ...has('an invisible character'),
-  fix: 'Remove the invisible characters.',
-}
-const NO_BREAK_SPACE: Nature = {
-  name: 'no-break-space',
-  ...has('a no-break space'),
-  fix: 'Replace it with an ordinary space.',
-}
-const FORMULA: Nature = {
-  name: 'formula',
-  many: 'are formulas of a spreadsheet',
-  one: 'is a formula of a spreadsheet',
-  fix: 'Write only the value, without =" and ".',
-}
-const QUOTED: Nature = {
-  name: 'quoted',
-  many: 'are in quotation marks',
-  one: 'is in quotation marks',
-  fix: 'Write only the value, without quotation marks.',
-}
-const APOSTROPHE: Nature = {
-  name: 'apostrophe',
-  many: 'begin with an apostrophe, with which a spreadsheet marks text',
-  one: 'begins with an apostrophe, with which a spreadsheet marks text',
-  fix: 'Remove the apostrophe.',
-}
-const ZEROS: Nature = {
-  name: 'leading-zeros',
-  many: 'lack leading zeros',
-  one: 'lacks leading zeros',
-  fix: 'Write the code with its leading zeros: spreadsheets remove them.',
-}
-const CASE: Nature = {
-  name: 'case',
-  many: 'are in the wrong case',
-  one: 'is in the wrong case',
-  fix: 'Write capital and small letters as in the permitted values.',
-}
-/** The same where the form of the values is stated, not the values. */
-const CAPITALS: Nature = { ...CASE, fix: 'Use capital letters.' }
-const THOUSANDS: Nature = {
-  name: 'thousands',
-  ...has('thousands separators'),
-  fix: 'Leave out thousands separators.',
-}
-const EXPONENT: Nature = {
-  name: 'exponent',
-  ...has('an exponent'),
-  fix: 'Format the column as numbers with all digits, and export the file again.',
-  hint: 'Write all digits, without an exponent.',
-}
-const DECIMAL_PLACES: Nature = {
-  name: 'decimal-places',
-  ...has('decimal places'),
-  fix: 'Leave out the decimal places.',
-}
-const TIME: Nature = {
-  name: 'time',
-  ...has('a time behind the date'),
-  fix: 'Leave out the time.',
-}
-const MISREAD: Nature = {
-  name: 'misread',
-  ...has('characters that were decoded wrongly'),
-  fix: 'Export the data again as UTF-8.',
-}
-const LOST: Nature = {
-  name: 'lost-letters',
-  ...has('probably lost letters, such as those with macrons'),
-  fix: 'Export the data again as UTF-8, or enter the values again.',
-}
-const ZONE: Nature = {
-  name: 'time-zone',
-  ...has('a time zone without a colon'),
-  fix: 'Write time zones with a colon, such as +00:00.',
-}
+
+const NATURES = {
+  'spreadsheet-error': {
+    many: 'are errors of a spreadsheet',
+    one: 'is an error of a spreadsheet',
+    fix: 'Correct the formula in the spreadsheet, or enter the value.',
+    optional:
+      'Correct the formula in the spreadsheet, or enter the value. Leave the cell empty if there is none.',
+  },
+  'narrow-column': {
+    many: 'are lost, because a column of a spreadsheet was too narrow for them',
+    one: 'is lost, because a column of a spreadsheet was too narrow for it',
+    fix: 'Widen the column in the spreadsheet, and export the file again.',
+  },
+  'no-value': {
+    many: 'are words or signs for no value',
+    one: 'is a word or a sign for no value',
+    fix: 'Enter the value.',
+    optional: 'Leave the cell empty.',
+  },
+  'no-date': {
+    many: 'are zeros, which programs write for no date',
+    one: 'is zero, which programs write for no date',
+    fix: 'Enter the date.',
+    optional: 'Leave the cell empty.',
+  },
+  'no-such-day': {
+    many: 'are days that the calendar does not have',
+    one: 'is a day that the calendar does not have',
+    fix: 'Correct the date.',
+    hint: 'The calendar has no such day.',
+  },
+  formula: {
+    many: 'are formulas of a spreadsheet',
+    one: 'is a formula of a spreadsheet',
+    fix: 'Write only the value, without =" and ".',
+  },
+  quoted: {
+    many: 'are in quotation marks',
+    one: 'is in quotation marks',
+    fix: 'Write only the value, without quotation marks.',
+  },
+  apostrophe: {
+    many: 'begin with an apostrophe, with which a spreadsheet marks text',
+    one: 'begins with an apostrophe, with which a spreadsheet marks text',
+    fix: 'Remove the apostrophe.',
+  },
+  'leading-zeros': {
+    many: 'lack leading zeros',
+    one: 'lacks leading zeros',
+    fix: 'Write the code with its leading zeros: spreadsheets remove them.',
+  },
+  case: {
+    many: 'are in the wrong case',
+    one: 'is in the wrong case',
+    fix: 'Write capital and small letters as in the permitted values.',
+  },
+  invisible: { ...has('an invisible character'), fix: 'Remove the invisible characters.' },
+  'no-break-space': { ...has('a no-break space'), fix: 'Replace it with an ordinary space.' },
+  thousands: { ...has('thousands separators'), fix: 'Leave out thousands separators.' },
+  'decimal-places': { ...has('decimal places'), fix: 'Leave out the decimal places.' },
+  time: { ...has('a time behind the date'), fix: 'Leave out the time.' },
+  percentage: {
+    ...has('a percent sign'),
+    fix: 'Write numbers without a percent sign: 50% is 50 or 0.5, as the column expects it.',
+  },
+  exponent: {
+    ...has('an exponent'),
+    fix: 'Format the column as numbers with all digits, and export the file again.',
+    hint: 'Write all digits, without an exponent.',
+  },
+  misread: { ...has('characters that were decoded wrongly'), fix: 'Export the data again as UTF-8.' },
+  'lost-letters': {
+    ...has('probably lost letters, such as those with macrons'),
+    fix: 'Export the data again as UTF-8, or enter the values again.',
+  },
+  'time-zone': {
+    ...has('a time zone without a colon'),
+    fix: 'Write time zones with a colon, such as +00:00.',
+  },
+} satisfies Record<string, KnownNature>
 
 /** What programs and people write for true and false. */
 const TRUTH = /^(?:t|f|y|n|j|yes|no|ja|nein|on|off|true|false|0|1|x)$/i
-
-const NO_DATE: Nature = {
-  name: 'no-date',
-  many: 'are zeros, which programs write for no date',
-  one: 'is zero, which programs write for no date',
-  fix: 'Enter the date.',
-}
-const OPTIONAL_NO_DATE: Nature = { ...NO_DATE, fix: 'Leave the cell empty.' }
-const NO_SUCH_DAY: Nature = {
-  name: 'no-such-day',
-  many: 'are days that the calendar does not have',
-  one: 'is a day that the calendar does not have',
-  fix: 'Correct the date.',
-  hint: 'The calendar has no such day.',
-}
 
 const EXPONENT_FORM = /^-?\d+(\.\d+)?[eE][+-]?\d+$/
 const MONTH = '(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\\.?'
@@ -280,22 +249,26 @@ export class FieldNatures {
    * @returns `undefined` if the value is simply another one
    */
   find(kind: string, value: string): Nature | undefined {
-    const { type, required } = this.#field
-    if (kind === 'characters') return repairText(value).text === value ? LOST : MISREAD
+    const { type } = this.#field
+    if (kind === 'characters')
+      return this.#known(repairText(value).text === value ? 'lost-letters' : 'misread')
     const isText = TEXTS.includes(type)
     const passes = (text: string) => text !== '' && this.passes(kind, text)
     if (kind !== 'type' && !isText)
-      return kind === 'decimals' && passes(dropZeros(value)) ? DECIMAL_PLACES : undefined
+      return kind === 'decimals' && passes(dropZeros(value)) ? this.#known('decimal-places') : undefined
     const trimmed = value.trim()
     const visible = trimmed.replace(/\p{Cf}/gu, '')
     const text = visible.replace(/[\u00a0\u202f]/g, ' ').trim()
-    if (text !== trimmed && passes(text)) return visible === trimmed ? NO_BREAK_SPACE : INVISIBLE
+    if (text !== trimmed && passes(text))
+      return this.#known(visible === trimmed ? 'no-break-space' : 'invisible')
     const [, equals, marked = ''] = /^(=?)"(.*)"$/.exec(text) ?? []
-    if (passes(marked)) return equals === '' ? QUOTED : FORMULA
-    if (isSpreadsheetError(text)) return required ? SPREADSHEET_ERROR : OPTIONAL_ERROR
-    if (/^#{3,}$/.test(text)) return NARROW
+    if (passes(marked)) return this.#known(equals === '' ? 'quoted' : 'formula')
+    if (isSpreadsheetError(text)) return this.#known('spreadsheet-error')
+    if (/^#{3,}$/.test(text)) return this.#known('narrow-column')
     return (
-      (text.startsWith("'") && this.#isCode(kind) && passes(text.slice(1)) ? APOSTROPHE : undefined) ??
+      (text.startsWith("'") && this.#isCode(kind) && passes(text.slice(1))
+        ? this.#known('apostrophe')
+        : undefined) ??
       (type === 'number' || type === 'integer'
         ? this.#findOfNumber(text, passes)
         : type === 'date'
@@ -303,10 +276,15 @@ export class FieldNatures {
           : type === 'boolean' && TRUTH.test(text)
             ? this.#describeTruth()
             : /[+-]\d{4}$/.test(text) && passes(text.replace(/\d\d$/, ':$&'))
-              ? ZONE
+              ? this.#known('time-zone')
               : this.#findOfCode(kind, text, passes)) ??
-      (isNoValueWord(text) ? (required ? NO_VALUE : OPTIONAL_NO_VALUE) : undefined)
+      (isNoValueWord(text) ? this.#known('no-value') : undefined)
     )
+  }
+
+  #known(name: keyof typeof NATURES): Nature {
+    const { optional, ...said }: KnownNature = NATURES[name]
+    return { name, ...said, ...(optional !== undefined && !this.#field.required && { fix: optional }) }
   }
 
   /** Whether a check says which values there are: a length that varies does not. */
@@ -328,26 +306,27 @@ export class FieldNatures {
     if (isDecimal && isWhole) {
       const meant = this.#commas.decide()
       if (meant === undefined) return describeEither(mark, decimal, whole)
-      return meant === 'decimals' ? this.#describeMark(mark) : THOUSANDS
+      return meant === 'decimals' ? this.#describeMark(mark) : this.#known('thousands')
     }
     if (isDecimal) return this.#describeMark(mark)
-    if (isWhole) return THOUSANDS
+    if (isWhole) return this.#known('thousands')
     if (/[$€£]/.test(text) && passes(dropGroups(text.replace(/ ?[$€£] ?/, ''), mark)))
       return {
         name: 'currency',
         ...has('a sign of a currency'),
         fix: `Leave out the currency: write ${describeType(this.#field)}.`,
       }
+    if (/\d ?%$/.test(text) && passes(text.replace(/ ?%$/, ''))) return this.#known('percentage')
     if (type !== 'integer') return undefined
-    if (EXPONENT_FORM.test(text) && Number.isInteger(Number(text))) return EXPONENT
-    return passes(dropZeros(text)) ? DECIMAL_PLACES : undefined
+    if (EXPONENT_FORM.test(text) && Number.isInteger(Number(text))) return this.#known('exponent')
+    return passes(dropZeros(text)) ? this.#known('decimal-places') : undefined
   }
 
   #findOfDate(text: string): Nature | undefined {
-    const { format, required } = this.#field
+    const { format } = this.#field
     const isIso = hasIsoForm(this.#field)
-    if (ZERO_DATE.test(text)) return required ? NO_DATE : OPTIONAL_NO_DATE
-    if (this.#hasForm(text)) return NO_SUCH_DAY
+    if (ZERO_DATE.test(text)) return this.#known('no-date')
+    if (this.#hasForm(text)) return this.#known('no-such-day')
     const form = isIso ? 'year-month-day' : format.replace(/^fmt:/, '')
     const fix = `Write dates as ${form}, such as ${isIso ? '2025-02-17' : showMoment(format)}.`
     const make = (name: string, rest: string, hint = ''): Nature => {
@@ -366,9 +345,10 @@ export class FieldNatures {
     if (NAMED_MONTH.test(text)) return make('month-name', 'written with the name of a month')
     const [, date] = WITH_TIME.exec(text) ?? []
     if (date !== undefined) {
-      if (this.passes('type', date)) return TIME
+      const time = this.#known('time')
+      if (this.passes('type', date)) return time
       const other = this.#findOfDate(date)
-      return other && { ...TIME, fix: `${TIME.fix} ${other.fix}`, hint: other.hint || TIME.fix }
+      return other && { ...time, fix: `${time.fix} ${other.fix}`, hint: other.hint || time.fix }
     }
     const isDay = Number(text) >= LIKELY_DAYS.from && Number(text) <= LIKELY_DAYS.to
     if (!DAY_NUMBER.test(text) || !(isDay || isColumn(this.#dayNumbers, this.#values))) return undefined
@@ -395,12 +375,16 @@ export class FieldNatures {
     }
     if (!TEXTS.includes(type) || !this.#isCode(kind)) return undefined
     const code = addZeros(text, passes)
-    if (code !== undefined) return { ...ZEROS, hint: `Write ${code}: spreadsheets remove leading zeros.` }
+    if (code !== undefined)
+      return { ...this.#known('leading-zeros'), hint: `Write ${code}: spreadsheets remove leading zeros.` }
     const upper = text.toUpperCase()
     const other = permitted.find(({ value }) => value !== text && value.toUpperCase() === upper)
-    if (other !== undefined) return { ...CASE, hint: `Write ${other.value}.` }
-    if (text !== upper && passes(upper)) return permitted.length > 0 ? CASE : CAPITALS
-    return /^\d(\.\d+)?E\+\d{2}$/i.test(text) ? EXPONENT : undefined
+    if (other !== undefined) return { ...this.#known('case'), hint: `Write ${other.value}.` }
+    // Where the form of the values is stated, not the values.
+    if (text !== upper && passes(upper) && permitted.length === 0)
+      return { ...this.#known('case'), fix: 'Use capital letters.' }
+    if (text !== upper && passes(upper)) return this.#known('case')
+    return /^\d(\.\d+)?E\+\d{2}$/i.test(text) ? this.#known('exponent') : undefined
   }
 
   #describeTruth(): Nature {

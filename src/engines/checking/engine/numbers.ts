@@ -12,6 +12,9 @@ export interface NumberForm {
 /** The largest exponent of a number: the digits of `1E999999999` would fill the memory. */
 const MOST_EXPONENT = 400
 
+const PLAIN_INTEGER = /^-?\d+$/
+const PLAIN_NUMBER = /^-?\d+(?:\.\d+)?$/
+
 /**
  * Compiles the reader of numbers: their plain text, which has an optional `-`, digits, and a point only between digits.
  * The standard's special values become `NaN`, `Infinity` and `-Infinity`, which JavaScript reads.
@@ -19,13 +22,13 @@ const MOST_EXPONENT = 400
 export function compileNumber(form: NumberForm): (value: string) => string | undefined {
   const read = compileForms(form, true)
   // A point is the sign of decimals: most numbers are plain.
-  return form.decimalChar === '.' ? (value) => (isNumber(value) ? value : read(value)) : read
+  return form.decimalChar === '.' ? (value) => (PLAIN_NUMBER.test(value) ? value : read(value)) : read
 }
 
 /** Compiles the reader of integers: their plain text, which has an optional `-` and digits. */
 export function compileInteger(form: NumberForm): (value: string) => string | undefined {
   const read = compileForms(form, false)
-  return (value) => (isInteger(value) ? value : read(value))
+  return (value) => (PLAIN_INTEGER.test(value) ? value : read(value))
 }
 
 function compileForms(
@@ -77,30 +80,6 @@ function escapeText(text: string): string {
   return text.replace(/[.*+?^${}()|[\]\\\-/]/g, '\\$&')
 }
 
-function isInteger(value: string): boolean {
-  const { length } = value
-  let at = value.charCodeAt(0) === 45 ? 1 : 0
-  if (at === length) return false
-  for (; at < length; at++) {
-    const code = value.charCodeAt(at)
-    if (code < 48 || code > 57) return false
-  }
-  return true
-}
-
-/** Digits with at most one point, which has digits on both sides. */
-function isNumber(value: string): boolean {
-  const { length } = value
-  const start = value.charCodeAt(0) === 45 ? 1 : 0
-  let point = -1
-  for (let at = start; at < length; at++) {
-    const code = value.charCodeAt(at)
-    if (code === 46 && point === -1 && at > start) point = at
-    else if (code < 48 || code > 57) return false
-  }
-  return length > start && point !== length - 1
-}
-
 /** The text that equal integers share. */
 export function trimInteger(value: string): string {
   const first = value.charCodeAt(0)
@@ -124,7 +103,7 @@ export function trimFraction(value: string): string {
 }
 
 /** Different numbers of up to this length have different binary floating-point numbers in the same order. */
-export const EXACT_LENGTH = 15
+const EXACT_LENGTH = 15
 
 /** Orders plain numbers exactly; `NaN` is in no order with others. */
 export function compareNumbers(one: string, other: string): number {

@@ -55,9 +55,15 @@ export class ColumnEvidence {
   /** Why it is not certain that something was done to the column, as a habit says. */
   #doubt(habit: Habit, elsewhere: boolean): string | undefined {
     const [values, right, commas, dates] = [this.#values, this.#right, this.#commas, this.#dates]
-    const { done = 0, fewest = 0 } = this.#habits.get(habit) ?? {}
-    const isDenied = this.#denied.has(habit)
-    const column = { done, right, other: values - right - done, isDenied, elsewhere, fewest, commas, dates }
+    const { fewest = 0 } = this.#habits.get(habit) ?? {}
+    const of = (each: Habit) => {
+      const isDenied = this.#denied.has(each)
+      // Behind a value that denies it, no others are counted.
+      return { isDenied, done: isDenied ? 0 : (this.#habits.get(each)?.done ?? 0) }
+    }
+    const { done, isDenied } = of(habit)
+    const other = values - right - done
+    const column = { done, right, other, isDenied, elsewhere, fewest, commas, dates, of }
     return habit.doubt?.(column, this.#tester) ?? (isColumn(done, values) ? undefined : TOO_FEW)
   }
 

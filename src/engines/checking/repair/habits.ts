@@ -10,6 +10,7 @@ import {
   THOUSANDS_COMMA,
 } from '../engine/column-forms.ts'
 import { addZeros } from '../engine/natures.ts'
+import { trimNumber } from '../engine/numbers.ts'
 import type { FieldTester } from './field-tester.ts'
 
 /** What the values of a column say together about something that may have been done to them. */
@@ -26,6 +27,8 @@ interface Column {
   readonly fewest: number
   readonly commas: CommaEvidence
   readonly dates: DateEvidence
+  /** The same of another habit: how many were changed by it, and whether one shows that it was not done. */
+  readonly of: (habit: Habit) => { readonly done: number; readonly isDenied: boolean }
 }
 
 /** What programs and people do to all values of a column, and how it is undone. */
@@ -103,6 +106,67 @@ const ZEROS_IN_DOUBT =
 /** Where every value lacks two zeros or more, codes may be something shorter, such as years without the century. */
 const areShown = ({ other, elsewhere, fewest }: Column): boolean => elsewhere && other === 0 && fewest === 1
 
+const WHOLE_NUMBER = /^(-?\d+)\.0$/
+
+const DECIMAL_PLACE: Habit = {
+  why: 'The whole numbers of the column were written with a decimal place, as programs do where a column has gaps.',
+  undo: (value, { field: { type } }) =>
+    ['integer', 'string', 'year', 'list'].includes(type) ? WHOLE_NUMBER.exec(value)?.[1] : undefined,
+  doubt: ({ other, of }) =>
+    other > of(DECIMAL_WITHOUT_ZEROS).done
+      ? 'Other values of the column are wrong in another way.'
+      : undefined,
+}
+
+/** What reads codes as decimal numbers also removes their leading zeros: the others are then as long as they must be. */
+const DECIMAL_WITHOUT_ZEROS: Habit = {
+  why: 'The codes of the column were written as decimal numbers, without their leading zeros.',
+  undo: (value, tester) => {
+    const [, whole = ''] = WHOLE_NUMBER.exec(value) ?? []
+    return tester.codes.get(whole) ?? (isFixed(tester, whole) ? addZeros(whole, tester.isValid) : undefined)
+  },
+  doubt: ({ isDenied, other, right, of }) => {
+    const { done } = of(DECIMAL_PLACE)
+    return !isDenied && other === done && right + done >= LEAST_VALUES ? undefined : ZEROS_IN_DOUBT
+  },
+  denies: (value) => /^0\d/.test(value),
+}
+
+const PERCENTAGE = /^(-?)(\d+)(\.\d+)? ?%$/
+
+/** A percentage as its number, and as its share of 1, as far as a field has plain numbers. */
+function readPercentage(
+  { type, decimalChar }: Field,
+  value: string,
+): [number: string, share: string] | undefined {
+  const [isOne, sign = '', whole = '', fraction = ''] = PERCENTAGE.exec(value) ?? []
+  if (isOne === undefined || !['number', 'integer'].includes(type) || decimalChar !== '.') return undefined
+  const digits = whole.padStart(3, '0')
+  const share = `${sign}${digits.slice(0, -2)}.${digits.slice(-2)}${fraction.slice(1)}`
+  return [`${sign}${whole}${fraction}`, trimNumber(share)]
+}
+
+/** One of the two is certain if the checks of the field refuse a value of the column in the other form. */
+function makePercentages(form: 0 | 1, what: string): Habit {
+  return {
+    why: `The numbers of the column had a percent sign, and are ${what}.`,
+    undo: (value, { field }) => readPercentage(field, value)?.[form],
+    doubt: ({ isDenied, of }) => {
+      if (!isDenied && of(PERCENTAGES[1 - form] as Habit).isDenied) return undefined
+      return 'Nothing shows whether 50% in the column is 50 or 0.5.'
+    },
+    denies: (value, { field, isValid }) => {
+      const number = readPercentage(field, value)?.[form]
+      return number !== undefined && !isValid(number)
+    },
+  }
+}
+
+const PERCENTAGES: readonly Habit[] = [
+  makePercentages(0, 'written without it'),
+  makePercentages(1, 'written as shares of 1'),
+]
+
 /** In the order in which they are tried. */
 export const HABITS: readonly Habit[] = [
   {
@@ -139,12 +203,9 @@ export const HABITS: readonly Habit[] = [
     why: 'The values of the column were marked as text for a spreadsheet.',
     undo: (value) => (value.startsWith("'") ? value.slice(1) : /^="(.*)"$/.exec(value)?.[1]),
   },
-  {
-    why: 'The whole numbers of the column were written with a decimal place, as programs do where a column has gaps.',
-    undo: (value, { field: { type } }) =>
-      ['integer', 'string', 'year', 'list'].includes(type) ? /^(-?\d+)\.0$/.exec(value)?.[1] : undefined,
-    doubt: ({ other }) => (other > 0 ? 'Other values of the column are wrong in another way.' : undefined),
-  },
+  DECIMAL_PLACE,
+  DECIMAL_WITHOUT_ZEROS,
+  ...PERCENTAGES,
   {
     why: 'The characters of the column were decoded wrongly.',
     undo: (value, { field }) => (field.checks.characters === undefined ? undefined : repairText(value).text),

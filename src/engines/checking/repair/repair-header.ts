@@ -1,7 +1,7 @@
 import { distance } from 'fastest-levenshtein'
 import { trimName } from '../../records/index.ts'
 import type { Resource } from '../definition/definition.ts'
-import { plainName } from '../engine/columns.ts'
+import { nameColumns, plainName } from '../engine/columns.ts'
 
 /** A column whose name is repaired. */
 export interface Renaming {
@@ -23,13 +23,17 @@ const LEAST_DIFFERENT = 4
  */
 export function renameColumns({ fields }: Resource, header: readonly string[]): Renaming[] {
   const cells = header.map(trimName)
+  const respelt = nameColumns(fields, header)
   const names = fields.map(({ name }) => name)
-  const known = new Set(names)
   const free = names.filter((name) => !cells.includes(name))
-  const candidates = cells.flatMap((cell, column) => {
-    if (cell === '' || known.has(cell)) return []
-    const field = findField(cell, free, names) ?? findSynonym(cell, fields, free)
-    return field === undefined ? [] : [{ column, before: cell, ...field }]
+  const candidates = cells.flatMap((before, column) => {
+    if (before === '' || names.includes(before)) return []
+    const after = respelt[column] ?? before
+    const field =
+      after === before
+        ? (findMisspelt(before, free, names) ?? findSynonym(before, fields, free))
+        : { after, why: 'The column is named in another form.' }
+    return field === undefined ? [] : [{ column, before, ...field }]
   })
   return candidates.filter(
     ({ after, column }) => !candidates.some((other) => other.after === after && other.column !== column),
@@ -43,18 +47,12 @@ function findSynonym(cell: string, fields: Resource['fields'], free: readonly st
   return { after: field.name, why: 'The definition knows the column by this other name.' }
 }
 
-function findField(
+function findMisspelt(
   cell: string,
   free: readonly string[],
   names: readonly string[],
 ): Pick<Renaming, 'after' | 'why'> | undefined {
   const plain = plainName(cell)
-  const same = names.filter((name) => plainName(name) === plain)
-  if (same.length > 0) {
-    const [after = ''] = same
-    const isSure = same.length === 1 && free.includes(after)
-    return isSure ? { after, why: 'The column is named in another form.' } : undefined
-  }
   if (plain.length < SHORTEST_MISSPELT) return undefined
   const digits = digitsOf(plain)
   const near = names.map((name) => ({ name, steps: distance(plainName(name), plain) }))
