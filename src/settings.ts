@@ -155,7 +155,8 @@ export const SETTINGS = {
   }),
   RETENTION_FILES_DAYS: define({
     default: '90',
-    meaning: 'days after the last change for which the files of a submission are kept, or off',
+    meaning:
+      'days after the last change, and after its return has closed, for which the files of a submission are kept, or off',
     read: readDaysOrOff,
   }),
   RETENTION_RESULTS_DAYS: define({

@@ -8,6 +8,7 @@ import { publishResults } from '../src/submissions/findings/publish.ts'
 import { changeSubmission } from '../src/submissions/lock.ts'
 import { cancelSubmission } from '../src/submissions/retention/ending.ts'
 import { sweep } from '../src/submissions/retention/sweep.ts'
+import { storeReturns } from '../src/submissions/returns/returns.ts'
 import { createSubmission } from '../src/submissions/submission.ts'
 import { openTemporary } from './support/reused-schemas.ts'
 import { sourceOf } from './support/source.ts'
@@ -57,6 +58,8 @@ interface FileCase {
   readonly ended?: number
   readonly reopenedUntil?: number
   readonly isChecking?: boolean
+  /** When its return closes. */
+  readonly closes?: number
   readonly isKept: boolean
 }
 
@@ -69,16 +72,25 @@ const FILES: Record<string, FileCase> = {
   'reopened until a while ago': { received: 41, reopenedUntil: 29, isKept: true },
   'reopened until long ago': { received: 51, reopenedUntil: 31, isKept: false },
   'being checked': { received: 31, isChecking: true, isKept: true },
+  'submitted long before its return closes': { received: 151, ended: 150, closes: -1, isKept: true },
+  'of a return that closed a while ago': { received: 151, ended: 150, closes: 29, isKept: true },
+  'of a return that closed long ago': { received: 151, ended: 150, closes: 31, isKept: false },
 }
 
-test('files are deleted once the last change, the end and the reopening are longer ago than they are kept', async () => {
+test('files are deleted once the last change, the end, the reopening and the end of the return are longer ago than they are kept', async () => {
   const database = await openTemporary()
   const tokens = new Map<string, string>()
-  for (const [at, [name, { received, ended, reopenedUntil, isChecking }]] of Object.entries(
+  for (const [at, [name, { received, ended, reopenedUntil, isChecking, closes }]] of Object.entries(
     FILES,
   ).entries()) {
-    const token = await create(database, `2025${10 + at}`)
+    const returnId = `2025${10 + at}`
+    const token = await create(database, returnId)
     tokens.set(name, token)
+    if (closes !== undefined) {
+      const end = Date.now() - closes * DAY
+      const described = { returnId, name, definition: 'small', version: '1', type: 'Full' } as const
+      await storeReturns(database, [{ ...described, opens: 1, due: end, closes: end, zone: 'UTC' }])
+    }
     await storeFile(database, token, received)
     if (ended !== undefined)
       await change(
@@ -95,7 +107,7 @@ test('files are deleted once the last change, the end and the reopening are long
         Date.now() - reopenedUntil * DAY,
       )
     if (isChecking === true) {
-      await publish(database, token, `2025${10 + at}`)
+      await publish(database, token, returnId)
       await change(database, token, 'update submission_run set completed = null where token = $1')
     }
   }

@@ -231,6 +231,13 @@ export default [
     test: RETENTION,
   },
   {
+    fault: 'retention deletes what was submitted before the return has closed',
+    file: 'src/submissions/retention/sweep.ts',
+    text: '\n       and coalesce(c.closes, 0) < $1',
+    replacement: '',
+    test: RETENTION,
+  },
+  {
     fault: 'retention deletes a day too late',
     file: 'src/submissions/retention/sweep.ts',
     text: '  const before = Date.now() - days * DAY\n  const rows = await database.all<SubmissionName>',

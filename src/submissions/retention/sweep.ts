@@ -77,13 +77,18 @@ async function deleteUnused(database: Database): Promise<void> {
     await changeSubmission(database, token, (writer) => deleteUnusedOf(writer, token))
 }
 
-/** Deletes files long after their last change. A run in progress still reads them; the next sweep looks again. */
+/**
+ * Deletes files long after their last change, and after their return has closed: the agency must be able to fetch what was
+ * submitted. A run in progress still reads them; the next sweep looks again.
+ */
 async function expireFiles(database: Database, days: Retention['files'], onPurge: OnPurge): Promise<void> {
   const expired = `select s.token, s.eid from submission s join file_version v on v.token = s.token
+       left join collected_return c on c.return_id = s.return_id
      where s.created is not null and s.token = coalesce($2, s.token)
        and not exists (select 1 from submission_run r where r.token = s.token and r.completed is null)
-     group by s.token, s.eid, s.ended_at, s.reopened_until
+     group by s.token, s.eid, s.ended_at, s.reopened_until, c.closes
      having max(v.received) < $1 and coalesce(s.ended_at, 0) < $1 and coalesce(s.reopened_until, 0) < $1
+       and coalesce(c.closes, 0) < $1
      limit 100`
   await expire(database, { expired, days, onPurge }, async (writer, token) => {
     // Without its files, a submission cannot be validated.
