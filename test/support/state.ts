@@ -184,8 +184,12 @@ async function readSubmissions(reader: Reader): Promise<Map<string, StoredSubmis
       entries: trimmed === null ? total : 0,
       keys: trimmed === null ? total : 0,
     })
-  // What an interrupted publish would leave behind.
-  const known = new Set([...rows, ...runs].map(({ run }) => run))
+  // What an interrupted publish would leave behind: findings of no run, and of none that is being deleted.
+  const deleted = await reader.all<{ name: string }>(`select name from deletion where owner = 'run'`)
+  const known = new Set([
+    ...[...rows, ...runs].map(({ run }) => run),
+    ...deleted.map(({ name }) => Number(name)),
+  ])
   expect([...stored.keys()].filter((run) => !known.has(run))).toEqual([])
   return submissions
 }

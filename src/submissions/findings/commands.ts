@@ -11,6 +11,7 @@ import { Progress, say, writeOut } from '../../foundation/command-line/terminal.
 import type { Database } from '../../foundation/database/database.ts'
 import type { Sealer } from '../../foundation/database/seal.ts'
 import { count } from '../../foundation/text/format-number.ts'
+import { finishDeletions } from '../retention/purge.ts'
 import { PUBLISHED_COLUMNS, publishResults } from './publish.ts'
 
 interface PublishFlags {
@@ -46,15 +47,19 @@ export function addResultsCommands(
         }
         const entries = readRecords([file], { columns: PUBLISHED_COLUMNS, onBytes })
         const summary = await withDatabase(
-          async (database) =>
-            publishResults(database, entries, {
+          async (database) => {
+            const published = await publishResults(database, entries, {
               eid,
               returnId,
               sealer: await openSealer(database),
               ...(token === undefined ? {} : { token }),
               onProgress: progress.onRecords,
               onWait: waitingNotice(),
-            }),
+            })
+            // An installation that only publishes may have no worker. What is left is deleted after the next publish.
+            await finishDeletions(database).catch(() => undefined)
+            return published
+          },
           { create: true },
         ).finally(() => progress.stop())
         const { runId, totalCount, submissionToken } = summary
