@@ -2,12 +2,10 @@ import { exportOccupations } from '../../src/catalogue/import/export.ts'
 import { importOccupations } from '../../src/catalogue/import/import.ts'
 import type { Database } from '../../src/foundation/database/database.ts'
 import { openDatabase } from '../../src/foundation/database/open.ts'
-import { copyTables } from './reused-schemas.ts'
 import { sourceOf } from './service.ts'
 
 /** Opens a database as a command does, for as long as some work takes. */
 export async function withDatabase<T>(url: string, work: (database: Database) => Promise<T>): Promise<T> {
-  await copyTables(url)
   const database = await openDatabase(url)
   try {
     return await work(database)

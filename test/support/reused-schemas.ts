@@ -1,10 +1,9 @@
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { readFileSync, writeFileSync } from 'node:fs'
 import pg from 'pg'
 import { onTestFinished } from 'vitest'
 import type { Database } from '../../src/foundation/database/database.ts'
 import { openDatabase } from '../../src/foundation/database/open.ts'
-import { engine, temporaryDatabaseUrl, temporaryFolder } from './temporary.ts'
+import { engine, temporaryDatabaseUrl } from './temporary.ts'
 
 /** A schema of PostgreSQL with all tables, and what it held before a test used it. */
 interface Migrated {
@@ -29,7 +28,8 @@ let file: Promise<Buffer> | undefined
 export async function takeDatabaseUrl(): Promise<string> {
   if (engine === 'sqlite') {
     const url = temporaryDatabaseUrl()
-    await copyTables(url)
+    file ??= createFile(temporaryDatabaseUrl())
+    writeFileSync(pathOf(url), await file, { mode: 0o600 })
     return url
   }
   const schema = emptied.pop() ?? (await createTables(temporaryDatabaseUrl()))
@@ -37,13 +37,6 @@ export async function takeDatabaseUrl(): Promise<string> {
     if (await empty(schema)) emptied.push(schema)
   })
   return schema.url
-}
-
-/** Creates the tables of a SQLite file that does not exist yet, and of no other database. */
-export async function copyTables(url: string): Promise<void> {
-  if (!url.startsWith('sqlite:') || existsSync(pathOf(url))) return
-  file ??= createFile(`sqlite:${join(temporaryFolder(), 'tables.db')}`)
-  writeFileSync(pathOf(url), await file, { mode: 0o600 })
 }
 
 /** An empty database with its tables, for one test. */
