@@ -1026,7 +1026,7 @@ export interface Activity {
   time?: string
   /**
    * What was done. RecordsChanged and Downloaded stand for all similar ones of the same minute. Expired: what is kept
-   * no longer was deleted. Purged: nothing of a deleted submission is left.
+   * no longer was deleted. Purged: nothing of the data of a deleted submission is left in the database.
    */
   event?: 'Created' | 'FileUploaded' | 'FileRepaired' | 'RepairUndone' | 'RecordsChanged' | 'CheckRequested' | 'CheckCancelled' | 'Checked' | 'Explained' | 'ExplanationWithdrawn' | 'Submitted' | 'Reopened' | 'Deleted' | 'Downloaded' | 'Expired' | 'Purged'
   /** Who did it. */

@@ -95,7 +95,7 @@ export function addSubmissionCommands(
           flags,
           { purged },
           purged === 0
-            ? 'No cancelled submission has data that is left.'
+            ? 'No data of cancelled submissions is left.'
             : `The data of ${count(purged, 'cancelled submission')} is deleted.`,
         )
       }),

@@ -72,6 +72,7 @@ export async function deleteRuns(
   token: string,
   runs?: readonly number[],
 ): Promise<number> {
+  // No run has the number 0, and PostgreSQL refuses an empty list.
   const which = runs === undefined ? '' : `and run in (${['0', ...runs].join(', ')})`
   const deleted = await writer.all<{ run: number; findings: number }>(
     `delete from submission_run where token = $1 ${which}

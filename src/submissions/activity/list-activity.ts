@@ -17,7 +17,7 @@ const Activity = Type.Object(
     time: time('When it was done.'),
     event: oneOf(
       ACTIVITY_EVENTS,
-      'What was done. RecordsChanged and Downloaded stand for all similar ones of the same minute. Expired: what is kept no longer was deleted. Purged: nothing of a deleted submission is left.',
+      'What was done. RecordsChanged and Downloaded stand for all similar ones of the same minute. Expired: what is kept no longer was deleted. Purged: nothing of the data of a deleted submission is left in the database.',
     ),
     actor: actor(),
     file: text(
