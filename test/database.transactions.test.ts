@@ -119,8 +119,8 @@ test('a watch that is asked while it reads reads again', async () => {
   }
   const watch = await RevisionWatch.start({
     ...database,
-    follow: (onChange) => {
-      const follower = database.follow(onChange)
+    follow: () => {
+      const follower = database.follow()
       return {
         dialect: follower.dialect,
         all: (sql, parameters) => hold(follower.all(sql, parameters)),

@@ -208,8 +208,7 @@ test('every refusal takes the same work: one query without a result, or none for
   }
   for (const [what, headers] of Object.entries(invalid))
     for (const token of [OWN, FOREIGN, 'unknown-token']) {
-      // Whether the keys have changed is read for every key that is not known to be valid. On PostgreSQL, a late
-      // notification of the changes above may ask for it, too.
+      // Whether the keys have changed is read for every key that is not known to be valid.
       const refresh = vi.spyOn(service.revisions, 'refresh').mockResolvedValue(undefined)
       const queries = await watchQueries(() => ask(token, headers))
       expect({ what, token, queries }).toEqual({ what, token, queries: [] })

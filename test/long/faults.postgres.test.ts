@@ -168,7 +168,7 @@ describe.skipIf(!hasCluster)('with a PostgreSQL of its own', () => {
   test('a stalled process does not consider the server unresponsive', async () => {
     const url = await cluster.createDatabase('stood_still')
     await withDatabase(url, async (database) => {
-      const follower = database.follow(() => undefined)
+      const follower = database.follow()
       onTestFinished(() => follower.stop())
       const ask = (reader: Reader) => reader.get('select 1 as one from pg_sleep(1)')
       // Both have a connection that will be waited for.
@@ -266,7 +266,7 @@ describe.skipIf(!hasCluster)('with a PostgreSQL of its own', () => {
     })
   })
 
-  test('a watch of revisions listens again when its connection is lost, and says when it sees nothing', async () => {
+  test('a watch of revisions connects again when its connection is lost, and says when it sees nothing', async () => {
     await cluster.createDatabase('watched')
     const proxy = await PausableProxy.start(cluster.port)
     const change = (database: Database) =>
@@ -276,11 +276,11 @@ describe.skipIf(!hasCluster)('with a PostgreSQL of its own', () => {
       const sees = (count: number) =>
         until(() => (watch.current.catalogue.number === count ? true : undefined))
       for (let count = 1; count <= 3; count++) {
-        const listening = `from pg_stat_activity where datname = 'watched' and application_name = 'mahi-follower'`
+        const following = `from pg_stat_activity where datname = 'watched' and application_name = 'mahi-follower'`
         await until(async () =>
-          (await cluster.query(`select pid ${listening}`)).length === 1 ? true : undefined,
+          (await cluster.query(`select pid ${following}`)).length === 1 ? true : undefined,
         )
-        await cluster.query(`select pg_terminate_backend(pid) ${listening}`)
+        await cluster.query(`select pg_terminate_backend(pid) ${following}`)
         await change(database)
         await sees(count)
       }

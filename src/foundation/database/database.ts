@@ -30,23 +30,23 @@ export interface Writer extends Reader {
   lock(lock: Lock, onWait?: () => void): Promise<void>
 }
 
-/** A reader that is notified of changes until it is stopped. It reconnects on a read when necessary. */
+/** A reader with a connection of its own until it is stopped. It reconnects on a read when necessary. */
 export interface Follower extends Reader {
   stop(): Promise<void>
 }
 
 /** What a transaction changes. Transactions with the same lock run one after the other. */
 export type Lock =
-  | (typeof FOLLOWED_LOCKS)[number]
+  | 'schema'
+  | 'catalogue'
+  | 'keys'
+  | 'search'
   | 'run'
   | 'codings'
   | `submission:${string}`
   | `return:${string}`
   | `job:${string}`
   | `draft:${string}`
-
-/** The locks of changes that other processes wait for: followers are notified. */
-export const FOLLOWED_LOCKS = ['schema', 'catalogue', 'keys', 'search'] as const
 
 /** The use of a connection pool. */
 export interface PoolUse {
@@ -68,12 +68,8 @@ export interface Database extends Reader {
   write<T>(lock: Lock, work: (writer: Writer) => Promise<T>, onWait?: () => void): Promise<T>
   /** Runs `work` on a consistent snapshot of the database, however long it takes. */
   snapshot<T>(work: (reader: Reader) => Promise<T>): Promise<T>
-  /**
-   * Opens a separate connection that follows changes by other processes. It calls `onChange` soon after each commit
-   * if the engine supports notifications and the connection is up. Notifications can be missed, so callers must also
-   * poll.
-   */
-  follow(onChange: () => void): Follower
+  /** Opens a connection for reads that must not wait for those of callers. */
+  follow(): Follower
   /**
    * Overwrites deleted rows in the database files, as far as the engine can; returns `false` if a long read prevents
    * it for now.

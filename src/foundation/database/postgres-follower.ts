@@ -4,30 +4,22 @@ import { postgresDialect } from './dialect.ts'
 import { PostgresReader } from './postgres-connection.ts'
 import { explain, ServerSilent } from './postgres-errors.ts'
 
-/** The channel that announces each commit to every process. */
-export const CHANNEL = 'mahi_change'
-
 /** How long a response may take, in milliseconds: a follower reads a few rows. */
 const ANSWER_TIMEOUT = 2_000
 
-/**
- * A separate connection that listens for commits. When it is lost, the next read opens another, and so sees the
- * commits in between, which were announced to nobody.
- */
+/** A separate connection. When it is lost, the next read opens another. */
 export class PostgresFollower implements Follower {
   readonly dialect = postgresDialect
   readonly #options: pg.ClientConfig
   readonly #address: string
-  readonly #onChange: () => void
   readonly #onSilence: () => void
   #connection: Promise<pg.Client> | undefined
   #stopped = false
 
   /** @param onSilence is called when the server has failed twice to respond in time */
-  constructor(options: pg.ClientConfig, address: string, onChange: () => void, onSilence: () => void) {
+  constructor(options: pg.ClientConfig, address: string, onSilence: () => void) {
     this.#options = options
     this.#address = address
-    this.#onChange = onChange
     this.#onSilence = onSilence
   }
 
@@ -72,11 +64,8 @@ export class PostgresFollower implements Follower {
   async #connect(): Promise<pg.Client> {
     const client = new pg.Client({ ...this.#options, application_name: 'mahi-follower' })
     client.on('error', () => undefined)
-    client.on('notification', this.#onChange)
     try {
       await client.connect()
-      // A standby cannot listen, and a pooler may not pass notifications on: polling is enough then.
-      await client.query(`listen ${CHANNEL}`).catch(() => undefined)
       return client
     } catch (error) {
       void client.end().catch(() => undefined)

@@ -7,7 +7,6 @@ import {
   DatabaseBusy,
   DatabaseUnavailable,
   DatabaseUnusable,
-  FOLLOWED_LOCKS,
   type Follower,
   type Lock,
   type PoolUse,
@@ -25,7 +24,7 @@ import {
   Sockets,
 } from './postgres-connection.ts'
 import { explain, ServerSilent } from './postgres-errors.ts'
-import { CHANNEL, PostgresFollower } from './postgres-follower.ts'
+import { PostgresFollower } from './postgres-follower.ts'
 import { Turns } from './turns.ts'
 
 /** How long the server may work on a read, in milliseconds; the slowest read takes a hundredth of this. */
@@ -39,8 +38,6 @@ const WAITING_PER_CONNECTION = 50
 
 /** Pause between two probes of an unresponsive server, in milliseconds. */
 const PROBE_PAUSE = 500
-
-const FOLLOWED: ReadonlySet<Lock> = new Set(FOLLOWED_LOCKS)
 
 /** Begins a transaction that writes. */
 const BEGIN_WRITE = `begin;
@@ -126,9 +123,7 @@ class PostgresDatabase implements Database {
     }
     const change = async (writer: PostgresWriter) => {
       await writer.lock(lock, wait)
-      const result = await work(writer)
-      if (FOLLOWED.has(lock)) await writer.get('select pg_notify($1, $2)', [CHANNEL, lock])
-      return result
+      return await work(writer)
     }
     return await this.#turns.take(lock, () => this.#transact(BEGIN_WRITE, change), wait)
   }
@@ -140,8 +135,8 @@ class PostgresDatabase implements Database {
     )
   }
 
-  follow(onChange: () => void): Follower {
-    return new PostgresFollower(this.#options, this.address, onChange, () => {
+  follow(): Follower {
+    return new PostgresFollower(this.#options, this.address, () => {
       const reader = this.#reader
       void this.#isResponding().then((responding) => responding && this.#renew(reader))
     })

@@ -18,10 +18,7 @@ type OnReachable = (reachable: boolean, reason?: unknown) => void
 
 type Revisions = Readonly<Record<RevisionName, Revision>>
 
-/**
- * Follows the revisions of a database, whichever process changes them: by notification if the engine supports it, and
- * always by polling.
- */
+/** Follows the revisions of a database, whichever process changes them, by polling: four rows, four times a second. */
 export class RevisionWatch {
   current: Revisions
   readonly #database: Reader
@@ -46,11 +43,9 @@ export class RevisionWatch {
   }
 
   static async start(database: Database): Promise<RevisionWatch> {
-    let watch: RevisionWatch | undefined
-    const follower = database.follow(() => void watch?.refresh().catch(() => undefined))
+    const follower = database.follow()
     try {
-      watch = new RevisionWatch(database, follower, await readRevisions(follower))
-      return watch
+      return new RevisionWatch(database, follower, await readRevisions(follower))
     } catch (error) {
       await follower.stop()
       throw error

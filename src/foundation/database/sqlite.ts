@@ -297,7 +297,7 @@ class SqliteDatabase implements Database {
     }
   }
 
-  /** SQLite has no notifications. Polling is cheap: it reads a page that is in memory. */
+  /** Its reads wait for nobody. */
   follow(): Follower {
     return {
       dialect: this.dialect,
