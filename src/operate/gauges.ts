@@ -1,14 +1,14 @@
 import { EXPIRING_DAYS } from '../api/access/keys.ts'
 import type { Metrics } from '../api/telemetry/metrics.ts'
 import type { Database } from '../foundation/database/database.ts'
-import type { JobCounts } from '../foundation/jobs/queue.ts'
+import { JOB_KINDS, type JobCounts } from '../foundation/jobs/queue.ts'
 import { listUnreplaced, readState, type State } from './state.ts'
 
 /** How long the state is reused, in milliseconds: the metrics of one scrape share it. */
 const FRESH = 1_000
 
 /** Each series starts at 0, even without jobs. */
-const NO_JOBS = { run: 0, purge: 0, retention: 0, index: 0 }
+const NO_JOBS = Object.fromEntries(JOB_KINDS.map((kind) => [kind, 0]))
 
 /**
  * Reports the state of the database at each scrape; all its processes report the same. While the database is

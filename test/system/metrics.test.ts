@@ -65,6 +65,8 @@ test('the queue, the keys and the search index are reported as they are', async 
     'mahi_search_index_behind_seconds 0',
     'mahi_search_index_failed 0',
     'mahi_jobs_waiting{kind="index"} 0',
+    'mahi_jobs_waiting{kind="upload"} 0',
+    'mahi_jobs_waiting{kind="copies"} 0',
   ])
     expect(lines).toContain(series)
   const numberOf = (series: string) =>

@@ -1,8 +1,9 @@
 import { currentRequest } from '../database/caller.ts'
 import type { Database, Reader, Writer } from '../database/database.ts'
 
-/** Kinds of jobs. Each has one handler. */
-export type JobKind = 'run' | 'copies' | 'upload' | 'purge' | 'retention' | 'index'
+/** Each has one handler. */
+export const JOB_KINDS = ['run', 'copies', 'upload', 'purge', 'retention', 'index'] as const
+export type JobKind = (typeof JOB_KINDS)[number]
 
 /** Kinds whose jobs wait for each other: a check and a copy of files take as long, and reading an upload does not. */
 const TOGETHER: readonly JobKind[] = ['run', 'copies']
