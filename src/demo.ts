@@ -10,6 +10,7 @@ import { LINK_LIFETIME, Sessions } from './console/sessions.ts'
 import { Containers, EXPORTED_SAMPLE, selectFiles } from './engines/checking/index.ts'
 import { readRecords } from './engines/records/index.ts'
 import type { Database } from './foundation/database/database.ts'
+import { OtherTables } from './foundation/database/migrate.ts'
 import { openDatabase } from './foundation/database/open.ts'
 import { Sealer } from './foundation/database/seal.ts'
 import { Lifecycle } from './foundation/lifecycle.ts'
@@ -54,7 +55,7 @@ export interface Demo {
  */
 export async function prepareDemo(indexMemory: number): Promise<Demo> {
   const lifecycle = new Lifecycle()
-  const database = lifecycle.own(await openDatabase(DEMO_DATABASE_URL), (opened) => opened.close())
+  const database = lifecycle.own(await openDemo(), (opened) => opened.close())
   try {
     if ((await countOccupations(database)) === 0) {
       const occupations = readRecords([locateSample('occupations.ndjson')], { columns: OCCUPATION_COLUMNS })
@@ -69,6 +70,15 @@ export async function prepareDemo(indexMemory: number): Promise<Demo> {
     return { key: await findKey(database), eid: DEMO_EID, token: DEMO_TOKEN, isEnded }
   } finally {
     await lifecycle.end()
+  }
+}
+
+async function openDemo(): Promise<Database> {
+  try {
+    return await openDatabase(DEMO_DATABASE_URL)
+  } catch (error) {
+    if (!(error instanceof OtherTables)) throw error
+    throw new OtherTables(error.migrations, 'delete var/demo.db and var/demo-key to begin a new demo')
   }
 }
 

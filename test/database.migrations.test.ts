@@ -25,7 +25,7 @@ test('any number of processes create the tables of one new database at once, and
   const url = temporaryDatabaseUrl()
   const databases = await Promise.all([1, 2, 3, 4].map(() => connect(url)))
   const outcomes = await Promise.all(databases.map((database) => migrate(database)))
-  expect(outcomes.flat()).toEqual(['1.0'])
+  expect(outcomes.flat()).toEqual(['1.0.0'])
   for (const database of databases) {
     expect(await isMigrated(database)).toBe(true)
     expect((await readRevisions(database)).catalogue.number).toBe(0)
@@ -40,7 +40,7 @@ test('a migration that fails leaves no table, and the next one is whole', async 
   await expect(migrate(database)).rejects.toThrow()
   expect((await database.all(database.dialect.tables)).length).toBe(1)
   await run('drop table console_draft')
-  expect(await migrate(database)).toEqual(['1.0'])
+  expect(await migrate(database)).toEqual(['1.0.0'])
 })
 
 test('a database of 0.x is refused by name, with what to do, and stays as it is', async () => {
@@ -53,8 +53,11 @@ test('a database of 0.x is refused by name, with what to do, and stays as it is'
   expect((await database.all(database.dialect.tables)).length).toBe(1)
 })
 
-test('a database that a newer version has changed is refused with the names of its migrations', async () => {
+test.each([
+  ['a newer version', ['1.0.0', '1.1-notes'], '1.1-notes'],
+  ['1.0 before its release', ['1.0'], '1.0'],
+])('a database of %s is refused with the names of its migrations', async (_, names, unknown) => {
   const url = temporaryDatabaseUrl()
-  await applied(url, '1.0', '1.1-notes')
-  await expect(openDatabase(url)).rejects.toThrow('changed by a newer version of Mahi (1.1-notes)')
+  await applied(url, ...names)
+  await expect(openDatabase(url)).rejects.toThrow(`of another version of Mahi (${unknown})`)
 })

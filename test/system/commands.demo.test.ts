@@ -104,4 +104,10 @@ test('another start keeps the data and the key, unless it was revoked', async ()
   expect(mahi.read('var/demo-key').trim()).toBe(third.key)
   expect(statSync(join(mahi.folder, 'var/demo-key')).mode & 0o777).toBe(0o600)
   await stop(third.demo)
+
+  await change("insert into migration (name, applied) values ('1.0', 1)")
+  expect(await mahi.run(['demo'])).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining('or delete var/demo.db and var/demo-key to begin a new demo'),
+  })
 })

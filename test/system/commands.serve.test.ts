@@ -117,7 +117,7 @@ describe('a file that is not a database is refused in one line, and not changed'
       const { code, stdout, stderr } = await mahi.run(parameters)
       expect([code, stdout]).toEqual([1, ''])
       expect(stderr).toBe(
-        'This database was changed by a newer version of Mahi (9999-of-the-future). Run that version, or restore a backup\n',
+        'The tables of this database are of another version of Mahi (9999-of-the-future). Run that version, or restore a backup\n',
       )
     }
   })

@@ -6,14 +6,17 @@ import { schema } from './schema.ts'
 /** All migrations, oldest first. A released migration is never changed or removed. */
 const MIGRATIONS: readonly Migration[] = [schema]
 
-/** A newer version of Mahi has changed the tables. */
-class NewerTables extends DatabaseUnusable {
-  /** @param migrations the names of those that this version does not know */
+/** Another version of Mahi has made or changed the tables. */
+export class OtherTables extends DatabaseUnusable {
   readonly migrations: readonly string[]
 
-  constructor(migrations: readonly string[]) {
+  /**
+   * @param migrations the names of those that this version does not know
+   * @param remedy what can be done besides running the other version
+   */
+  constructor(migrations: readonly string[], remedy = 'restore a backup') {
     super(
-      `This database was changed by a newer version of Mahi (${migrations.join(', ')}). Run that version, or restore a backup`,
+      `The tables of this database are of another version of Mahi (${migrations.join(', ')}). Run that version, or ${remedy}`,
     )
     this.migrations = migrations
   }
@@ -73,6 +76,6 @@ async function listMissing(reader: Reader): Promise<readonly Migration[]> {
       'This database was made by Mahi 0.x, which this version cannot read. Export its catalogue with Mahi 0.2 ("mahi occupations export"), and import it into a new database with this version: see "From 0.x to 1.0" in docs/operations.md',
     )
   const unknown = applied.filter((name) => !MIGRATIONS.some((migration) => migration.name === name))
-  if (unknown.length > 0) throw new NewerTables(unknown)
+  if (unknown.length > 0) throw new OtherTables(unknown)
   return MIGRATIONS.filter(({ name }) => !applied.includes(name))
 }

@@ -4,7 +4,7 @@ import type { Migration } from './migration.ts'
 
 /** The tables of version 1.0, which `docs/data-model.md` describes. */
 export const schema: Migration = {
-  name: '1.0',
+  name: '1.0.0',
   statements: (dialect) => [
     ...bookkeeping(dialect),
     ...catalogue(dialect),
