@@ -184,6 +184,27 @@ describe.skipIf(!hasCluster)('with a PostgreSQL of its own', () => {
     })
   })
 
+  test('once the server responds to a follower, by which a process is ready, reads are served', async () => {
+    await cluster.createDatabase('silent')
+    const proxy = await PausableProxy.start(cluster.port)
+    await withDatabase(cluster.url('silent', proxy.port), async (database) => {
+      const follower = database.follow()
+      onTestFinished(() => follower.stop())
+      const ask = (reader: Reader) => reader.get('select 1 as one')
+      await Promise.all([ask(database), ask(follower)])
+      proxy.pause()
+      await expect(ask(database)).rejects.toThrow('did not respond in time')
+      proxy.resume()
+      await until(() =>
+        ask(follower).then(
+          () => true,
+          () => undefined,
+        ),
+      )
+      expect(await ask(database)).toEqual({ one: 1 })
+    })
+  })
+
   test('requests use a limited number of connections, and those that would wait in vain are rejected', async () => {
     const { url, questions, get } = await serve(cluster, { DATABASE_POOL_SIZE: '3' })
     const load = new Load([url], questions, { check: checkPage, callers: 40 })

@@ -7,20 +7,26 @@ import { explain, ServerSilent } from './postgres-errors.ts'
 /** How long a response may take, in milliseconds: a follower reads a few rows. */
 const ANSWER_TIMEOUT = 2_000
 
+interface FollowerEvents {
+  /** The server has failed twice to respond in time. */
+  onSilence(): void
+  /** The server has responded, so it is there for other connections, too. */
+  onResponse(): void
+}
+
 /** A separate connection. When it is lost, the next read opens another. */
 export class PostgresFollower implements Follower {
   readonly dialect = postgresDialect
   readonly #options: pg.ClientConfig
   readonly #address: string
-  readonly #onSilence: () => void
+  readonly #on: FollowerEvents
   #connection: Promise<pg.Client> | undefined
   #stopped = false
 
-  /** @param onSilence is called when the server has failed twice to respond in time */
-  constructor(options: pg.ClientConfig, address: string, onSilence: () => void) {
+  constructor(options: pg.ClientConfig, address: string, on: FollowerEvents) {
     this.#options = options
     this.#address = address
-    this.#onSilence = onSilence
+    this.#on = on
   }
 
   async all<Row>(sql: string, parameters: readonly Value[] = []): Promise<Row[]> {
@@ -33,7 +39,7 @@ export class PostgresFollower implements Follower {
     try {
       return await this.#read<Row>(sql, parameters)
     } catch (error) {
-      if (error instanceof ServerSilent) this.#onSilence()
+      if (error instanceof ServerSilent) this.#on.onSilence()
       throw error
     }
   }
@@ -49,7 +55,9 @@ export class PostgresFollower implements Follower {
     const connection = this.#connection
     try {
       const reader = new PostgresReader(await connection, this.#address, new Map(), ANSWER_TIMEOUT)
-      return await reader.all<Row>(sql, parameters)
+      const rows = await reader.all<Row>(sql, parameters)
+      this.#on.onResponse()
+      return rows
     } catch (error) {
       this.#drop(connection)
       throw explain(error, this.#address)

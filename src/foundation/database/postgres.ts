@@ -136,9 +136,12 @@ class PostgresDatabase implements Database {
   }
 
   follow(): Follower {
-    return new PostgresFollower(this.#options, this.address, () => {
-      const reader = this.#reader
-      void this.#isResponding().then((responding) => responding && this.#renew(reader))
+    return new PostgresFollower(this.#options, this.address, {
+      onSilence: () => {
+        const reader = this.#reader
+        void this.#isResponding().then((responding) => responding && this.#renew(reader))
+      },
+      onResponse: () => this.#endSilence(),
     })
   }
 
@@ -275,9 +278,13 @@ class PostgresDatabase implements Database {
   async #waitForResponse(): Promise<void> {
     do {
       await sleep(PROBE_PAUSE, undefined, { ref: false })
-      if (this.#closed) return
+      if (this.#closed || !this.#silent) return
     } while (!(await this.#probe()))
-    if (this.#closed) return
+    this.#endSilence()
+  }
+
+  #endSilence(): void {
+    if (!this.#silent) return
     this.#renew(this.#reader)
     this.#silent = false
   }
