@@ -178,6 +178,14 @@ describe('a search', () => {
     })
   })
 
+  test('reads a doubled vowel as one with a macron, before it corrects anything', () => {
+    const engine = searchIn([
+      { occupationCode: 'A', titleEnglish: 'Guide', titleMaori: 'Maat' },
+      { occupationCode: 'B', titleEnglish: 'Diver', titleMaori: 'Māta' },
+    ])
+    expect(first('maata', engine)?.occupationCode).toBe('B')
+  })
+
   test('orders equals by code', () => {
     const codes = engine.search({ query: 'registered nurse', limit: 2 }).results
     expect(codes.map(({ occupationCode }) => occupationCode)).toEqual(['C3', 'D4'])
