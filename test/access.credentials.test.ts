@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { beforeEach, describe, expect, test } from 'vitest'
+import { SCOPES } from '../src/api/access/principal.ts'
 import { Service } from './support/service.ts'
 
 const RESULTS = '/v1/submissions/submission-0001/validation-results'
@@ -64,17 +65,19 @@ test('every invalid credential gets the same 401, whatever is wrong with it', as
     expect((await service.request({ url: `/v1/occupations?${name}=${key}` })).statusCode).toBe(401)
 })
 
-test('every operation refuses a request without a credential, and a key without its scope', async () => {
+test('every operation refuses a request without a credential, and a key without its scope, organisation or submission', async () => {
   interface Described {
     readonly security?: readonly { readonly apiKey?: readonly string[] }[]
+    readonly parameters?: readonly { readonly name: string; readonly required?: boolean }[]
   }
   const { paths } = JSON.parse(readFileSync(new URL('../openapi.json', import.meta.url), 'utf8')) as {
     paths: Record<string, Record<string, Described>>
   }
   const { key } = await service.createKey({ scopes: [], eids: ['1001'] })
-  let refused = 0
+  const { key: full } = await service.createKey({ scopes: [...SCOPES], eids: ['1001'] })
+  let [refused, owned] = [0, 0]
   for (const [path, operations] of Object.entries(paths))
-    for (const [method, { security = [] }] of Object.entries(operations)) {
+    for (const [method, { security = [], parameters = [] }] of Object.entries(operations)) {
       const [scope] = security.flatMap(({ apiKey = [] }) => apiKey)
       if (scope === undefined) continue
       const ask = async (headers: Record<string, string>) => {
@@ -87,8 +90,16 @@ test('every operation refuses a request without a credential, and a key without 
       const detail = expect.stringContaining(`lacks the scope ${scope}`)
       expect(await ask({ 'x-api-key': key, eid: '1001' })).toEqual([method, path, 401, detail])
       refused++
+      if (!parameters.some(({ name, required }) => name === 'EID' && required === true)) continue
+      const covered = 'This key covers organisation 1001, not 1002.'
+      expect(await ask({ 'x-api-key': full, eid: '1002' })).toEqual([method, path, 401, covered])
+      if (!path.includes('{submissionToken}')) continue
+      const unknown = 'Organisation 1001 has no submission with this token.'
+      expect(await ask({ 'x-api-key': full, eid: '1001' })).toEqual([method, path, 401, unknown])
+      owned++
     }
   expect(refused).toBeGreaterThan(40)
+  expect(owned).toBeGreaterThan(25)
 })
 
 test('a public catalogue needs no key, but refuses a wrong one, and nothing else is public', async () => {

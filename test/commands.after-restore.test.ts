@@ -102,6 +102,8 @@ describe('after a restore', () => {
       [[], { ERASURE_LOG: 'absent.log' }, 'ERASURE_LOG names absent.log, which does not exist'],
       [['--log', 'absent.log'], {}, '--log "absent.log" does not exist'],
       [['--log', log, '--replaced', restored], {}, 'name the same database'],
+      // A file by another name.
+      [['--replaced', restored.replace(/(?<=^sqlite:.*)\/(?=[^/]*$)/, '/./')], {}, 'name the same database'],
       [['--replaced', `sqlite:${mahi.folder}/absent.db`], {}, 'does not exist'],
       [[], { DATABASE_URL: `sqlite:${mahi.folder}/absent.db` }, 'does not exist'],
     ]

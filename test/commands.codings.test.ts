@@ -53,12 +53,18 @@ test('decisions are applied from a file, disputed and exported', async () => {
 test('a title that a spreadsheet would take for a formula is exported as text, and applied as it was', async () => {
   const mahi = await start()
   mahi.write('done.csv', 'title,decision\n=1+1 driver,B2\n')
-  await mahi.run(asReviewer('Pat', 'apply', 'done.csv'))
+  expect((await mahi.run(asReviewer('Pat', 'apply', 'done.csv'))).stderr).toContain(
+    'Stored 1 decision. Titles: 1 confirmed, 0 disputed, 0 unknown.',
+  )
   const { stdout } = await mahi.run(EXPORT)
   expect(stdout).toMatch(/^'=1\+1 driver,B2,/m)
   mahi.write('export.csv', stdout)
   expect(await mahi.runJson(asReviewer('Pat', 'apply', 'export.csv'))).toMatchObject({ changed: 0 })
 
+  mahi.write('jobs.csv', 'title\nnurse, of people\n')
+  expect((await mahi.run(['occupations', 'code', 'jobs.csv'])).stderr).toContain(
+    'jobs.csv:2: has 2 values, but the file has 1 column\n',
+  )
   mahi.write('jobs.csv', 'title,note\n=1+1 driver,@home\n')
   expect((await mahi.run(['occupations', 'code', 'jobs.csv'])).stdout).toMatch(/^'=1\+1 driver,'@home,/m)
 })

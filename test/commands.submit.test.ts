@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { readServiceUrl } from '../src/foundation/command-line/service-url.ts'
 import { askService, openClient } from '../src/remote/service.ts'
+import { fetchCommand } from '../src/remote/submit-report.ts'
 import { checkLimitsOf } from '../src/submissions/check-limits.ts'
 import { Installation } from './support/command.ts'
 import { listen, listenOn } from './support/connection.ts'
@@ -42,6 +43,21 @@ test('a refusal says what is wrong with the key, or with the rest', async () => 
   await expect(submit('1001', `${writer.slice(0, -2)}AA`)).rejects.toThrow(
     'the service does not accept the key: set MAHI_API_KEY to one that is valid there',
   )
+  // By the type of the problem: another version may say it in other words.
+  const reworded = createServer((_, response) => {
+    const problem = { type: '/problems/unauthorized', title: 'No', status: 401, detail: 'Who are you?' }
+    response.writeHead(401, { 'content-type': 'application/problem+json' }).end(JSON.stringify(problem))
+  })
+  const other = `http://127.0.0.1:${await listenOn(reworded)}`
+  const client = openClient(other, { ...ORGANISATION, apiKey: writer })
+  await expect(askService(other, () => client.submissions.create({ returnId: '202512' }))).rejects.toThrow(
+    'the service does not accept the key',
+  )
+})
+
+test('what a service calls its token does nothing in the shell into which a command is pasted', () => {
+  const place = { url: URL, eid: '1001', token: 'x; touch pwned' }
+  expect(fetchCommand(place)).toBe(`mahi results fetch ${URL} 'x; touch pwned' --eid 1001`)
 })
 
 test('a URL that is not one is named as the user wrote it, by every command', async () => {

@@ -1,7 +1,7 @@
-import { stringify } from 'csv-stringify/sync'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { OCCUPATION_COLUMNS } from '../src/catalogue/records/record-schema.ts'
+import { readFromSpreadsheet, renderForSpreadsheets } from '../src/engines/records/index.ts'
 import { readCsv } from '../src/engines/records/read-csv.ts'
 import { cases } from './support/properties.ts'
 import { inChunks, readAll } from './support/reading.ts'
@@ -64,6 +64,23 @@ test('a record has the line on which it starts, after empty lines and lines with
   expect(records[0]?.value).toMatchObject({ descriptionEnglish: 'one\r\ntwo\r\n\r\nthree' })
 })
 
+test.each([
+  ['=1+1', "'=1+1"],
+  ['@A1', "'@A1"],
+  ['\tx', "'\tx"],
+  ['＋64 21', "'＋64 21"],
+  ['-5+1', "'-5+1"],
+  ["'=1", "''=1"],
+  // Numbers stay numbers.
+  ['-5', '-5'],
+  ['-5.25', '-5.25'],
+  ["'-5", "'-5"],
+  ["'x", "'x"],
+])('%j is %j in CSV for spreadsheets, and read back as it was', (value, cell) => {
+  expect(renderForSpreadsheets([[value, 'x']])).toBe(`${cell},x\n`)
+  expect(readFromSpreadsheet(cell)).toBe(value)
+})
+
 test('what was written as CSV is read back, and each record has its line, whatever its cells hold', async () => {
   const cell = fc.string({ unit: fc.constantFrom(...'ab,;"\'\n\r\t ā😀='), maxLength: 8 })
   await fc.assert(
@@ -76,7 +93,7 @@ test('what was written as CSV is read back, and each record has its line, whatev
         let text = `titleEnglish,occupationCode,titleMaori${end}`
         const expected = rows.map(([one, two], index) => {
           const line = text.split('\n').length
-          text += stringify([[one, `C${index}`, two]], { record_delimiter: end, quoted: true })
+          text += `${[one, `C${index}`, two].map((each) => `"${each.replaceAll('"', '""')}"`)}${end}`
           const value = {
             ...(one === '' ? {} : { titleEnglish: one }),
             occupationCode: `C${index}`,

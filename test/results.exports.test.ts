@@ -1,12 +1,17 @@
-import { readFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
 import { expect, test } from 'vitest'
+import { readRecords } from '../src/engines/records/index.ts'
 import { Sealer } from '../src/foundation/database/seal.ts'
 import { takeTurn } from '../src/foundation/timed-turns.ts'
 import { CSV, NDJSON, streamEntries } from '../src/submissions/findings/export.ts'
+import { PUBLISHED_COLUMNS } from '../src/submissions/findings/publish.ts'
 import { findAny } from '../src/submissions/submission.ts'
 import { parseLines } from './support/lines.ts'
+import { readAll } from './support/reading.ts'
 import { Service } from './support/service.ts'
+import { temporaryFolder } from './support/temporary.ts'
 
 test('an export is read in small pieces, and gives others a turn before it reads, because readers can stop or be fast', async () => {
   const service = await Service.start()
@@ -31,6 +36,24 @@ test('an export is read in small pieces, and gives others a turn before it reads
     expect(bytes).toBeGreaterThan(300 * 4096)
     expect(most).toBeLessThan(256 * 1024)
   }
+})
+
+test('CSV has no formula, its numbers are numbers, and published again it is what it was', async () => {
+  const service = await Service.start()
+  const entries = ['=1+1', '-5', "'=1", '@x'].map((value, line) => ({
+    localId: value,
+    line: line + 1,
+    value,
+  }))
+  const { submissionToken } = await service.publish(entries)
+  const path = `/v1/submissions/${submissionToken}/validation-results`
+  const { body } = await service.get(path, { eid: '1001', accept: CSV })
+  const [, ...lines] = body.trimEnd().split('\n')
+  expect(lines.map((line) => line.split(',')[0])).toEqual(["'=1+1", '-5', "''=1", "'@x"])
+  const file = join(temporaryFolder(), 'findings.csv')
+  writeFileSync(file, body)
+  const { records } = await readAll(readRecords([file], { columns: PUBLISHED_COLUMNS }))
+  expect(records.map(({ value }) => value)).toEqual(entries)
 })
 
 test.each([undefined, `k1:${Buffer.alloc(32, 7).toString('base64')}`])(

@@ -19,7 +19,7 @@ const CHECKED: readonly [string, object, unknown, string][] = [
   ['pattern', Type.String({ pattern: '^[a-z]+$' }), 'A', 'must match ^[a-z]+$, not "A"'],
   ['pattern', Type.String({ pattern: SINGLE_LINE }), 'a\nb', 'must be one line without tabs'],
   ['items', Type.Array(Type.Integer()), ['a'], '[0] must be a whole number'],
-  ['minItems', Type.Array(Type.Integer(), { minItems: 2 }), [1], 'has 1 items; at least 2 are required'],
+  ['minItems', Type.Array(Type.Integer(), { minItems: 2 }), [1], 'must have at least 2 items, not 1'],
   ['maxItems', Type.Array(Type.Integer(), { maxItems: 1 }), [1, 2], 'has 2 items; at most 1 are allowed'],
   ['uniqueItems', Type.Array(Type.Integer(), { uniqueItems: true }), [1, 1], 'has an item more than once'],
   ['properties', Type.Object({ a: Type.Boolean() }), { a: 1 }, 'a must be true or false'],

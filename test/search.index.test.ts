@@ -18,6 +18,8 @@ import { sourceOf } from './support/source.ts'
 import { temporaryDatabaseUrl } from './support/temporary.ts'
 
 const MB = 2 ** 20
+/** The statements of a load that finds no index. */
+const READS = 2
 const nurse = { occupationCode: 'A', titleEnglish: 'Nurse' }
 
 async function open(records: readonly unknown[] = [nurse]): Promise<{ database: Database; url: string }> {
@@ -131,6 +133,31 @@ test('an index of the catalogue before the newest one is opened, and the newest 
   expect(index.behind).toBe(0)
   expect(await countJobs(database)).toBe(0)
   await index.close()
+})
+
+test('a call to load is never lost, even while an earlier load ends', async () => {
+  const { database } = await open([])
+  for (let hops = 0; hops < 30; hops++) {
+    let reads = 0
+    let later: Promise<void> | undefined
+    const counting: Pick<Database, 'all' | 'get'> = {
+      all: (...asked) => database.all(...asked),
+      get: (...asked) => {
+        // The last statement of the first load: some steps of the event loop later, somebody calls.
+        if (++reads === READS) void loadAfter(hops)
+        return database.get(...asked)
+      },
+    }
+    const index = openLive(counting as Database)
+    const loadAfter = async (steps: number) => {
+      for (let step = 0; step < steps; step++) await Promise.resolve()
+      later = index.load()
+    }
+    await index.load()
+    await until(() => later !== undefined)
+    await later
+    expect([hops, reads]).toEqual([hops, 2 * READS])
+  }
 })
 
 test('an index that is missing without a job is requested: after an upgrade, or a restore', async () => {

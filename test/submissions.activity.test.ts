@@ -6,7 +6,7 @@ import { describeForm } from './support/console.ts'
 import { Issuer } from './support/jwks.ts'
 
 test('the activities of a submission say who did what, newest first', async () => {
-  const { provider, createCaller } = await startCollection()
+  const { service, provider, createCaller } = await startCollection()
   const analyst = await createCaller('analyst', ['1001'])
   const token = await provider.create()
   await analyst.put(token, 'learners', makeLearners({ records: 3 }))
@@ -18,6 +18,12 @@ test('the activities of a submission say who did what, newest first', async () =
       content: [{ localId, code, title: 'First' }],
     })
   await provider.check(token)
+  // Who asks how large something is has not downloaded it.
+  for (const path of ['files/learners', 'validation-results']) {
+    const headers = { 'x-api-key': provider.key, eid: '1001', accept: 'text/csv' }
+    const url = `/v1/submissions/${token}/${path}`
+    expect((await service.request({ method: 'HEAD', url, headers })).statusCode).toBe(200)
+  }
   for (const file of ['learners', 'learners', 'courses'])
     await analyst.ask('GET', `/submissions/${token}/files/${file}`, undefined, { accept: 'text/csv' })
   await analyst.ask('GET', `/submissions/${token}/validation-results`, undefined, { accept: 'text/csv' })

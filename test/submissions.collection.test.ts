@@ -114,12 +114,11 @@ test('the export has what all organisations submitted, by digest, while another 
   let meanwhile: Promise<unknown> | undefined
   const agency = await createCaller('agency', [], ['operate'])
   const [first] = prepared
-  const onOrganisation = () => {
-    meanwhile ??= late.caller
-      .ask('POST', `/submissions/${late.token}/submit`)
-      .then(() => agency.ask('POST', `/submissions/${first?.token}/reopen`, { reason: 'Again' }))
-      .then(() => first?.caller.put(first.token, 'learners', makeLearners({ records: 3 })))
-      .then(() => sweep(service.database))
+  const change = async () => {
+    await late.caller.ask('POST', `/submissions/${late.token}/submit`)
+    await agency.ask('POST', `/submissions/${first?.token}/reopen`, { reason: 'Again' })
+    await first?.caller.put(first.token, 'learners', makeLearners({ records: 3 }))
+    await sweep(service.database)
   }
   /** Reads no file before the changes are done. */
   const waiting = <Readable extends object>(reader: Readable): Readable =>
@@ -132,14 +131,15 @@ test('the export has what all organisations submitted, by digest, while another 
             value.call(target, (inside: object) => work(waiting(inside)))
         if (name === 'get' || name === 'all')
           return async (sql: string, values: unknown) => {
-            if (sql.includes('file_chunk')) await meanwhile
+            if (sql.includes('file_chunk')) meanwhile ??= change()
+            await meanwhile
             return await value.call(target, sql, values)
           }
         return value.bind(target)
       },
     })
-  const exported = await exportReturn(waiting(service.database), { ...options, output, onOrganisation })
-  await meanwhile
+  const exported = await exportReturn(waiting(service.database), { ...options, output })
+  expect(meanwhile).toBeDefined()
   expect(JSON.parse(readFileSync(join(output, 'submitted.json'), 'utf8'))).toEqual(exported)
   expect(exported.organisations.map(({ eid }) => eid)).toEqual(eids)
   for (const { eid, files } of exported.organisations) {
@@ -192,7 +192,9 @@ test('mahi returns export writes what was submitted, and leaves no folder behind
   expect(mahi.read('december/1001/courses.csv')).toBe(COURSES)
   const { organisations } = JSON.parse(mahi.read('december/submitted.json'))
   expect(organisations).toMatchObject([{ eid: '1001', receipt: 1 }])
-  // What is there is not replaced.
+  // What is there is not replaced, folder or file.
   const again = await run('202512', '--json')
   expect([again.code, JSON.parse(again.stdout).faults]).toEqual([1, [expect.anything()]])
+  mahi.write('file', '')
+  expect((await run('202512', '--output', 'file')).stderr).toContain('file cannot be written: ')
 })

@@ -312,64 +312,6 @@ test('If-None-Match stores a file only if there is none yet', async () => {
   expect((await ask('GET', `/submissions/${token}/files/people`)).text).toBe(PEOPLE)
 })
 
-test('a caller without the scope, the EID or the token gets a 401 that says so from every operation', async () => {
-  const { service, ask, create, put } = await start()
-  const COVERED = 'This key covers organisations 1001 and 1002'
-  const token = await create()
-  await put(token, 'people', PEOPLE)
-  const reader = (
-    await service.createKey({ scopes: ['occupations:read', 'validation-results:read'], eids: ['1001'] })
-  ).key
-  const writer = (await service.createKey({ scopes: ['submissions:write'], eids: ['1001'] })).key
-  const other = (await service.createKey({ scopes: ALL, eids: ['2002'] })).key
-  const operations: ['GET' | 'PUT' | 'POST' | 'DELETE', string, boolean, (string | object)?][] = [
-    ['POST', '/submissions', true, { returnId: '202604' }],
-    ['GET', '/submissions', false],
-    ['GET', '/submissions/TOKEN', false],
-    ['PUT', '/submissions/TOKEN/files/people', true, PEOPLE],
-    ['GET', '/submissions/TOKEN/files/people', false],
-    ['POST', '/submissions/TOKEN/records/people', true, { content: [{ localId: '1' }] }],
-    ['DELETE', '/submissions/TOKEN/records/people', true, { content: [{ localId: '1' }] }],
-    ['POST', '/submissions/TOKEN/validation-runs', true],
-    ['GET', '/submissions/TOKEN/validation-runs', false],
-    ['GET', '/submissions/TOKEN/validation-runs/1', false],
-    ['DELETE', '/submissions/TOKEN/validation-runs/1', true],
-    ['GET', '/submissions/TOKEN/validation-results', false],
-    ['GET', '/submissions/TOKEN/validation-results/summary', false],
-    ['GET', '/submissions/TOKEN/validation-results/causes', false],
-    ['GET', '/submissions/TOKEN/validation-results/changes', false],
-    ['GET', '/submissions/TOKEN/validation-results/findings', false],
-    ['GET', '/submissions/TOKEN/validation-results/learners', false],
-    ['PUT', '/submissions/TOKEN/explanations/E1', true, { reason: 'Verified' }],
-    ['DELETE', '/submissions/TOKEN/explanations/E1', true],
-    ['GET', '/submissions/TOKEN/explanations', false],
-    ['POST', '/submissions/TOKEN/submit', true],
-    ['GET', '/submissions/TOKEN/receipt', false],
-    ['DELETE', '/submissions/TOKEN', true],
-  ]
-  for (const [method, path, writes, payload] of operations) {
-    const at = path.replace('TOKEN', token)
-    const scope = writes ? 'submissions:write' : 'validation-results:read'
-    const unknown = (eid: string) => `Organisation ${eid} has no submission with this token.`
-    const refused: [string, Record<string, string | undefined>, string][] = [
-      [at, { 'x-api-key': writes ? reader : writer }, `This key lacks the scope ${scope}.`],
-      [at, { 'x-api-key': other }, 'This key covers organisation 2002, not 1001.'],
-      [at, { eid: undefined }, `Send the header EID with the identifier of the organisation. ${COVERED}.`],
-      [at, { eid: '3003' }, `${COVERED}, not 3003.`],
-    ]
-    if (path.includes('TOKEN'))
-      refused.push(
-        [at, { 'x-api-key': other, eid: '2002' }, unknown('2002')],
-        [path.replace('TOKEN', 'never-existed'), {}, unknown('1001')],
-        [at, { eid: '1002' }, unknown('1002')],
-      )
-    for (const [url, headers, detail] of refused) {
-      const answer = await ask(method, url, { headers, ...(payload !== undefined && { payload }) })
-      expect([method, path, answer.status, answer.body.detail]).toEqual([method, path, 401, detail])
-    }
-  }
-})
-
 test('a deleted submission is gone at once, and its token is known as cancelled', async () => {
   const { service, ask, create, put, validate, work } = await start()
   const token = await create()
@@ -540,6 +482,26 @@ test('a file comes as CSV or NDJSON, whichever the caller prefers', async () => 
   expect((await ask('GET', at, { headers: { accept: 'text/csv' } })).text).toBe(
     'localId,id,age\r\n1,"A""1",20\r\n',
   )
+})
+
+test('everybody who asks for work that is refused is told why, also after somebody else was', async () => {
+  const { service, key, ask, create, put } = await start()
+  const token = await create()
+  await put(token, 'people', 'localId,id,group,age\n1,A"1,G1,20\n')
+  const headers = { accept: 'application/x-ndjson' }
+  const path = `/submissions/${token}/files/people`
+  const own = { 'x-api-key': key, eid: '1001', ...headers, prefer: 'respond-async' }
+  // No worker is there.
+  const askLater = () => service.app.inject({ url: `/v1${path}`, headers: own })
+  const later = await askLater()
+  expect(later.statusCode).toBe(202)
+  const told = await ask('GET', path, { headers })
+  expect([told.status, told.body.detail]).toEqual([409, expect.stringContaining('available as CSV only')])
+  const job = await ask('GET', String(later.headers.location).slice('/v1'.length))
+  expect(job.body).toMatchObject({ status: 'Halted', reason: told.body.detail })
+  // The next request tries again.
+  const again = await askLater()
+  expect([again.statusCode, again.headers.location]).toEqual([202, expect.not.stringMatching(job.body.jobId)])
 })
 
 test('a run whose findings take too many bytes says everywhere that they are partial', async () => {

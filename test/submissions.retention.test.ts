@@ -151,7 +151,7 @@ test('a submission that is opened again keeps its files as long as it is open', 
   expect(await database.all('select token from submission_file')).toEqual([{ token }])
 })
 
-test('uploads that were never completed are deleted, unless one is in progress', async () => {
+test('uploads that were never completed are deleted, unless one is in progress, or waits for the other files of its archive', async () => {
   const database = await openTemporary()
   const token = await create(database, '202512')
   await storeFile(database, token)
@@ -164,11 +164,20 @@ test('uploads that were never completed are deleted, unless one is in progress',
       version,
       version === 'abandoned' ? 1 : Date.now(),
     )
-  await sweep(database)
-  expect(await database.all('select version from file_version order by version')).toEqual([
-    { version: 'in progress' },
-    { version: `of ${token}` },
-  ])
+  const versions = async () => {
+    await sweep(database)
+    const rows = await database.all<{ version: string }>('select version from file_version order by version')
+    return rows.map(({ version }) => version)
+  }
+  await change(
+    database,
+    token,
+    `insert into submission_job (id, token, eid, work, revision, status, received, document)
+     values ('reads an archive', $1, '1001', 'upload', 0, 'InProgress', 0, '')`,
+  )
+  expect(await versions()).toEqual(['abandoned', 'in progress', `of ${token}`])
+  await change(database, token, 'update submission_job set completed = $2 where token = $1', Date.now())
+  expect(await versions()).toEqual(['in progress', `of ${token}`])
 })
 
 test('results are deleted once the last run is longer ago than they are kept, and no run is in progress', async () => {

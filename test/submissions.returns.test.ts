@@ -389,6 +389,11 @@ test('returns are imported from YAML, listed, and changed by another import', as
   expect(await mahi('import', file)).toEqual({ created: 0, updated: 1, unchanged: 0 })
   const { stdout } = await installation.run(['returns', 'list'], { environment })
   expect(stdout).toContain('closes 31 Jan 2026, 18:00 (Pacific/Auckland')
+  // A name in another encoding would be stored with characters that nobody has written.
+  writeFileSync(file, Buffer.from(FILE.replace('December', 'Décembre'), 'latin1'))
+  expect((await installation.run(['returns', 'import', file], { environment })).stderr).toContain(
+    'is not UTF-8',
+  )
   // Due at the end of a day, which is shown as that day.
   expect(stdout).toContain('due    20 Jan 2026 (Pacific/Auckland; 2026-01-20T11:00:00.000Z)')
 })
@@ -420,6 +425,10 @@ test('the agency adds and changes a return over HTTP, and nothing is stored of a
     'returnId is not valid: collected has no return "2025"',
   )
   expect((await provider.ask('PUT', '/returns/202512', described)).status).toBe(401)
+  // A program that has found none must not expect all.
+  expect((await put({ ...described, organisations: [] })).body.detail).toContain(
+    'organisations must have at least 1 item',
+  )
   expect(
     (await put({ ...described, organisations: Array(30_000).fill('1000') })).body.detail.length,
   ).toBeLessThan(10_000)
@@ -496,7 +505,7 @@ test('a wrong file of returns is refused with all of its faults', async () => {
   )
   await faults((text) => text.replace('December', 'December '.repeat(30))).toThrow('returns[0].name: is ')
   await faults((text) => text.replace('["1001", "0002"]', '[]')).toThrow(
-    'returns[0].organisations: must be "all" or a list',
+    'returns[0].organisations: must have at least 1 item, not 0',
   )
   await faults((text) => text.replace('    definition: collected\n', '')).toThrow(
     'returns[0].definition: is missing',

@@ -1728,7 +1728,7 @@ export interface NewReturn {
    * with an offset.
    */
   closes: string
-  /** The organisations that are expected to submit it; all if it is absent or empty. */
+  /** The organisations that are expected to submit it; all if it is absent. */
   organisations?: readonly string[] | undefined
   /** Notes for those who submit it. */
   notes?: string | undefined

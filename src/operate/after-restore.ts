@@ -1,4 +1,5 @@
 import { createReadStream, existsSync } from 'node:fs'
+import { resolve } from 'node:path'
 import { createInterface } from 'node:readline'
 import { type KeyDescription, listKeys, revokeKeys } from '../api/access/keys.ts'
 import { isSuspended, listSuspensions, storeSuspension } from '../api/access/suspensions.ts'
@@ -47,7 +48,7 @@ export async function repeatAfterRestore(
   { replaced: named, log }: Sources,
 ): Promise<Repeated> {
   const replacedUrl = named === undefined ? undefined : resolveUrl(named, url)
-  if (replacedUrl === url)
+  if (replacedUrl !== undefined && placeOf(replacedUrl) === placeOf(url))
     throw new DatabaseUnusable('--replaced and DATABASE_URL name the same database: it is the one before')
   if (ERASURE_LOG !== undefined && !existsSync(ERASURE_LOG))
     throw new DatabaseUnusable(
@@ -73,6 +74,9 @@ export async function repeatAfterRestore(
     await replaced?.close()
   }
 }
+
+/** A file has many names. */
+const placeOf = (url: string) => (url.startsWith('sqlite:') ? resolve(pathOf(url)) : url)
 
 /** A name needs no password on the command line, where others would see it. */
 function resolveUrl(named: string, restored: string): string {

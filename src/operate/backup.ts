@@ -5,6 +5,7 @@ import { say } from '../foundation/command-line/terminal.ts'
 import { type Database, DatabaseUnusable } from '../foundation/database/database.ts'
 import { assertTables, connectDatabase, pathOf } from '../foundation/database/open.ts'
 import { makeFolder } from '../foundation/make-folder.ts'
+import { count } from '../foundation/text/format-number.ts'
 import { formatTimestamp } from '../foundation/text/timestamp.ts'
 import { listBackups, recordBackup, recordFailure } from './backups.ts'
 
@@ -138,7 +139,7 @@ async function describeFailure(database: Database | undefined, error: unknown): 
 function describeAge(milliseconds: number): string {
   const days = Math.floor(milliseconds / 86_400_000)
   if (days === 0) return 'less than a day ago'
-  return `${days} day${days === 1 ? '' : 's'} ago`
+  return `${count(days, 'day')} ago`
 }
 
 /** SQLite's online backup copies a consistent state. */

@@ -1,13 +1,13 @@
 import { type Audit, REFUSAL_REASONS } from '../api/access/audit.ts'
 import { EXPIRING_DAYS } from '../api/access/keys.ts'
 import { withScope } from '../api/contract/access-rules.ts'
-import { type Operation, operation } from '../api/contract/contract.ts'
-import { COMMON_PROBLEMS, describeDocument } from '../api/contract/describe.ts'
+import { type Operation, operationsOf } from '../api/contract/contract.ts'
+import { describeDocument } from '../api/contract/describe.ts'
 import { count, listOf, strings, text, time } from '../api/contract/fields.ts'
 import { document } from '../api/contract/results.ts'
 import type { Database } from '../foundation/database/database.ts'
 import { Type } from '../foundation/schema/type.ts'
-import { formatTimestamp } from '../foundation/text/timestamp.ts'
+import { formatKnown, formatTimestamp } from '../foundation/text/timestamp.ts'
 import { listUnreplaced, readState } from './state.ts'
 
 const counts = (description: string) =>
@@ -81,18 +81,15 @@ const EXAMPLE = {
 
 /** Shows an operator the state of the service; only a credential with the scope `operate` may see it. */
 export function getOverview(database: Database, audit: Pick<Audit, 'refusals'>): Operation {
-  return operation({
+  const operating = operationsOf({ tag: 'Operation', access: withScope('operate'), limit: 'submissions' })
+  return operating({
     name: 'overview',
     id: 'getOverview',
     summary: 'Show the state of the service',
     description: 'The queue, the keys without their secrets, and counts, for operators.',
-    tag: 'Operation',
     method: 'GET',
     path: '/overview',
-    access: withScope('operate'),
-    limit: 'submissions',
     responses: { 200: describeDocument(Overview, 'The state.', EXAMPLE) },
-    problems: COMMON_PROBLEMS,
   }).handle(async () => {
     const state = await readState(database)
     const { version, submissions, runs, jobs, keys } = state
@@ -105,17 +102,17 @@ export function getOverview(database: Database, audit: Pick<Audit, 'refusals'>):
         kind,
         waiting,
         running,
-        ...nameTime('oldest', queued),
+        oldest: formatKnown(queued),
       })),
       keys: keys.map(({ id, client, scopes, eids, created, expires, revoked, used }) => ({
         id,
         client,
         scopes: [...scopes],
         eids: [...eids],
-        ...nameTime('created', created),
-        ...nameTime('expires', expires),
-        ...nameTime('revoked', revoked),
-        ...nameTime('used', used),
+        created: formatTimestamp(created),
+        expires: formatTimestamp(expires),
+        revoked: formatKnown(revoked),
+        used: formatKnown(used),
       })),
       expiringKeys: listUnreplaced(state).length,
       refusals: Object.fromEntries(
@@ -125,12 +122,4 @@ export function getOverview(database: Database, audit: Pick<Audit, 'refusals'>):
       ),
     })
   })
-}
-
-function nameTime<Name extends string>(
-  name: Name,
-  time: number | null | undefined,
-): Partial<Record<Name, string>> {
-  if (time === null || time === undefined) return {}
-  return { [name]: formatTimestamp(Number(time)) } as Partial<Record<Name, string>>
 }

@@ -6,11 +6,11 @@ import Sqlite from 'better-sqlite3'
 import { MahiError } from '../../client/src/errors.ts'
 import type { Client, OccupationSnapshot } from '../../client/src/index.ts'
 import { OCCUPATION_COLUMNS } from '../catalogue/records/record-schema.ts'
-import { pick } from '../engines/records/index.ts'
+import { listCells, renderRows } from '../engines/records/index.ts'
 import { diskFull, explainFileError, replaceFile } from '../foundation/command-line/output-file.ts'
 import { fail } from '../foundation/faults/user-error.ts'
 import { makeFolder } from '../foundation/make-folder.ts'
-import { type Format, toCsvRow } from './results.ts'
+import type { Format } from './results.ts'
 
 export interface MirrorOptions {
   /** The URL of the service, which the state file contains. */
@@ -138,11 +138,11 @@ async function writeFormat(folder: string, format: Format): Promise<string> {
   if (format === 'ndjson') return source
   const target = join(folder, `occupations.${format}`)
   await replaceFile(target, async (append) => {
-    await append(format === 'json' ? '[' : toCsvRow(OCCUPATION_COLUMNS.map(({ name }) => name)))
+    await append(format === 'json' ? '[' : renderRows([OCCUPATION_COLUMNS.map(({ name }) => name)]))
     let count = 0
     for await (const line of readLines(source)) {
       if (format === 'json') await append(`${count++ === 0 ? '' : ','}\n${line}`)
-      else await append(toCsvRow(listCells(JSON.parse(line))))
+      else await append(renderRows([listCells(OCCUPATION_COLUMNS, JSON.parse(line))]))
     }
     if (format === 'json') await append('\n]\n')
   })
@@ -156,13 +156,6 @@ async function* readLines(path: string): AsyncGenerator<string> {
     rest = lines.pop() ?? ''
     yield* lines
   }
-}
-
-function listCells(record: unknown): string[] {
-  return OCCUPATION_COLUMNS.map(({ path, write }) => {
-    const value = pick(record, path)
-    return value === undefined ? '' : write(value)
-  })
 }
 
 function openFolder(folder: string): () => void {

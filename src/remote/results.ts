@@ -1,8 +1,8 @@
-import { stringify } from 'csv-stringify/sync'
 import { MahiError } from '../../client/src/errors.ts'
 import type { Client } from '../../client/src/index.ts'
 import type { Finding, ResultsSummary } from '../../client/src/types.ts'
 import { describePartial } from '../engines/checking/index.ts'
+import { renderForSpreadsheets } from '../engines/records/index.ts'
 import { increment } from '../foundation/increment.ts'
 import { count, formatNumber } from '../foundation/text/format-number.ts'
 import { PUBLISHED_COLUMNS } from '../submissions/findings/publish.ts'
@@ -19,8 +19,7 @@ export interface ResultsCounts {
 }
 
 /**
- * Writes entries in a format and counts them. CSV starts with a byte order mark, by which spreadsheets detect UTF-8.
- * A cell that a spreadsheet would run as a formula (OWASP, "CSV Injection") gets a leading apostrophe.
+ * Writes entries in a format and counts them. CSV is for spreadsheets, which detect UTF-8 by a byte order mark.
  */
 export async function writeResults(
   entries: AsyncIterable<Finding>,
@@ -34,7 +33,8 @@ export async function writeResults(
     errorCode: new Map(),
   }
   const begin = async () => {
-    if (format === 'csv') await write(`\ufeff${toCsvRow(PUBLISHED_COLUMNS.map(({ name }) => name))}`)
+    if (format === 'csv')
+      await write(`\ufeff${renderForSpreadsheets([PUBLISHED_COLUMNS.map(({ name }) => name)])}`)
     if (format === 'json') await write('[')
   }
   for await (const entry of entries) {
@@ -58,12 +58,9 @@ export async function writeResults(
 }
 
 function toCsv(entry: Finding): string {
-  const cells = PUBLISHED_COLUMNS.map(({ name }) => String(entry[name as keyof Finding] ?? ''))
-  return stringify([cells], { escape_formulas: true })
-}
-
-export function toCsvRow(cells: readonly string[]): string {
-  return stringify([cells])
+  return renderForSpreadsheets([
+    PUBLISHED_COLUMNS.map(({ name }) => String(entry[name as keyof Finding] ?? '')),
+  ])
 }
 
 /** The summary as text, most frequent values first. */

@@ -1,7 +1,6 @@
 import { isUnreachable, MahiError, NOT_JSON } from '../../client/src/errors.ts'
 import { type Client, createClient } from '../../client/src/index.ts'
 import type { Scope } from '../api/access/principal.ts'
-import { NO_CREDENTIAL } from '../api/contract/problems.ts'
 import { readServiceUrl, type UrlField } from '../foundation/command-line/service-url.ts'
 import { say } from '../foundation/command-line/terminal.ts'
 import { fail } from '../foundation/faults/user-error.ts'
@@ -95,7 +94,7 @@ function advise(error: MahiError, url: string, { field = '--url', anonymous }: A
     const what = error.kind === 'problem' ? `${error.message} without a problem body` : error.message
     return `${what}, so the response is not from Mahi. Check the URL, and the proxy in front of the service`
   }
-  if (error.status === 401) return anonymous === undefined ? explainRefusal(error.detail) : lackKey(anonymous)
+  if (error.status === 401) return anonymous === undefined ? explainRefusal(error, url) : lackKey(anonymous)
   if (error.kind === 'new-run')
     return 'a new run was published while this one was being read: run the command again'
   if (isRefused(error)) {
@@ -122,11 +121,11 @@ function isForeign({ kind, status = 0, type, location, code }: MahiError): boole
 /** What a proxy says of a service that it cannot reach. */
 const GATEWAY: ReadonlySet<number> = new Set([502, 503, 504])
 
-/** @param detail names the mistake if the key is valid */
-function explainRefusal(detail = NO_CREDENTIAL): string {
-  if (detail === NO_CREDENTIAL)
-    return `the service does not accept the key: set ${KEY_VARIABLE} to one that is valid there`
-  return `the service refuses the request: ${dropStop(detail)}`
+/** The type says whether the key is valid. */
+function explainRefusal(error: MahiError, url: string): string {
+  return error.type === '/problems/unauthorized'
+    ? `the service does not accept the key: set ${KEY_VARIABLE} to one that is valid there`
+    : `the service refuses the request: ${dropStop(explain(error, url))}`
 }
 
 const UNTRUSTED =

@@ -131,7 +131,7 @@ export function describeRun(ended: Ended, sent: SentFiles, summary: ResultsSumma
 
 /** The command that prints the findings of a submission. */
 export function fetchCommand({ url, eid, token }: Place): string {
-  return `mahi results fetch ${quoteForShell(url)} ${token} --eid ${quoteForShell(eid)}`
+  return `mahi results fetch ${quoteForShell(url)} ${quoteForShell(token)} --eid ${quoteForShell(eid)}`
 }
 
 /** The most codes that a sentence lists. */
@@ -148,7 +148,7 @@ export async function describeNextSteps(
   if (submissionStatus !== 'Validated' || validationRun?.runId !== run.runId) return []
   const known = await submissions.explanations(place.token)
   const commandFor = (name: string, more = '') =>
-    `mahi submissions ${name} ${place.token}${more} --url ${quoteForShell(place.url)} --eid ${quoteForShell(place.eid)}`
+    `mahi submissions ${name} ${quoteForShell(place.token)}${more} --url ${quoteForShell(place.url)} --eid ${quoteForShell(place.eid)}`
   const warnings = codes.flatMap(({ errorType, errorCode = '' }) =>
     errorType === 'Warning' ? [errorCode] : [],
   )

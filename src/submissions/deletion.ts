@@ -12,79 +12,65 @@ interface Owned {
   readonly most: number
 }
 
-const OWNED: Readonly<Record<Owner, readonly Owned[]>> = {
-  version: [
-    { table: 'file_chunk', key: 'ordinal', most: 4 },
-    { table: 'file_record', key: 'local_id', most: 5_000 },
-  ],
-  run: [
-    { table: 'result_block', key: 'part, block', most: 1_000 },
-    { table: 'result_posting', key: 'field, value, block', most: 2_000 },
-  ],
+interface Owning {
+  readonly table: string
+  /** How many stored findings a row has, in SQL. */
+  readonly findings: string
+  readonly owned: readonly Owned[]
 }
 
-/** What belongs to a submission itself, and is deleted with it at once. */
-const OF_SUBMISSION = [
-  'submission_file',
-  'submission_job',
-  'submission_cause',
-  'submission_explanation',
-  'submission_receipt',
-]
+const OWNERS: Readonly<Record<Owner, Owning>> = {
+  version: {
+    table: 'file_version',
+    findings: '0',
+    owned: [
+      { table: 'file_chunk', key: 'ordinal', most: 4 },
+      { table: 'file_record', key: 'local_id', most: 5_000 },
+    ],
+  },
+  run: {
+    table: 'submission_run',
+    findings: 'case when trimmed is null then total else 0 end',
+    owned: [
+      { table: 'result_block', key: 'part, block', most: 1_000 },
+      { table: 'result_posting', key: 'field, value, block', most: 2_000 },
+    ],
+  },
+}
 
-/** Versions of files and runs that were deleted, and the findings of these. */
+/** What belongs to a submission itself besides its files and results, and is deleted with it at once. */
+const OF_SUBMISSION = ['submission_job', 'submission_explanation', 'submission_receipt']
+
+/** The files and the findings that were deleted. */
 export interface DeletedCounts {
   readonly files: number
   readonly findings: number
 }
 
 /**
- * Deletes versions of files of a submission. Nobody can read them any more; a job deletes their content.
+ * Deletes versions of files of a submission, or runs. Nobody can read them any more; a job deletes their content.
  *
- * @param condition on `v`, with values from `$2` on; without it, all of them
- * @returns their number
+ * @param condition on `o`, with values from `$2` on; without it, all of them
+ * @returns the number of their findings
  */
-export async function deleteVersions(
+export async function deleteOwners(
   writer: SubmissionWriter,
+  owner: Owner,
   token: string,
   { condition = 'true', values = [] }: { condition?: string; values?: readonly (string | number)[] } = {},
 ): Promise<number> {
-  const deleted = await writer.all<{ version: string }>(
-    `delete from file_version as v where v.token = $1 and ${condition} returning version`,
+  const { table, findings } = OWNERS[owner]
+  const deleted = await writer.all<{ name: string; findings: number }>(
+    `delete from ${table} as o where o.token = $1 and ${condition}
+     returning cast(${owner} as text) as name, ${findings} as findings`,
     [token, ...values],
   )
   await leave(
     writer,
-    'version',
-    deleted.map(({ version }) => version),
+    owner,
+    deleted.map(({ name }) => name),
   )
-  return deleted.length
-}
-
-/**
- * Deletes runs of a submission, as `deleteVersions` does versions.
- *
- * @param runs without them, all of its runs
- * @returns the number of their findings
- */
-export async function deleteRuns(
-  writer: SubmissionWriter,
-  token: string,
-  runs?: readonly number[],
-): Promise<number> {
-  // No run has the number 0, and PostgreSQL refuses an empty list.
-  const which = runs === undefined ? '' : `and run in (${['0', ...runs].join(', ')})`
-  const deleted = await writer.all<{ run: number; findings: number }>(
-    `delete from submission_run where token = $1 ${which}
-     returning run, case when trimmed is null then total else 0 end as findings`,
-    [token],
-  )
-  await leave(
-    writer,
-    'run',
-    deleted.map(({ run }) => String(run)),
-  )
-  return deleted.reduce((sum, { findings }) => sum + findings, 0)
+  return deleted.reduce((sum, each) => sum + each.findings, 0)
 }
 
 /** Deletes the findings of a run that stays. */
@@ -93,12 +79,24 @@ export async function deleteFindings(writer: SubmissionWriter, run: number): Pro
   await leave(writer, 'run', [String(run)])
 }
 
+/** Deletes the files of a submission, and returns their number; their versions are then of no use. */
+export async function deleteFiles(writer: SubmissionWriter, token: string): Promise<number> {
+  return await writer.run('delete from submission_file where token = $1', [token])
+}
+
+/** Deletes the runs of a submission, which then has no current one, and returns the number of their findings. */
+export async function deleteResults(writer: SubmissionWriter, token: string): Promise<number> {
+  await writer.run('delete from submission_cause where token = $1', [token])
+  await writer.run('update submission set run = 0, total = 0, published = 0 where token = $1', [token])
+  return await deleteOwners(writer, 'run', token)
+}
+
 /** Deletes all data of a submission; only its row and its activity stay. */
 export async function deleteData(writer: SubmissionWriter, token: string): Promise<DeletedCounts> {
+  const files = await deleteFiles(writer, token)
   for (const table of OF_SUBMISSION) await writer.run(`delete from ${table} where token = $1`, [token])
-  const files = await deleteVersions(writer, token)
-  const findings = await deleteRuns(writer, token)
-  await writer.run('update submission set run = 0, total = 0, published = 0 where token = $1', [token])
+  await deleteOwners(writer, 'version', token)
+  const findings = await deleteResults(writer, token)
   await leave(writer, 'token', [token])
   return { files, findings }
 }
@@ -135,7 +133,7 @@ export async function deleteOwned(
   { owner, name }: Pick<Deletion, 'owner' | 'name'>,
 ): Promise<void> {
   if (owner === 'token') return
-  for (const { table, key, most } of OWNED[owner]) {
+  for (const { table, key, most } of OWNERS[owner].owned) {
     const some = `select ${key} from ${table} where ${owner} = $1 order by ${key} limit ${most}`
     const statement = `delete from ${table} where ${owner} = $1 and (${key}) in (${some})`
     const value = owner === 'run' ? Number(name) : name

@@ -20,7 +20,7 @@ export async function serveHostile(answer: Answer): Promise<string> {
 /** Sends text as a snapshot, with the headers of one unless told otherwise. */
 export function sendSnapshot(
   response: ServerResponse,
-  text: string,
+  text: string | Buffer,
   headers: Readonly<Record<string, string | undefined>> = {},
 ): void {
   const digest = createHash('sha256').update(text).digest('base64')
@@ -29,7 +29,7 @@ export function sendSnapshot(
     etag: 'W/"1-x"',
     'delta-token': 'token',
     'catalogue-revision': '1',
-    'total-count': String(text.split('\n').length - 1),
+    'total-count': String(String(text).split('\n').length - 1),
     'ndjson-digest': `sha-256=:${digest}:`,
     ...headers,
   }

@@ -221,8 +221,8 @@ export default [
   {
     fault: 'CSV of the list of changes of --fix: a title that begins with = is a formula',
     file: `${repair}/change-list.ts`,
-    text: '{ escape_formulas: true }',
-    replacement: '{}',
+    text: 'renderForSpreadsheets([cells])',
+    replacement: "`${cells.join(',')}\\n`",
     test: 'test/checks.fix.test.ts',
   },
   {
@@ -285,9 +285,9 @@ export default [
   // Outputs.
   {
     fault: 'CSV of findings: a value that begins with = is a formula',
-    file: `${report}/formats.ts`,
-    text: 'escape_formulas: true',
-    replacement: 'escape_formulas: false',
+    file: 'src/engines/records/csv-record.ts',
+    text: 'FORMULA.test(`${cell}`) ?',
+    replacement: "`${cell}` === '' ?",
     test: 'test/checks.reports.test.ts',
   },
   {

@@ -12,8 +12,8 @@ export default [
   {
     fault: 'CSV of a coded list: a title that begins with = is a formula',
     file: 'src/console/pages/code.ts',
-    text: '      escape_formulas: true,\n',
-    replacement: '',
+    text: 'import { renderForSpreadsheets } from',
+    replacement: 'import { renderRows as renderForSpreadsheets } from',
     test: TITLES,
   },
   {

@@ -180,26 +180,54 @@ export default [
     replacement: 'if (error instanceof DecryptionFailed) return true',
     test: ENCRYPTION,
   },
+  {
+    fault: 'CSV of validation results: a value that begins with = is a formula',
+    file: 'src/submissions/findings/export.ts',
+    text: 'import { listCells, renderForSpreadsheets } from',
+    replacement: 'import { listCells, renderRows as renderForSpreadsheets } from',
+    test: 'test/results.exports.test.ts',
+  },
+  {
+    fault: 'who asks for work that was refused is told once only, and others that it never was',
+    file: 'src/submissions/files/file-job.ts',
+    text: 'update submission_job set revision = -1 where id = $1 and completed is not null',
+    replacement: 'delete from submission_job where id = $1 and completed is not null',
+    test: 'test/submissions.http.test.ts',
+  },
+  {
+    fault: 'a request for the headers of a file counts as a download',
+    file: 'src/submissions/activity/activity.ts',
+    text: "if (method === 'HEAD') return",
+    replacement: "if (method === 'TRACE') return",
+    test: ACTIVITY,
+  },
+  {
+    fault: 'an empty list of organisations means all of them',
+    file: 'src/foundation/schema/compile.ts',
+    text: 'result.length === 0 && !(context.keepsItems && minItems > 0)',
+    replacement: 'result.length === 0',
+    test: RETURNS,
+  },
   // Purge and retention.
   {
     fault: 'purging a submission leaves its explanations',
     file: 'src/submissions/deletion.ts',
-    text: "  'submission_explanation',\n",
+    text: ", 'submission_explanation'",
     replacement: '',
     test: RETENTION,
   },
   {
     fault: 'purging a submission leaves its receipts',
     file: 'src/submissions/deletion.ts',
-    text: "  'submission_receipt',\n",
+    text: ", 'submission_receipt'",
     replacement: '',
     test: RETENTION,
   },
   {
     fault: 'the findings of a cancelled submission are left in the database',
     file: 'src/submissions/deletion.ts',
-    text: "    'run',\n    deleted.map",
-    replacement: "    'run',\n    deleted.slice(1).map",
+    text: 'deleted.map(({ name }) => name)',
+    replacement: "deleted.filter((_, at) => owner !== 'run' || at > 0).map(({ name }) => name)",
     test: RETENTION,
   },
   {
@@ -212,9 +240,16 @@ export default [
   {
     fault: 'the files that a run will read are deleted once they are replaced',
     file: 'src/submissions/retention/sweep.ts',
-    text: 'r.token = v.token and r.completed is null and',
-    replacement: 'r.token = v.token and r.completed > 0 and',
+    text: 'r.token = o.token and r.completed is null and',
+    replacement: 'r.token = o.token and r.completed > 0 and',
     test: STORAGE,
+  },
+  {
+    fault: 'the files of an archive that are stored are deleted while the others are read',
+    file: 'src/submissions/retention/sweep.ts',
+    text: 'j.token = o.token and j.completed is null',
+    replacement: 'j.token = o.token and 1 = 0',
+    test: RETENTION,
   },
   {
     fault: 'retention ignores that a submission was reopened',
@@ -349,8 +384,8 @@ export default [
   {
     fault: 'the activities of a submission are lost with its data',
     file: 'src/submissions/deletion.ts',
-    text: "  'submission_receipt',\n",
-    replacement: "  'submission_receipt',\n  'activity',\n",
+    text: ", 'submission_receipt'",
+    replacement: ", 'submission_receipt', 'activity'",
     test: RETENTION,
   },
   // Archives in uploads.
@@ -479,8 +514,8 @@ export default [
   {
     fault: 'the files before a repair are deleted while it can be undone',
     file: 'src/submissions/retention/sweep.ts',
-    text: 'v.version in (f.version, f.previous)',
-    replacement: 'v.version = f.version',
+    text: 'o.version in (f.version, f.previous)',
+    replacement: 'o.version = f.version',
     test: REPAIRS,
   },
   {

@@ -1,4 +1,5 @@
 import type { FastifyRequest } from 'fastify'
+import { count } from '../../foundation/text/format-number.ts'
 import { NO_CREDENTIAL, Problem, type ProblemSlug } from '../contract/problems.ts'
 import { addressOf } from '../request/caller.ts'
 import type { Audit, RefusalReason } from './audit.ts'
@@ -19,12 +20,17 @@ export function forbidden(
 ): Problem {
   const { id: key, client } = request.principal ?? {}
   audit.refused({ reason, operation, address: addressOf(request), key, client })
-  return unauthorized(`${detail}.`, reason === 'suspended' ? 'organisation-suspended' : 'unauthorized')
+  return reason === 'suspended' ? refuse('organisation-suspended', detail) : notPermitted(detail)
 }
 
-/** The 401; without a valid credential it is always the same, whatever is wrong. */
-export function unauthorized(detail: string = NO_CREDENTIAL, slug: ProblemSlug = 'unauthorized'): Problem {
-  return new Problem(slug, detail, {
+/** The 401 without a valid credential. It is always the same, whatever is wrong. */
+export const unauthorized = (): Problem => refuse('unauthorized', NO_CREDENTIAL)
+
+/** The 401 for a valid credential. */
+export const notPermitted = (detail: Explanation): Problem => refuse('not-permitted', detail)
+
+function refuse(slug: ProblemSlug, detail: Explanation): Problem {
+  return new Problem(slug, `${detail}.`, {
     headers: { 'www-authenticate': 'Bearer realm="mahi", ApiKey realm="mahi", header="X-API-Key"' },
   })
 }
@@ -67,7 +73,7 @@ function listOrganisations({ eids }: Principal): string {
   const [only, ...others] = eids
   if (only === undefined) return 'no organisation'
   if (eids.size > LISTED || ![...eids].every((each) => EID.test(each)))
-    return `${eids.size} organisation${eids.size === 1 ? '' : 's'}`
+    return count(eids.size, 'organisation')
   if (others.length === 0) return `organisation ${only}`
   return `organisations ${[only, ...others.slice(0, -1)].join(', ')} and ${others.at(-1)}`
 }

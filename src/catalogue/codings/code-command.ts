@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { stringify } from 'csv-stringify/sync'
+import { renderForSpreadsheets } from '../../engines/records/index.ts'
 import { action, type WithDatabase } from '../../foundation/command-line/command.ts'
 import { assertOutput, replaceFile } from '../../foundation/command-line/output-file.ts'
 import { say, writeOut } from '../../foundation/command-line/terminal.ts'
@@ -34,13 +34,12 @@ export function addCodeCommand(
     )
 }
 
-/** Writes the rows for spreadsheets: with a byte order mark, and an apostrophe before cells that would be formulas. */
 async function writeRows(output: string | undefined, { names, rows }: CodedFile): Promise<void> {
   const counts = { titles: 0, coded: 0, candidates: 0 }
   const writeAll = async (append: (text: string) => Promise<void>) => {
-    await append(stringify([[...names, ...CODING_COLUMNS]], { bom: true, escape_formulas: true }))
+    await append(`\ufeff${renderForSpreadsheets([[...names, ...CODING_COLUMNS]])}`)
     for await (const { row, coding } of rows) {
-      await append(stringify([[...row, ...toCells(coding)]], { escape_formulas: true }))
+      await append(renderForSpreadsheets([[...row, ...toCells(coding)]]))
       counts.titles++
       if (coding.code !== undefined) counts.coded++
       else if (coding.candidates.length > 0) counts.candidates++

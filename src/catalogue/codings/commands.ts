@@ -1,6 +1,5 @@
 import type { Command } from 'commander'
-import { stringify } from 'csv-stringify/sync'
-import { readRecords } from '../../engines/records/index.ts'
+import { readRecords, renderForSpreadsheets } from '../../engines/records/index.ts'
 import { action, jsonOption, report, type WithDatabase } from '../../foundation/command-line/command.ts'
 import { Progress, writeOut } from '../../foundation/command-line/terminal.ts'
 import type { Reader } from '../../foundation/database/database.ts'
@@ -50,7 +49,7 @@ export function addCodingCommands(
           database.snapshot(async (reader) => {
             if (only !== undefined) await assertReviewer(reader, only)
             const missing = await findMissingCodes(reader, await listDecidedCodes(reader))
-            await writeOut(stringify([EXPORT_COLUMNS], { bom: true }))
+            await writeOut(`\ufeff${renderForSpreadsheets([EXPORT_COLUMNS])}`)
             for await (const { title, language, state, decisions } of readAllTitles(reader)) {
               const wanted = decisions.filter(({ reviewer }) => only === undefined || reviewer === only)
               const rows = wanted.map(({ reviewer, code, decided }) => [
@@ -63,7 +62,7 @@ export function addCodingCommands(
                 code === undefined ? '' : missing.has(code) ? 'no' : 'yes',
                 missing.get(code ?? '')?.replacedBy.join(',') ?? '',
               ])
-              await writeOut(stringify(rows, { escape_formulas: true }))
+              await writeOut(renderForSpreadsheets(rows))
             }
           }),
         )

@@ -3,6 +3,7 @@ import type { Command } from 'commander'
 import type { Database } from '../../foundation/database/database.ts'
 import { FaultList } from '../../foundation/faults/faults.ts'
 import { type Fault, UserError } from '../../foundation/faults/user-error.ts'
+import { count } from '../../foundation/text/format-number.ts'
 import { normaliseText } from '../../foundation/text/normalise.ts'
 import { quote } from '../../foundation/text/quote.ts'
 import type { Retention } from '../history/revision-log.ts'
@@ -110,6 +111,6 @@ export function describeConfirmed({ changed, titles, disputed }: Confirmed): str
   const { confirmed, unknown } = titles
   return [
     ...lines,
-    `Stored ${changed} ${changed === 1 ? 'decision' : 'decisions'}. Of the titles, ${confirmed} are confirmed, ${disputed.length} disputed and ${unknown} unknown.`,
+    `Stored ${count(changed, 'decision')}. Titles: ${confirmed} confirmed, ${disputed.length} disputed, ${unknown} unknown.`,
   ].join('\n')
 }

@@ -1,4 +1,4 @@
-import { listColumns, type SourceRecord } from '../../engines/records/index.ts'
+import { listColumns, readFromSpreadsheet, type SourceRecord } from '../../engines/records/index.ts'
 import { FaultList } from '../../foundation/faults/faults.ts'
 import type { Fault } from '../../foundation/faults/user-error.ts'
 import { compileSchema, SINGLE_LINE } from '../../foundation/schema/compile.ts'
@@ -19,9 +19,6 @@ const DecisionRecord = Type.Object({
   language: Type.Optional(Type.Unsafe<'en' | 'mi'>({ type: 'string', enum: ['en', 'mi'] })),
 })
 export const DECISION_COLUMNS = listColumns(DecisionRecord)
-
-/** The apostrophe that an export puts before a title that would be a formula. */
-const ESCAPED = /^'(?=[=+\-@＝＋－＠])/
 
 const readDecision = compileSchema(DecisionRecord, { repair: true })
 
@@ -46,7 +43,7 @@ export async function readDecisions(records: AsyncIterable<SourceRecord | Fault>
   const { rows, repaired } = await readRows<Static<typeof DecisionRecord>>(records, readDecision)
   for (const { value, locate } of rows) {
     const { decision, code, language } = value
-    const title = value.title.replace(ESCAPED, '')
+    const title = readFromSpreadsheet(value.title)
     if (decision === undefined) continue
     const word = decision.toLowerCase()
     const place = locate(word === ACCEPT && code !== undefined ? 'code' : 'decision')

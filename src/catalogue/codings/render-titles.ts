@@ -15,13 +15,13 @@ export async function renderTitles(reader: Reader, titles: readonly ReviewedTitl
       title,
       language,
       state,
-      ...(code !== undefined && { occupationCode: code }),
+      occupationCode: code,
       decisions: decisions.map(({ reviewer, code, decided }) => ({
         reviewer,
-        ...(code !== undefined && { occupationCode: code }),
+        occupationCode: code,
         decidedDate: formatTimestamp(decided),
       })),
-      ...(missingCodes.length > 0 && { missingCodes: missingCodes.map(renderMissingCode) }),
+      missingCodes: missingCodes.length === 0 ? undefined : missingCodes.map(renderMissingCode),
     }
   })
 }

@@ -19,7 +19,7 @@ function compare(before: unknown, after: unknown, field: string): FieldDifferenc
     )
   }
   if (JSON.stringify(before) === JSON.stringify(after)) return []
-  return [{ field, ...(before === undefined ? {} : { before }), ...(after === undefined ? {} : { after }) }]
+  return [{ field, before, after }]
 }
 
 function isObject(value: unknown): value is Record<string, unknown> {

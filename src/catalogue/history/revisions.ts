@@ -5,7 +5,7 @@ import { upTo } from '../../api/contract/fields.ts'
 import { document } from '../../api/contract/results.ts'
 import type { Database, Reader } from '../../foundation/database/database.ts'
 import { Type } from '../../foundation/schema/type.ts'
-import { formatTimestamp } from '../../foundation/text/timestamp.ts'
+import { formatKnown } from '../../foundation/text/timestamp.ts'
 import { takeTurn } from '../../foundation/timed-turns.ts'
 import { EXAMPLE_PAGE } from '../records/example.ts'
 import { readRemoved } from '../records/replacements.ts'
@@ -109,8 +109,7 @@ export function revisionOperations(database: Database): readonly Operation[] {
         const { found, next } = await readSome(reader, [since, revision], after)
         const differences = []
         for (const difference of found) differences.push(await render(reader, difference))
-        const rest = next !== undefined && { next }
-        return document({ revision, since, differences, complete: next === undefined, ...rest })
+        return document({ revision, since, differences, complete: next === undefined, next })
       })
     }),
   ]
@@ -120,7 +119,7 @@ function renderRevision(revision: CatalogueRevision) {
   const { number, stored, command, files, created, updated, deleted, total, kept, payBasis } = revision
   return {
     revision: number,
-    ...(stored > 0 && { stored: formatTimestamp(stored) }),
+    stored: formatKnown(stored),
     command,
     files: files.map(({ name }) => name),
     created,
@@ -128,7 +127,7 @@ function renderRevision(revision: CatalogueRevision) {
     removed: deleted,
     totalCount: total,
     readable: kept,
-    ...(payBasis !== '' && { payBasis }),
+    payBasis: payBasis || undefined,
   }
 }
 
@@ -147,13 +146,14 @@ async function readSome(reader: Reader, revisions: readonly [number, number], af
 }
 
 async function render(database: Reader, { code, before, after }: Difference) {
-  const parse = (text: string) => JSON.parse(text) as OccupationRecord
+  const parse = (text: string | undefined) =>
+    text === undefined ? undefined : (JSON.parse(text) as OccupationRecord)
   const { replacedBy = [] } = (after === undefined && (await readRemoved(database, code))) || {}
   return {
     occupationCode: code,
-    ...(before !== undefined && { before: parse(before) }),
-    ...(after !== undefined && { after: parse(after) }),
+    before: parse(before),
+    after: parse(after),
     fields: before !== undefined && after !== undefined ? compareFields(before, after) : [],
-    ...(replacedBy.length > 0 && { replacedBy: [...replacedBy] }),
+    replacedBy: replacedBy.length === 0 ? undefined : [...replacedBy],
   }
 }

@@ -1,5 +1,4 @@
-import { stringify } from 'csv-stringify/sync'
-import { type CsvColumn, listFlatColumns, pick } from '../../engines/records/index.ts'
+import { type CsvColumn, listCells, listFlatColumns, renderRows } from '../../engines/records/index.ts'
 import type { Database, Reader } from '../../foundation/database/database.ts'
 import { assertKept } from '../history/past.ts'
 import { readDocuments } from '../records/read-documents.ts'
@@ -34,12 +33,13 @@ export async function exportOccupations(
     const columns = format === 'flat-csv' ? await listUsedColumns(reader, at) : OCCUPATION_COLUMNS
     if (format !== 'ndjson') {
       // Only with a mark do spreadsheets on Windows read the file as UTF-8.
-      const options = { bom: format === 'flat-csv' }
-      await write(stringify([columns.map(({ name }) => name)], options))
+      const mark = format === 'flat-csv' ? '\ufeff' : ''
+      await write(mark + renderRows([columns.map(({ name }) => name)]))
     }
     let count = 0
     for await (const documents of readDocuments(reader, { at })) {
-      await write(format === 'ndjson' ? `${documents.join('\n')}\n` : toCsv(documents, columns))
+      const rows = () => documents.map((document) => listCells(columns, JSON.parse(document)))
+      await write(format === 'ndjson' ? `${documents.join('\n')}\n` : renderRows(rows()))
       count += documents.length
       onProgress?.(count)
     }
@@ -60,16 +60,4 @@ async function listUsedColumns(reader: Reader, at: number | undefined): Promise<
     for (const document of documents) count(JSON.parse(document), '')
   }
   return listFlatColumns(OccupationRecord, (place) => most.get(place) ?? 0)
-}
-
-function toCsv(documents: readonly string[], columns: readonly CsvColumn[]): string {
-  return stringify(
-    documents.map((document) => {
-      const record: unknown = JSON.parse(document)
-      return columns.map(({ path, write }) => {
-        const value = pick(record, path)
-        return value === undefined ? '' : write(value)
-      })
-    }),
-  )
 }

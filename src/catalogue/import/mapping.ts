@@ -1,4 +1,3 @@
-import { readFile } from 'node:fs/promises'
 import {
   type CsvColumn,
   type FieldPath,
@@ -8,10 +7,10 @@ import {
   parseYaml,
   pick,
   put,
+  readText,
   type Target,
 } from '../../engines/records/index.ts'
 import { InputRefused, refuse } from '../../foundation/faults/faults.ts'
-import { describeReadError } from '../../foundation/faults/read-error.ts'
 import type { Fault } from '../../foundation/faults/user-error.ts'
 import type { TSchema } from '../../foundation/schema/type.ts'
 import { quote } from '../../foundation/text/quote.ts'
@@ -122,10 +121,7 @@ function isSeparator(value: unknown): value is ListSeparator {
 type Find = (field: unknown, where: string) => Omit<Target, 'separator'> | undefined
 
 async function parseMapping(file: string): Promise<Record<string, unknown>> {
-  const text = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) =>
-    refuse({ file, message: describeReadError(error.code) }),
-  )
-  const given = await parseYaml(text, file)
+  const given = await parseYaml(await readText(file), file)
   if (typeof given !== 'object' || given === null || Array.isArray(given)) {
     refuse({ file, message: 'must be an object with "columns", which maps column names to fields' })
   }

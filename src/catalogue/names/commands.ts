@@ -1,6 +1,5 @@
 import { type Command, InvalidArgumentError } from 'commander'
-import { stringify } from 'csv-stringify/sync'
-import { type ReadFile, readRecords, readText } from '../../engines/records/index.ts'
+import { type ReadFile, readRecords, readText, renderRows } from '../../engines/records/index.ts'
 import { action, jsonOption, report, type WithDatabase } from '../../foundation/command-line/command.ts'
 import { Progress, writeOut } from '../../foundation/command-line/terminal.ts'
 import type { Writer } from '../../foundation/database/database.ts'
@@ -112,7 +111,7 @@ export function addNameCommands(
           }),
         )
         const cells = rows.map(({ code, name, language }) => [code, name, language])
-        await writeOut(stringify([NAME_COLUMNS.map(({ name }) => name), ...cells], { bom: true }))
+        await writeOut(`\ufeff${renderRows([NAME_COLUMNS.map(({ name }) => name), ...cells])}`)
       }),
     )
 
@@ -159,7 +158,9 @@ export function addNameCommands(
             ),
           { create: true },
         )
-        const message = changed ? `Stored ${lists.length} lines of synonyms.` : 'The synonyms are unchanged.'
+        const message = changed
+          ? `Stored ${count(lists.length, 'line')} of synonyms.`
+          : 'The synonyms are unchanged.'
         await report(flags, { lines: lists.length, changed }, message)
       }),
     )

@@ -4,11 +4,11 @@ import { quote } from '../../foundation/text/quote.ts'
 import { describeSuccessors } from './replacements.ts'
 import { type MissingCode, type MissingCodeRow, toMissingCode } from './rows.ts'
 
-/** Codes that the catalogue does not have, in their order. */
-export type MissingCodes = ReadonlyMap<string, MissingCode>
-
-/** Those of the codes that the catalogue does not have, and what became of them. */
-export async function findMissingCodes(reader: Reader, codes: Iterable<string>): Promise<MissingCodes> {
+/** Those of the codes that the catalogue does not have, in their order, and what became of them. */
+export async function findMissingCodes(
+  reader: Reader,
+  codes: Iterable<string>,
+): Promise<ReadonlyMap<string, MissingCode>> {
   const rows = await reader.all<MissingCodeRow>(
     `select e.value as code, t.removed, t.replaced_by from ${reader.dialect.texts('$1', 'e')}
      left join occupation o on o.code = e.value
@@ -21,13 +21,10 @@ export async function findMissingCodes(reader: Reader, codes: Iterable<string>):
 }
 
 /** Why a code is refused: a clause with its field as the subject. */
-export function describeMissing(missing: MissingCode): string {
-  return missing.removed === undefined
-    ? `is ${quote(missing.code)}, which the catalogue does not have`
-    : `is ${quote(missing.code)}, ${describeRemoved(missing)}`
-}
-
-/** What became of a code that was in the catalogue. */
-function describeRemoved({ replacedBy }: MissingCode): string {
-  return `no longer in the catalogue${describeSuccessors(replacedBy)}`
+export function describeMissing({ code, removed, replacedBy }: MissingCode): string {
+  const why =
+    removed === undefined
+      ? 'which the catalogue does not have'
+      : `no longer in the catalogue${describeSuccessors(replacedBy)}`
+  return `is ${quote(code)}, ${why}`
 }

@@ -1,5 +1,10 @@
-import { stringify } from 'csv-stringify/sync'
-import { type CsvColumn, findFlatColumn, listColumns, listFlatColumns } from '../../engines/records/index.ts'
+import {
+  type CsvColumn,
+  findFlatColumn,
+  listColumns,
+  listFlatColumns,
+  renderRows,
+} from '../../engines/records/index.ts'
 import { Type } from '../../foundation/schema/type.ts'
 import { REPLACED_BY, REPLACED_BY_COLUMN } from './replacements.ts'
 import { OccupationRecord } from './schema.ts'
@@ -34,5 +39,5 @@ export function writeRecordSchema(): string {
 /** The header of a CSV file for spreadsheets with all columns, and two for each list. */
 export function writeCsvTemplate(): string {
   const few = (place: string) => (place.includes('inorGroups') || place.includes('ajorGroups') ? 1 : 2)
-  return stringify([listFlatColumns(OccupationRecord, few).map(({ name }) => name)], { bom: true })
+  return `\ufeff${renderRows([listFlatColumns(OccupationRecord, few).map(({ name }) => name)])}`
 }

@@ -4,7 +4,7 @@ import type { Revision } from '../../foundation/database/revisions.ts'
 import { CATALOGUE_REVISION } from '../../foundation/database/revisions.ts'
 import { joinTexts, toBuffer, type Utf8 } from '../../foundation/database/utf8.ts'
 import { compareCodePoints } from '../../foundation/text/code-points.ts'
-import { formatTimestamp } from '../../foundation/text/timestamp.ts'
+import { formatKnown } from '../../foundation/text/timestamp.ts'
 import { MOST_RECORDS } from './limits.ts'
 
 /** A page read from a consistent state, with the revision of the catalogue. */
@@ -43,8 +43,8 @@ export function toMissingCode({ code, removed, replaced_by }: MissingCodeRow): M
 export function renderMissingCode({ code, removed, replacedBy }: MissingCode) {
   return {
     occupationCode: code,
-    ...(removed !== undefined && { removedDate: formatTimestamp(removed) }),
-    ...(replacedBy.length > 0 && { replacedBy: [...replacedBy] }),
+    removedDate: formatKnown(removed),
+    replacedBy: replacedBy.length === 0 ? undefined : [...replacedBy],
   }
 }
 

@@ -5,7 +5,7 @@ import { readWhole } from '../../foundation/command-line/option-values.ts'
 import { say, writeOut } from '../../foundation/command-line/terminal.ts'
 import type { Database } from '../../foundation/database/database.ts'
 import { UserError } from '../../foundation/faults/user-error.ts'
-import { formatBytes } from '../../foundation/text/format-number.ts'
+import { count, formatBytes } from '../../foundation/text/format-number.ts'
 import { IndexRefused } from './build-process.ts'
 import { buildIndexNow, buildWaitingIndex, type IndexJobOptions } from './index-job.ts'
 import { readIndex, readIndexState, removeDamagedIndex } from './index-store.ts'
@@ -69,8 +69,7 @@ export function addSearchCommands(
           const match = matchedName === title ? '' : `  (${matchedName})`
           await writeOut(`${describeScore(score)}  ${occupationCode}  ${title}${match}\n`)
         }
-        const count = found.totalCount
-        say(`${count} ${count === 1 ? 'occupation matches' : 'occupations match'}.`)
+        say(`${count(found.totalCount, 'occupation matches', 'occupations match')}.`)
       }),
     )
 }

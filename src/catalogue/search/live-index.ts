@@ -77,9 +77,7 @@ export class LiveIndex {
   /** Loads the stored index if it is another one: called at the start, and when the catalogue or the index changes. */
   load(): Promise<void> {
     this.#stale = true
-    this.#loading ??= this.#loadWhileStale().finally(() => {
-      this.#loading = undefined
-    })
+    this.#loading ??= this.#loadWhileStale()
     return this.#loading
   }
 
@@ -97,18 +95,20 @@ export class LiveIndex {
 
   async #loadWhileStale(): Promise<void> {
     clearTimeout(this.#retry)
-    while (this.#stale && !this.#closed) {
-      this.#stale = false
-      try {
+    try {
+      while (this.#stale && !this.#closed) {
+        this.#stale = false
         await this.#loadOnce()
         this.#failing = false
-      } catch (error) {
-        if (this.#closed) return
-        if (!this.#failing) this.#onError(error)
-        this.#failing = true
-        this.#retry = setTimeout(() => void this.load(), RETRY).unref()
-        return
       }
+    } catch (error) {
+      if (this.#closed) return
+      if (!this.#failing) this.#onError(error)
+      this.#failing = true
+      this.#retry = setTimeout(() => void this.load(), RETRY).unref()
+    } finally {
+      // At once: a call that comes later must not find this load still there, which would not look again.
+      this.#loading = undefined
     }
   }
 

@@ -1,8 +1,8 @@
-import { stringify } from 'csv-stringify/sync'
 import type * as types from '../../../client/src/types.ts'
 import { Problem } from '../../api/contract/problems.ts'
 import { hasLeft } from '../../api/request/has-left.ts'
 import { markTransfer } from '../../api/request/transfers.ts'
+import { renderForSpreadsheets } from '../../engines/records/index.ts'
 import { count, formatNumber } from '../../foundation/text/format-number.ts'
 import { findTextFault } from '../../foundation/text/normalise.ts'
 import type { Api } from '../api.ts'
@@ -439,15 +439,13 @@ function download({ text, layout, titles, threshold }: TitleList): Outcome {
     const listed = byKey.get(keyOf(table.titles[at] ?? ''))
     const given = listed && occupationOf(listed, threshold)
     const coded = [given?.occupationCode, given?.titleEnglish, given?.certainty?.toFixed(2)]
-    return [...table.names.map((_, index) => row[index] ?? ''), ...coded]
+    return [...table.names.map((_, index) => row[index] ?? ''), ...coded.map((cell) => cell ?? '')]
   })
+  const head = [...table.names, 'occupationCode', 'occupationTitle', 'certainty']
   return {
     download: 'coded-titles.csv',
     type: 'text/csv; charset=utf-8',
-    body: stringify([[...table.names, 'occupationCode', 'occupationTitle', 'certainty'], ...rows], {
-      bom: true,
-      escape_formulas: true,
-    }),
+    body: `\ufeff${renderForSpreadsheets([head, ...rows])}`,
   }
 }
 

@@ -4,7 +4,7 @@ import { count, formatNumber } from '../../foundation/text/format-number.ts'
 import { type Complete, type Having, readProblem } from '../api.ts'
 import { type Context, get, type Route, type Shown } from '../context.ts'
 import { html, pairs, type VNode } from '../html.ts'
-import { listRevisions, showRevisionNumber } from '../revisions.ts'
+import { listRevisions, showRevisions } from '../revisions.ts'
 import { table } from '../table.ts'
 import { Day, showTime } from '../time.ts'
 
@@ -91,20 +91,6 @@ async function showOperator({ services, api, principal }: Context): Promise<Show
       <p class="soft">Since this process started. The log names the caller of each.</p>
       ${showCounts(refused, 'refused credentials')}`,
   }
-}
-
-function showRevisions(revisions: Awaited<ReturnType<typeof listRevisions>>['revisions']): VNode {
-  return table(
-    'Revisions',
-    revisions,
-    [
-      ['Revision', showRevisionNumber, { label: 'Revision' }],
-      ['When', ({ stored }) => showTime(stored), 'when'],
-      ['Command', ({ command }) => command],
-      ['Records', ({ totalCount }) => totalCount, 'number'],
-    ],
-    { empty: 'Nothing has been imported yet.' },
-  )
 }
 
 function describeWaiting(kind: string, waiting: number, oldest: string): VNode {

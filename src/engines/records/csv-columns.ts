@@ -99,6 +99,14 @@ export function pick(record: unknown, path: FieldPath): unknown {
   return path.reduce<unknown>((value, step) => (value as Record<string, unknown> | undefined)?.[step], record)
 }
 
+/** The cells of a record, empty where it has no value. */
+export function listCells(columns: readonly CsvColumn[], record: unknown): string[] {
+  return columns.map(({ path, write }) => {
+    const value = pick(record, path)
+    return value === undefined ? '' : write(value)
+  })
+}
+
 /** Sets the value at a column's path, and creates the objects and lists on the way. */
 export function put(record: Record<string, unknown>, path: FieldPath, value: unknown): void {
   let target: Record<string | number, unknown> = record

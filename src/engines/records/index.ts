@@ -4,13 +4,20 @@ export {
   type CsvColumn,
   type FieldPath,
   findFlatColumn,
+  listCells,
   listColumns,
   listFlatColumns,
   pick,
   put,
 } from './csv-columns.ts'
 export { CsvReader } from './csv-reader.ts'
-export { renderRecord, splitRecord } from './csv-record.ts'
+export {
+  readFromSpreadsheet,
+  renderForSpreadsheets,
+  renderRecord,
+  renderRows,
+  splitRecord,
+} from './csv-record.ts'
 export {
   EncodingLook,
   findUtf16,

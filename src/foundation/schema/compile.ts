@@ -1,4 +1,5 @@
 import { countCodePoints, isAtMost } from '../text/code-points.ts'
+import { count } from '../text/format-number.ts'
 import { joinOr } from '../text/join-or.ts'
 import { findTextFault, isClean, normaliseText } from '../text/normalise.ts'
 import { quote } from '../text/quote.ts'
@@ -40,7 +41,8 @@ type Schema = Readonly<Record<string, unknown>>
 /**
  * Creates a reader of JSON values. It checks a value and renders it in the schema's field order, with normalised text
  * and without empty parts (`null`, `""`, `[]`, `{}`), which count as absent. It reports every fault with the path of
- * its field. Unknown fields are faults, and nothing is coerced.
+ * its field. Unknown fields are faults, and nothing is coerced. With `keepItems`, an empty list is a fault where
+ * `minItems` demands items.
  *
  * @throws {TypeError} if the schema has a keyword that the reader does not implement
  */
@@ -227,7 +229,7 @@ function compileArray({
     const { length } = values
     if (length > maxItems) return `has ${length} items; at most ${maxItems} are allowed`
     if (!isComplete) return undefined
-    if (length < minItems) return `has ${length} items; at least ${minItems} are required`
+    if (length < minItems) return `must have at least ${count(minItems, 'item')}, not ${length}`
     if (uniqueItems && new Set(values.map((value) => JSON.stringify(value))).size < length)
       return 'has an item more than once'
     return undefined
@@ -247,7 +249,8 @@ function compileArray({
       if (after !== undefined) result.push(after)
       else if (isKept && context.faults.length === faults) result.push({})
     }
-    if (result.length === 0) {
+    // A body that names nothing where something must be named does not mean what it would without the list.
+    if (result.length === 0 && !(context.keepsItems && minItems > 0)) {
       context.normalised = true
       return undefined
     }

@@ -14,7 +14,10 @@ export interface ReadingOptions {
   readonly personal?: boolean
   /** Repair UTF-8 that was decoded as Windows-1252 or Latin-1, and find text that lost characters. */
   readonly repair?: boolean
-  /** Lists of objects keep their length, because a response may refer to their items by place: an empty one stays. */
+  /**
+   * Lists of objects keep their length, because a response may refer to their items by place: an empty one stays. A list
+   * that must have items must not be empty.
+   */
   readonly keepItems?: boolean
 }
 

@@ -1,7 +1,7 @@
 import { removeSuspension } from '../../api/access/suspensions.ts'
 import { withScope } from '../../api/contract/access-rules.ts'
-import { type Operation, operation } from '../../api/contract/contract.ts'
-import { COMMON_PROBLEMS, describeDocument, JSON_BODY_PROBLEMS } from '../../api/contract/describe.ts'
+import { type Operation, operationsOf } from '../../api/contract/contract.ts'
+import { describeDocument } from '../../api/contract/describe.ts'
 import { count, int32Count, listOf, oneOf, pageNumbers, text, time } from '../../api/contract/fields.ts'
 import { document } from '../../api/contract/results.ts'
 import type { Database } from '../../foundation/database/database.ts'
@@ -59,19 +59,15 @@ const { suspended: _when, reason: _why, ...ACTIVE } = EXAMPLE
 const UNKNOWN =
   'No key covers this organisation, it has no submission, and it is not suspended. Nothing was changed. GET /v1/organisations lists those that are known.'
 
-const SHARED = { tag: 'Operation', access: withScope('operate'), limit: 'submissions' } as const
 const EID_PATH = Type.Object({
   eid: Type.String({ description: 'The identifier of the organisation.' }),
 })
-const PROBLEMS = {
-  ...COMMON_PROBLEMS,
-  'not-found': 'No key covers this organisation, and it has no submission.',
-} as const
+const PROBLEMS = { 'not-found': 'No key covers this organisation, and it has no submission.' } as const
 
 export function organisationOperations(database: Database): readonly Operation[] {
+  const operating = operationsOf({ tag: 'Operation', access: withScope('operate'), limit: 'submissions' })
   return [
-    operation({
-      ...SHARED,
+    operating({
       name: 'organisations',
       id: 'listOrganisations',
       summary: 'List organisations',
@@ -88,15 +84,13 @@ export function organisationOperations(database: Database): readonly Operation[]
           totalCount: 1,
         }),
       },
-      problems: COMMON_PROBLEMS,
     }).handle(async ({ query: { page, pageSize } }) => {
       const all = await listOrganisations(database)
       const results = all.slice((page - 1) * pageSize, page * pageSize).map(renderOrganisation)
       return document({ page, pageSize, results, totalCount: all.length })
     }),
 
-    operation({
-      ...SHARED,
+    operating({
       name: 'organisation',
       id: 'getOrganisation',
       summary: 'Show the usage of an organisation',
@@ -112,8 +106,7 @@ export function organisationOperations(database: Database): readonly Operation[]
       return document(renderOrganisation(organisation))
     }),
 
-    operation({
-      ...SHARED,
+    operating({
       name: 'suspend-organisation',
       id: 'suspendOrganisation',
       summary: 'Suspend an organisation',
@@ -123,7 +116,7 @@ export function organisationOperations(database: Database): readonly Operation[]
       path: '/organisations/{eid}/suspension',
       request: { path: EID_PATH, body: { json: NewSuspension, maxBytes: 4096 } },
       responses: { 200: describeDocument(Organisation, 'The suspended organisation.', EXAMPLE) },
-      problems: { ...PROBLEMS, 'invalid-body': 'A member is invalid.', ...JSON_BODY_PROBLEMS },
+      problems: { ...PROBLEMS, 'invalid-body': 'A member is invalid.' },
     }).handle(async ({ path: { eid }, body: { reason = '' }, refuse }) => {
       const suspended = await suspend(database, { eid, reason })
       const organisation = suspended && (await findOrganisation(database, eid))
@@ -131,8 +124,7 @@ export function organisationOperations(database: Database): readonly Operation[]
       return document(renderOrganisation(organisation))
     }),
 
-    operation({
-      ...SHARED,
+    operating({
       name: 'resume-organisation',
       id: 'resumeOrganisation',
       summary: 'Resume an organisation',
@@ -144,7 +136,7 @@ export function organisationOperations(database: Database): readonly Operation[]
       responses: {
         200: describeDocument(Organisation, 'The organisation.', { ...ACTIVE, state: 'Active' }),
       },
-      problems: { ...PROBLEMS, 'malformed-body': 'The request has a body.' },
+      problems: PROBLEMS,
     }).handle(async ({ path: { eid }, refuse }) => {
       // One that nothing else names is unknown once it is resumed.
       const before = await findOrganisation(database, eid)

@@ -2,7 +2,7 @@ import { listKeys } from '../../api/access/keys.ts'
 import { EID } from '../../api/access/principal.ts'
 import { listSuspensions, type Suspension, storeSuspension } from '../../api/access/suspensions.ts'
 import type { Database, Reader } from '../../foundation/database/database.ts'
-import { formatTimestamp } from '../../foundation/text/timestamp.ts'
+import { formatKnown } from '../../foundation/text/timestamp.ts'
 import { cancelRunsOf, type Holdings, NOTHING, sumHoldings } from '../../submissions/by-organisation.ts'
 
 /** An organisation that a key covers, that has submissions, or that is suspended: nothing else makes one known. */
@@ -65,10 +65,8 @@ export function renderOrganisation({ eid, suspension, keys, holdings }: Organisa
   return {
     eid,
     state: suspension === undefined ? ('Active' as const) : ('Suspended' as const),
-    ...(suspension !== undefined && {
-      suspended: formatTimestamp(suspension.suspended),
-      ...(suspension.reason !== '' && { reason: suspension.reason }),
-    }),
+    suspended: formatKnown(suspension?.suspended),
+    reason: suspension?.reason || undefined,
     keys,
     submissions: holdings.submissions,
     fileBytes: holdings.bytes,

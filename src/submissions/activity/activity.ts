@@ -1,4 +1,5 @@
-import { type Actor, SERVICE } from '../../api/access/principal.ts'
+import type { FastifyRequest } from 'fastify'
+import { type Actor, actorOf, SERVICE } from '../../api/access/principal.ts'
 import type { Database, Reader } from '../../foundation/database/database.ts'
 import { takeTurn } from '../../foundation/timed-turns.ts'
 import { changeSubmission, type SubmissionWriter } from '../lock.ts'
@@ -82,14 +83,15 @@ export async function recordSimilar(writer: SubmissionWriter, activity: Activity
   if (known === undefined) await recordActivity(writer, activity)
 }
 
-export interface Download {
-  readonly token: string
-  readonly actor: Actor
-  readonly file: string
-}
-
 /** Records that somebody downloads a file or the findings; call it before the first byte is sent. */
-export async function recordDownload(database: Database, { token, actor, file }: Download): Promise<void> {
+export async function recordDownload(
+  database: Database,
+  { method, principal }: Pick<FastifyRequest, 'method' | 'principal'>,
+  { token, file }: { readonly token: string; readonly file: string },
+): Promise<void> {
+  // Of which nobody gets a byte.
+  if (method === 'HEAD') return
+  const actor = actorOf(principal)
   await changeSubmission(database, token, (writer) =>
     recordSimilar(writer, { token, event: 'Downloaded', actor, file }),
   )

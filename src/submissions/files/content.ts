@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import type { Problem } from '../../api/contract/problems.ts'
 import type { Database } from '../../foundation/database/database.ts'
 import type { Sealer } from '../../foundation/database/seal.ts'
-import { deleteOwned, deleteVersions } from '../deletion.ts'
+import { deleteOwned, deleteOwners } from '../deletion.ts'
 import { changeSubmission, type SubmissionName, type SubmissionWriter } from '../lock.ts'
 import { assertOpen, cancelled, findState, overtaken } from '../submission.ts'
 import {
@@ -110,10 +110,10 @@ export async function keepContent(
 
 /** Deletes content that nobody took, at once: it may have filled the disk. The sweep deletes what is left. */
 export async function dropContent(database: Database, token: string, version: string): Promise<void> {
-  const only = { condition: 'v.version = $2', values: [version] }
+  const only = { condition: 'o.version = $2', values: [version] }
   // Its rows first, which leaves room for what follows.
   await deleteOwned(database, { owner: 'version', name: version })
-    .then(() => changeSubmission(database, token, (writer) => deleteVersions(writer, token, only)))
+    .then(() => changeSubmission(database, token, (writer) => deleteOwners(writer, 'version', token, only)))
     .then(() => database.scrub())
     .catch(() => undefined)
 }

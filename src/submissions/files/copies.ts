@@ -1,17 +1,16 @@
 import { type Actor, actorOf } from '../../api/access/principal.ts'
 import { Problem } from '../../api/contract/problems.ts'
-import type { SubmissionName } from '../lock.ts'
+import { changeSubmission, type SubmissionName } from '../lock.ts'
 import type { SubmissionOptions } from '../options.ts'
 import { cancelled, type SubmissionRow, type SubmissionState, withSubmission } from '../submission.ts'
 import {
   assertAllRead,
   assertRoom,
-  type FileJob,
   type FileWork,
   findSameJob,
-  forgetFileJob,
   insertFileJob,
   queueOf,
+  retryFileJob,
   useFileJob,
 } from './file-job.ts'
 import { openContent } from './file-store.ts'
@@ -36,10 +35,7 @@ export async function findCopy(options: SubmissionOptions, caller: Caller, owner
   const { token, eid } = owner
   const id = await requestCopy(options, actorOf(caller.request.principal), { token, eid }, copy)
   const { pending, job } = await awaitWork(options, caller, { id, owner }).catch(async (error: unknown) => {
-    // It was told: the next request tries again.
-    await withSubmission(database, { token, eid }, (writer) =>
-      forgetFileJob(writer, { id } as FileJob),
-    ).catch(() => undefined)
+    await changeSubmission(database, token, (writer) => retryFileJob(writer, id)).catch(() => undefined)
     throw error
   })
   if (job === undefined) return { pending }

@@ -220,8 +220,9 @@ export async function useFileJob(writer: SubmissionWriter, { id }: FileJob): Pro
   await writer.run('update submission_job set completed = $2 where id = $1', [id, Date.now()])
 }
 
-export async function forgetFileJob(writer: SubmissionWriter, { id }: FileJob): Promise<void> {
-  await writer.run('delete from submission_job where id = $1', [id])
+/** Lets the next request try work again that has ended without a result. Whoever waits for this work is still told why. */
+export async function retryFileJob(writer: SubmissionWriter, id: string): Promise<void> {
+  await writer.run('update submission_job set revision = -1 where id = $1 and completed is not null', [id])
 }
 
 /** Forgets results that nobody has used for a while; the sweep then deletes their content. */

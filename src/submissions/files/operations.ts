@@ -1,5 +1,4 @@
 import type { FastifyRequest } from 'fastify'
-import { actorOf } from '../../api/access/principal.ts'
 import type { Operation } from '../../api/contract/contract.ts'
 import { describeDocument, describeStream } from '../../api/contract/describe.ts'
 import { oneOf, text } from '../../api/contract/fields.ts'
@@ -310,8 +309,7 @@ async function sendFile(
       ? { content: await openContent(database, sealer, file) }
       : await findCopy(options, caller, submission, { work, resource })
   if (content === undefined) return pending
-  const actor = actorOf(caller.request.principal)
-  await recordDownload(database, { token: submission.token, actor, file: resource })
+  await recordDownload(database, caller.request, { token: submission.token, file: resource })
   return stream(`${type}; charset=utf-8`, content, {
     etag: fileEtag(file),
     // The name comes from the definition.
@@ -344,7 +342,6 @@ async function sendCopy(
   const copy = { work, resource: null }
   const { pending, content, etag } = await findCopy(options, caller, submission, copy)
   if (content === undefined) return pending
-  const actor = actorOf(caller.request.principal)
-  await recordDownload(options.database, { token: submission.token, actor, file })
+  await recordDownload(options.database, caller.request, { token: submission.token, file })
   return stream(type, content, { etag, 'content-disposition': `attachment; filename="${name}"` })
 }

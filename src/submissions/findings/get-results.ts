@@ -1,5 +1,4 @@
 import type { LRUCache } from 'lru-cache'
-import { actorOf } from '../../api/access/principal.ts'
 import type { Operation } from '../../api/contract/contract.ts'
 import { describePage, NEXT_LINK, NOT_MODIFIED } from '../../api/contract/describe.ts'
 import { Problem, type ProblemOptions } from '../../api/contract/problems.ts'
@@ -9,6 +8,7 @@ import { makeEtag, Page, surround } from '../../api/serving/page.ts'
 import { cacheUpTo, SharedReads } from '../../api/serving/page-cache.ts'
 import type { Reader } from '../../foundation/database/database.ts'
 import type { Sealer } from '../../foundation/database/seal.ts'
+import { count } from '../../foundation/text/format-number.ts'
 import { recordDownload } from '../activity/activity.ts'
 import { TOKEN_PATH } from '../contract.ts'
 import { linkNextPage, type Paged } from '../paging.ts'
@@ -72,7 +72,7 @@ export function getValidationResults(options: ResultsOptions): Operation {
     badRequest: EXAMPLE_BAD_REQUEST,
     describeFaults: (faults, { authorized, received }) =>
       describePageFaults('PR1', faults, authorized, received),
-  }).handle(async ({ query, received, authorized, accepted, isFresh, principal }) => {
+  }).handle(async ({ request, query, received, authorized, accepted, isFresh }) => {
     return await answerCurrent(database, authorized, async (submission) => {
       const selected = await select(selections, database, submission, query, sealer)
       if (accepted !== 'application/json') {
@@ -83,7 +83,7 @@ export function getValidationResults(options: ResultsOptions): Operation {
         const found = run !== undefined && isPartial(run) ? run.errors + run.warnings : undefined
         const { token } = submission
         const entries = await streamEntries(accepted, database, submission, selected, { sealer, etag, found })
-        await recordDownload(database, { token, actor: actorOf(principal), file: 'findings' })
+        await recordDownload(database, request, { token, file: 'findings' })
         return entries
       }
       const matching = { ...submission, totalCount: selected?.total ?? submission.totalCount }
@@ -112,7 +112,8 @@ function assertWithin(
 ): void {
   const lastPage = Math.max(1, Math.ceil(submission.totalCount / pageSize))
   if (page <= lastPage) return
-  const message = `is ${page}, past the last page: ${submission.totalCount} entries at ${pageSize} a page end on page ${lastPage}`
+  const [one, many] = [`entry at ${pageSize} a page ends`, `entries at ${pageSize} a page end`]
+  const message = `is ${page}, past the last page: ${count(submission.totalCount, one, many)} on page ${lastPage}`
   throw refusePage('PR2', [{ parameter: 'page', message }], submission, received)
 }
 

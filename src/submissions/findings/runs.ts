@@ -1,7 +1,7 @@
 import type { NotRun } from '../../engines/checking/index.ts'
 import type { Reader, Value } from '../../foundation/database/database.ts'
 import type { Sealer } from '../../foundation/database/seal.ts'
-import { deleteFindings, deleteRuns } from '../deletion.ts'
+import { deleteFindings, deleteOwners } from '../deletion.ts'
 import type { SubmissionWriter } from '../lock.ts'
 import type { Cause } from './cause.ts'
 import type { CodeCount } from './store-run.ts'
@@ -227,7 +227,8 @@ export async function forgetOldRuns(writer: SubmissionWriter, token: string): Pr
   // The current run is one of those with results.
   const kept = finished.splice(0, RUNS_KEPT - 1)
   const forgotten = [...finished, ...failed.slice(RUNS_KEPT)].map(({ run }) => run)
-  await deleteRuns(writer, token, forgotten)
+  // No run has the number 0, and PostgreSQL refuses an empty list.
+  await deleteOwners(writer, 'run', token, { condition: `o.run in (${['0', ...forgotten].join(', ')})` })
   for (const { run, trimmed } of kept.slice(FINDINGS_KEPT - 1))
     if (trimmed === null) await deleteFindings(writer, run)
 }

@@ -2,11 +2,10 @@ import { SERVICE } from '../../api/access/principal.ts'
 import type { Database } from '../../foundation/database/database.ts'
 import { type Job, release } from '../../foundation/jobs/queue.ts'
 import { forgetActivity, recordActivity } from '../activity/activity.ts'
-import { type DeletedCounts, deleteRuns, deleteVersions } from '../deletion.ts'
+import { type DeletedCounts, deleteFiles, deleteOwners, deleteResults } from '../deletion.ts'
 import { forgetOldJobs } from '../files/file-job.ts'
 import { ARRIVAL_LEASE } from '../files/file-store.ts'
 import { changeSubmission, type SubmissionName, type SubmissionWriter } from '../lock.ts'
-import { deleteCauses } from '../returns/causes.ts'
 import { finishDeletions, type OnPurge } from './purge.ts'
 
 const DAY = 24 * 60 * 60 * 1000
@@ -55,22 +54,24 @@ export async function sweepAgain(
 }
 
 /**
- * Of the submission `$1`, or of all if it is null: versions `v` that are not current, cannot be restored, do not arrive
- * after the time `$2`, and belong to no work with files and to no run in progress.
+ * Of the submission `$1`, or of all if it is null: versions `o` that are not current, cannot be restored, neither arrive
+ * after the time `$2` nor wait until work with files in progress takes them, and belong to no such work and to no run in
+ * progress.
  */
-const UNUSED = `v.token = coalesce($1, v.token) and not (
-  (v.stored = 0 and v.received > $2)
-  or exists (select 1 from submission_file f where f.token = v.token and v.version in (f.version, f.previous))
-  or exists (select 1 from submission_job j where j.version = v.version)
+const UNUSED = `o.token = coalesce($1, o.token) and not (
+  (o.stored = 0 and (o.received > $2
+    or exists (select 1 from submission_job j where j.token = o.token and j.completed is null)))
+  or exists (select 1 from submission_file f where f.token = o.token and o.version in (f.version, f.previous))
+  or exists (select 1 from submission_job j where j.version = o.version)
   or exists (select 1 from submission_run r
-    where r.token = v.token and r.completed is null and r.files like '%"' || v.version || '"%'))`
+    where r.token = o.token and r.completed is null and r.files like '%"' || o.version || '"%'))`
 
 const deleteUnusedOf = (writer: SubmissionWriter, token: string) =>
-  deleteVersions(writer, token, { condition: UNUSED, values: [Date.now() - ARRIVAL_LEASE] })
+  deleteOwners(writer, 'version', token, { condition: UNUSED, values: [Date.now() - ARRIVAL_LEASE] })
 
 async function deleteUnused(database: Database): Promise<void> {
   const rows = await database.all<{ token: string }>(
-    `select distinct v.token from file_version v where ${UNUSED} limit 1000`,
+    `select distinct o.token from file_version o where ${UNUSED} limit 1000`,
     [null, Date.now() - ARRIVAL_LEASE],
   )
   for (const { token } of rows)
@@ -93,9 +94,10 @@ async function expireFiles(database: Database, days: Retention['files'], onPurge
   await expire(database, { expired, days, onPurge }, async (writer, token) => {
     // Without its files, a submission cannot be validated.
     await writer.run('update submission set revision = revision + 1 where token = $1', [token])
-    for (const table of ['submission_file', 'submission_job'])
-      await writer.run(`delete from ${table} where token = $1`, [token])
-    return { files: await deleteUnusedOf(writer, token), findings: 0 }
+    const files = await deleteFiles(writer, token)
+    await writer.run('delete from submission_job where token = $1', [token])
+    await deleteUnusedOf(writer, token)
+    return { files, findings: 0 }
   })
 }
 
@@ -108,12 +110,10 @@ async function expireResults(
      where s.created is not null and s.token = coalesce($2, s.token)
      group by s.token, s.eid having max(coalesce(r.completed, r.received)) < $1 and min(coalesce(r.completed, 0)) > 0
      limit 100`
-  await expire(database, { expired, days, onPurge }, async (writer, token) => {
-    await deleteCauses(writer, token)
-    // Without its findings, a submission has no current run.
-    await writer.run('update submission set run = 0, total = 0, published = 0 where token = $1', [token])
-    return { files: 0, findings: await deleteRuns(writer, token) }
-  })
+  await expire(database, { expired, days, onPurge }, async (writer, token) => ({
+    files: 0,
+    findings: await deleteResults(writer, token),
+  }))
 }
 
 interface Expiry {

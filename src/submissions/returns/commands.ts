@@ -1,12 +1,10 @@
-import { readFile } from 'node:fs/promises'
 import type { Command } from 'commander'
 import { reportChange } from '../../api/access/audit.ts'
+import { readText } from '../../engines/records/index.ts'
 import { action, jsonOption, report, type WithDatabase } from '../../foundation/command-line/command.ts'
 import { say, writeOut } from '../../foundation/command-line/terminal.ts'
 import type { Database } from '../../foundation/database/database.ts'
 import type { Sealer } from '../../foundation/database/seal.ts'
-import { describeReadError } from '../../foundation/faults/read-error.ts'
-import { fail } from '../../foundation/faults/user-error.ts'
 import { count } from '../../foundation/text/format-number.ts'
 import { escapeControls } from '../../foundation/text/quote.ts'
 import { showEnd, showInstant } from '../../foundation/text/zoned-time.ts'
@@ -26,9 +24,6 @@ interface ReturnSettings {
   readonly TIME_ZONE: string
 }
 
-/** The largest file of returns, in bytes. */
-const MOST_BYTES = 2 ** 20
-
 /** Adds `returns import`, `returns list` and `returns export`. */
 export function addReturnCommands(
   program: Command,
@@ -44,11 +39,7 @@ export function addReturnCommands(
     .action(
       action(async (file: string, flags: { json?: true }) => {
         const { DEFINITIONS, TIME_ZONE: zone } = readSettings()
-        const content = await readFile(file).catch((error: NodeJS.ErrnoException) =>
-          fail({ file, message: describeReadError(error.code) }),
-        )
-        if (content.length > MOST_BYTES) fail({ file, message: 'must be at most 1 MiB' })
-        const read = await readReturns(content.toString('utf8'), {
+        const read = await readReturns(await readText(file), {
           file,
           definitions: new Definitions(DEFINITIONS),
           zone,

@@ -1,6 +1,7 @@
 import { existsSync, readdirSync, rmdirSync } from 'node:fs'
 import { rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { explainFileError } from '../../foundation/command-line/output-file.ts'
 import type { Database, Reader } from '../../foundation/database/database.ts'
 import type { Sealer } from '../../foundation/database/seal.ts'
 import { fail, UserError } from '../../foundation/faults/user-error.ts'
@@ -16,7 +17,6 @@ interface ExportOptions {
   /** A folder that does not exist yet, or is empty. */
   readonly output: string
   readonly sealer: Sealer
-  readonly onOrganisation?: (eid: string) => void
 }
 
 interface ExportedFile {
@@ -45,15 +45,17 @@ interface Exported {
  */
 export async function exportReturn(database: Database, options: ExportOptions): Promise<Exported> {
   const { output } = options
-  if (existsSync(output) && readdirSync(output).length > 0)
-    fail({ field: '--output', message: 'names a folder that has files. Name a new one' })
   const folder = `${output}.partial-${process.pid}`
-  makeFolder(folder, 0o700)
   try {
+    if (existsSync(output) && readdirSync(output).length > 0)
+      fail({ field: '--output', message: 'names a folder that has files. Name a new one' })
+    makeFolder(folder, 0o700)
     const exported = await database.snapshot((reader) => writeAll(reader, folder, options))
     if (existsSync(output)) rmdirSync(output)
     await rename(folder, output)
     return exported
+  } catch (error) {
+    throw explainFileError(error, output)
   } finally {
     await rm(folder, { recursive: true, force: true })
   }
@@ -62,11 +64,10 @@ export async function exportReturn(database: Database, options: ExportOptions): 
 async function writeAll(
   reader: Reader,
   folder: string,
-  { returnId, sealer, onOrganisation }: ExportOptions,
+  { returnId, sealer }: ExportOptions,
 ): Promise<Exported> {
   const organisations: Exported['organisations'][number][] = []
   for (const { eid, token, time } of await listSubmitted(reader, returnId)) {
-    onOrganisation?.(eid)
     const receipt = await readReceipt(reader, token, sealer)
     const own = encodeURIComponent(eid).replace(/^\./, '%2E')
     makeFolder(join(folder, own), 0o700)

@@ -1,5 +1,5 @@
 import { EID } from '../../api/access/principal.ts'
-import { oneOf, strings, text } from '../../api/contract/fields.ts'
+import { oneOf, text } from '../../api/contract/fields.ts'
 import { resolveParameters } from '../../engines/checking/index.ts'
 import { parseYaml } from '../../engines/records/index.ts'
 import { FaultList, refuse } from '../../foundation/faults/faults.ts'
@@ -30,13 +30,20 @@ export const NewReturn = Type.Object(
     opens: Type.String({ description: date('When it opens.') }),
     due: text(date('When it is due; by default when it closes.')),
     closes: Type.String({ description: date('When it closes.') }),
-    organisations: strings('The organisations that are expected to submit it; all if it is absent or empty.'),
+    organisations: Type.Optional(
+      Type.Array(Type.String(), {
+        description: 'The organisations that are expected to submit it; all if it is absent.',
+        minItems: 1,
+      }),
+    ),
     notes: text('Notes for those who submit it.', { maxLength: 2000 }),
   },
   { description: 'A return to collect.' },
 )
 
-const readShape = compileSchema(Type.Object({ id: Type.String(), ...NewReturn.properties }))
+const readShape = compileSchema(Type.Object({ id: Type.String(), ...NewReturn.properties }), {
+  keepItems: true,
+})
 
 interface Options {
   /** The name of the file, for faults. */
@@ -110,8 +117,6 @@ function readReturn(
   add: (field: string, message: string) => void,
 ): CollectedReturn | undefined {
   const { organisations, ...others } = isObject(given) ? given : {}
-  if (Array.isArray(organisations) && organisations.length === 0)
-    add('organisations', 'must be "all" or a list of identifiers (EID)')
   const shape = readShape(organisations === 'all' ? others : given)
   for (const { field, message } of shape.faults) add(field, message)
   const read = (shape.value ?? {}) as Partial<Static<typeof NewReturn>> & { readonly id?: string }

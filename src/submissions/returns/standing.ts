@@ -48,7 +48,7 @@ interface Row {
 /** Counters of runs are read, never findings. Each lookup is by a key. */
 const SUBMISSIONS = `select s.token, s.eid, s.created, s.ended, s.ended_at as "endedAt", s.revision,
     case when s.ended is null then s.reopened_until end as "reopenedUntil",
-    case when exists (select 1 from submission_file f where f.token = s.token and f.version is not null)
+    case when exists (select 1 from submission_file f where f.token = s.token)
       then 1 else 0 end as files,
     case when exists (select 1 from submission_run q where q.token = s.token and q.completed is null)
       then 1 else 0 end as active,

@@ -1,5 +1,5 @@
-import { stringify } from 'csv-stringify/sync'
 import { getOrMake } from '../../../foundation/get-or-make.ts'
+import { renderForSpreadsheets } from '../../records/index.ts'
 import type { AppendBytes } from './output-folder.ts'
 
 /** A change of a file: of a value, of a column's name, of a row, or of all its lines. */
@@ -49,7 +49,7 @@ export class ChangeList {
 
   constructor(append: AppendBytes) {
     this.#append = append
-    this.#waiting.push(`\ufeff${stringify([[...COLUMNS]])}`)
+    this.#waiting.push(`\ufeff${renderForSpreadsheets([COLUMNS])}`)
   }
 
   get groups(): readonly ChangeGroup[] {
@@ -78,7 +78,7 @@ export class ChangeList {
     if (examples.length < EXAMPLES && examples.every((each) => each.before !== before))
       examples.push({ ...(line !== undefined && { line }), before, after })
     const cells = COLUMNS.map((name) => change[name] ?? '')
-    this.#waiting.push(stringify([cells], { escape_formulas: true }))
+    this.#waiting.push(renderForSpreadsheets([cells]))
   }
 
   /** Writes what was added. Call it from time to time. */

@@ -1,5 +1,5 @@
 import { createReadStream } from 'node:fs'
-import { stringify } from 'csv-stringify/sync'
+import { renderForSpreadsheets } from '../../records/index.ts'
 import type { Finding } from '../engine/summary.ts'
 import type { ReportWriter } from './report.ts'
 import { writeAllCodes, writeTable } from './table.ts'
@@ -30,13 +30,11 @@ const COLUMNS: readonly (keyof Finding)[] = [
 /** For spreadsheets: a byte order mark, and an apostrophe before cells that would be formulas. */
 const writeCsv: ReportWriter = async ({ findings, changes }, append) => {
   const columns = changes === undefined ? COLUMNS : ['standing', ...COLUMNS]
-  await append(`\ufeff${stringify([columns])}`)
+  await append(`\ufeff${renderForSpreadsheets([columns])}`)
   for await (const finding of findings()) {
     const cells = COLUMNS.map((name) => finding[name] ?? '')
     await append(
-      stringify([finding.standing === undefined ? cells : [finding.standing, ...cells]], {
-        escape_formulas: true,
-      }),
+      renderForSpreadsheets([finding.standing === undefined ? cells : [finding.standing, ...cells]]),
     )
   }
 }
