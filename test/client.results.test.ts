@@ -212,7 +212,7 @@ test('a token is one segment of the URL, whatever its characters, and an unautho
 
   await expect(client.validationResults.page('a/b?c#d%')).rejects.toMatchObject({
     status: 401,
-    type: '/problems/not-permitted',
+    type: '/problems/unauthorized',
   })
   expect(front.received[0]?.url).toBe('/v1/submissions/a%2Fb%3Fc%23d%25/validation-results')
 
@@ -220,7 +220,7 @@ test('a token is one segment of the URL, whatever its characters, and an unautho
   await expect(withoutEid.validationResults.page(token)).rejects.toMatchObject({
     status: 401,
     message:
-      'The credential does not permit this request: Send the header EID with the identifier of the organisation. This key covers organisation 1001.',
+      'The request is not authorised: Send the header EID with the identifier of the organisation. This key covers organisation 1001.',
   })
   await expect(async () => {
     for await (const _ of withoutEid.validationResults.all(token));

@@ -24,6 +24,8 @@ test('submitting without a key says which variable is missing', () => {
   )
 })
 
+const REFUSED = 'the service refuses the request with the key in MAHI_API_KEY:'
+
 test('a refusal says what is wrong with the key, or with the rest', async () => {
   const service = await Service.start()
   const url = `http://127.0.0.1:${await listen(service)}`
@@ -35,24 +37,12 @@ test('a refusal says what is wrong with the key, or with the rest', async () => 
     (await service.createKey({ eids: ['1001'], ...(scopes && { scopes }) })).key
   const writer = await create(['submissions:write'])
   await expect(submit('1002', writer)).rejects.toThrow(
-    `${url}: the service refuses the request: This key covers organisation 1001, not 1002`,
+    `${url}: ${REFUSED} This key covers organisation 1001, not 1002`,
   )
   await expect(submit('1001', await create(['validation-results:read']))).rejects.toThrow(
-    'the service refuses the request: This key lacks the scope submissions:write',
+    `${REFUSED} This key lacks the scope submissions:write`,
   )
-  await expect(submit('1001', `${writer.slice(0, -2)}AA`)).rejects.toThrow(
-    'the service does not accept the key: set MAHI_API_KEY to one that is valid there',
-  )
-  // By the type of the problem: another version may say it in other words.
-  const reworded = createServer((_, response) => {
-    const problem = { type: '/problems/unauthorized', title: 'No', status: 401, detail: 'Who are you?' }
-    response.writeHead(401, { 'content-type': 'application/problem+json' }).end(JSON.stringify(problem))
-  })
-  const other = `http://127.0.0.1:${await listenOn(reworded)}`
-  const client = openClient(other, { ...ORGANISATION, apiKey: writer })
-  await expect(askService(other, () => client.submissions.create({ returnId: '202512' }))).rejects.toThrow(
-    'the service does not accept the key',
-  )
+  await expect(submit('1001', `${writer.slice(0, -2)}AA`)).rejects.toThrow(`${REFUSED} Send a valid key, and`)
 })
 
 test('what a service calls its token does nothing in the shell into which a command is pasted', () => {

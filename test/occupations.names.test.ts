@@ -92,7 +92,7 @@ test('the names of an import replace those of their source only', async () => {
 test('import-names replaces the names of its source, and keeps those of others', async () => {
   const mahi = await new Installation().fill(RECORDS)
   mahi.write('one.csv', 'occupationCode,name\nB2,Trucker\nA1,Kindy Teacher\n')
-  mahi.write('two.csv', 'occupationCode,name\nB2,Teamster\nB2,Trucker\n')
+  mahi.write('two.csv', 'occupationCode,name\nB2,=Teamster\nB2,Trucker\n')
   const employers = [...NAMES, '--source', 'Employers']
   expect(await mahi.runJson([...employers, 'one.csv'])).toEqual({ added: 2, removed: 0 })
   expect(await mahi.runJson([...NAMES, 'one.csv'])).toEqual({ added: 2, removed: 0 })
@@ -112,7 +112,8 @@ test('import-names replaces the names of its source, and keeps those of others',
     '"Employers"  2 names of 1 occupation\n"imported"  2 names of 2 occupations\n',
   )
   const exported = await mahi.run(['occupations', 'names', 'export', 'Employers'])
-  expect(exported.stdout).toBe('\ufeffoccupationCode,name,language\nB2,Teamster,en\nB2,Trucker,en\n')
+  // A spreadsheet would run it as a formula.
+  expect(exported.stdout).toBe("\ufeffoccupationCode,name,language\nB2,'=Teamster,en\nB2,Trucker,en\n")
   mahi.write('exported.csv', exported.stdout)
   expect(await mahi.runJson([...employers, 'exported.csv'])).toEqual({ added: 0, removed: 0 })
   expect((await mahi.run(['occupations', 'names', 'remove', 'imported'])).stderr).toBe(

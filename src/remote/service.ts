@@ -94,7 +94,10 @@ function advise(error: MahiError, url: string, { field = '--url', anonymous }: A
     const what = error.kind === 'problem' ? `${error.message} without a problem body` : error.message
     return `${what}, so the response is not from Mahi. Check the URL, and the proxy in front of the service`
   }
-  if (error.status === 401) return anonymous === undefined ? explainRefusal(error, url) : lackKey(anonymous)
+  if (error.status === 401 && anonymous !== undefined) return lackKey(anonymous)
+  // Its words say whether the key is valid.
+  if (error.status === 401)
+    return `the service refuses the request with the key in ${KEY_VARIABLE}: ${dropStop(explain(error, url))}`
   if (error.kind === 'new-run')
     return 'a new run was published while this one was being read: run the command again'
   if (isRefused(error)) {
@@ -120,13 +123,6 @@ function isForeign({ kind, status = 0, type, location, code }: MahiError): boole
 
 /** What a proxy says of a service that it cannot reach. */
 const GATEWAY: ReadonlySet<number> = new Set([502, 503, 504])
-
-/** The type says whether the key is valid. */
-function explainRefusal(error: MahiError, url: string): string {
-  return error.type === '/problems/unauthorized'
-    ? `the service does not accept the key: set ${KEY_VARIABLE} to one that is valid there`
-    : `the service refuses the request: ${dropStop(explain(error, url))}`
-}
 
 const UNTRUSTED =
   'this machine does not trust its certificate: set NODE_EXTRA_CA_CERTS to the file of its authority'

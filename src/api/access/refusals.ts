@@ -20,17 +20,12 @@ export function forbidden(
 ): Problem {
   const { id: key, client } = request.principal ?? {}
   audit.refused({ reason, operation, address: addressOf(request), key, client })
-  return reason === 'suspended' ? refuse('organisation-suspended', detail) : notPermitted(detail)
+  return unauthorized(`${detail}.`, reason === 'suspended' ? 'organisation-suspended' : 'unauthorized')
 }
 
-/** The 401 without a valid credential. It is always the same, whatever is wrong. */
-export const unauthorized = (): Problem => refuse('unauthorized', NO_CREDENTIAL)
-
-/** The 401 for a valid credential. */
-export const notPermitted = (detail: Explanation): Problem => refuse('not-permitted', detail)
-
-function refuse(slug: ProblemSlug, detail: Explanation): Problem {
-  return new Problem(slug, `${detail}.`, {
+/** The 401; without a valid credential it is always the same, whatever is wrong. */
+export function unauthorized(detail: string = NO_CREDENTIAL, slug: ProblemSlug = 'unauthorized'): Problem {
+  return new Problem(slug, detail, {
     headers: { 'www-authenticate': 'Bearer realm="mahi", ApiKey realm="mahi", header="X-API-Key"' },
   })
 }

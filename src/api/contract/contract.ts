@@ -228,12 +228,14 @@ function findProblems(
   return {
     ...COMMON_PROBLEMS,
     ...(isOfOrganisation(access)
-      ? { 'not-permitted': NOT_COVERED, 'organisation-suspended': 'The organisation is suspended.' }
-      : access.scope !== undefined && { 'not-permitted': `The credential lacks the scope ${access.scope}.` }),
+      ? { unauthorized: NOT_COVERED, 'organisation-suspended': 'The organisation is suspended.' }
+      : access.scope !== undefined && !access.anonymous && { unauthorized: lacks(access.scope) }),
     ...(body !== undefined && 'json' in body && JSON_BODY_PROBLEMS),
     ...(body === undefined && method !== 'GET' && { 'malformed-body': 'The request has a body.' }),
   }
 }
+
+const lacks = (scope: string) => `There is no valid credential, or it lacks the scope ${scope}.`
 
 /** Refuses a request; the type of `Input` says with which problems. */
 export function refuse(slug: ProblemSlug, detail: string, options?: ProblemOptions): never {

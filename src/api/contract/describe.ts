@@ -117,9 +117,9 @@ export const JSON_BODY_PROBLEMS = {
   'unsupported-media-type': 'The body is not JSON.',
 } as const
 
-/** The meaning of 401 for a valid credential where the data belongs to an organisation. */
+/** The meaning of 401 where the data belongs to an organisation. */
 export const NOT_COVERED =
-  'The credential lacks the scope, does not cover the EID, or the organisation has no submission with this token; the detail says which.'
+  'There is no valid credential. Or it lacks the scope, does not cover the EID, or the organisation has no submission with this token; the detail says which.'
 
 /** Errors that any request can meet, so that no operation declares them. */
 const ANYWHERE = [
@@ -151,8 +151,7 @@ export function isDeclared(slug: ProblemSlug, declared: Readonly<Record<string, 
 const DETAILS: Partial<Record<ProblemSlug, string>> = {
   'unsupported-media-type': 'The Content-Type is "text". Supported: application/json, in UTF-8.',
   'unsupported-version': 'Version "9" in the URL is not supported. Supported versions: 1.0.',
-  unauthorized: `${NO_CREDENTIAL}.`,
-  'not-permitted': 'This key covers organisation 1001, not 1002.',
+  unauthorized: NO_CREDENTIAL,
   'organisation-suspended':
     'Organisation 1001 is suspended: its submissions are kept and cannot be read or changed until the operator of this service resumes it.',
   'method-not-allowed': 'This endpoint does not support POST. Supported methods: GET, HEAD, OPTIONS.',

@@ -1,9 +1,9 @@
 import { Type } from '../../foundation/schema/type.ts'
 import { strings, text, time } from './fields.ts'
 
-/** The detail of every 401 without a valid credential, without its full stop. */
+/** The detail of every 401 without a valid credential. */
 export const NO_CREDENTIAL =
-  'Send a valid key, and for validation results the EID header of an organisation that it covers and the token of one of its submissions'
+  'Send a valid key, and for validation results the EID header of an organisation that it covers and the token of one of its submissions.'
 
 /** Every type of error response: its status, its title and advice. */
 export const PROBLEMS = {
@@ -40,13 +40,7 @@ export const PROBLEMS = {
     status: 401,
     title: 'The request is not authorised',
     advice:
-      'Send a valid key as X-API-Key or as Authorization: Bearer. For a submission, also send the EID header of an organisation that the key covers, and the token of one of its submissions.',
-  },
-  'not-permitted': {
-    status: 401,
-    title: 'The credential does not permit this request',
-    advice:
-      'The credential is valid; the detail says what it lacks: the scope, the organisation of the EID header, or the submission. A token of another organisation gets the same response as one that does not exist.',
+      'Send a valid key as X-API-Key or as Authorization: Bearer. For a submission, also send the EID header of an organisation that the key covers, and the token of one of its submissions. With a valid key, the detail says what is wrong with the rest; a token of another organisation gets the same response as one that does not exist.',
   },
   'organisation-suspended': {
     status: 401,

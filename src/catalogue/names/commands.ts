@@ -1,5 +1,5 @@
 import { type Command, InvalidArgumentError } from 'commander'
-import { type ReadFile, readRecords, readText, renderRows } from '../../engines/records/index.ts'
+import { type ReadFile, readRecords, readText, renderForSpreadsheets } from '../../engines/records/index.ts'
 import { action, jsonOption, report, type WithDatabase } from '../../foundation/command-line/command.ts'
 import { Progress, writeOut } from '../../foundation/command-line/terminal.ts'
 import type { Writer } from '../../foundation/database/database.ts'
@@ -111,7 +111,7 @@ export function addNameCommands(
           }),
         )
         const cells = rows.map(({ code, name, language }) => [code, name, language])
-        await writeOut(`\ufeff${renderRows([NAME_COLUMNS.map(({ name }) => name), ...cells])}`)
+        await writeOut(`\ufeff${renderForSpreadsheets([NAME_COLUMNS.map(({ name }) => name), ...cells])}`)
       }),
     )
 

@@ -1,5 +1,5 @@
 import type { SourceRecord } from '../../engines/records/index.ts'
-import { listColumns } from '../../engines/records/index.ts'
+import { listColumns, readFromSpreadsheet } from '../../engines/records/index.ts'
 import { FaultList } from '../../foundation/faults/faults.ts'
 import type { Fault } from '../../foundation/faults/user-error.ts'
 import { compileSchema, SINGLE_LINE } from '../../foundation/schema/compile.ts'
@@ -38,7 +38,7 @@ export async function readNames(records: AsyncIterable<SourceRecord | Fault>): P
   const { rows, repaired } = await readRows<Static<typeof NameRecord>>(records, readName)
   const names = rows.map(({ value: { occupationCode, name, language = 'en' }, locate }) => ({
     occupationCode,
-    text: name,
+    text: readFromSpreadsheet(name),
     language,
     locate,
   }))

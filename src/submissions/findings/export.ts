@@ -1,5 +1,5 @@
 import { type BytesResult, continueAfter, stream } from '../../api/contract/results.ts'
-import { listCells, renderForSpreadsheets } from '../../engines/records/index.ts'
+import { listCells, renderRows } from '../../engines/records/index.ts'
 import type { Reader } from '../../foundation/database/database.ts'
 import type { Sealer } from '../../foundation/database/seal.ts'
 import { takeTurn } from '../../foundation/timed-turns.ts'
@@ -31,7 +31,7 @@ export async function streamEntries(
   const total = selected?.total ?? submission.totalCount
   const render = type === CSV ? renderCsv : renderNdjson
   async function* content(): AsyncGenerator<string, void> {
-    let head = type === CSV ? renderForSpreadsheets([PUBLISHED_COLUMNS.map(({ name }) => name)]) : ''
+    let head = type === CSV ? renderRows([PUBLISHED_COLUMNS.map(({ name }) => name)]) : ''
     for (let first = 0; first < total; first += READ) {
       // Reads from SQLite wait for nothing.
       await takeTurn()
@@ -58,5 +58,5 @@ function renderNdjson(findings: readonly PublishedFinding[]): string {
 }
 
 function renderCsv(findings: readonly PublishedFinding[]): string {
-  return renderForSpreadsheets(findings.map((finding) => listCells(PUBLISHED_COLUMNS, finding)))
+  return renderRows(findings.map((finding) => listCells(PUBLISHED_COLUMNS, finding)))
 }

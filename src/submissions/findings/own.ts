@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import { explainToken, notPermitted } from '../../api/access/refusals.ts'
+import { explainToken, unauthorized } from '../../api/access/refusals.ts'
 import { asOrganisation } from '../../api/contract/access-rules.ts'
 import { operationsOf } from '../../api/contract/contract.ts'
 import { Problem } from '../../api/contract/problems.ts'
@@ -51,7 +51,7 @@ export async function answerCurrent<T>(
     } catch (error) {
       if (!(error instanceof RunMissing)) throw error
       const found = await findOwn(database, current.eid, current.token)
-      if (found === undefined) throw notPermitted(explainToken(current.eid))
+      if (found === undefined) throw unauthorized(`${explainToken(current.eid)}.`)
       if (isDeepStrictEqual(found, current)) throw error
       current = found
     }

@@ -1,6 +1,6 @@
 import { COMMAND, EID } from '../../api/access/principal.ts'
 import type { SourceRecord } from '../../engines/records/index.ts'
-import { listColumns, readFromSpreadsheet } from '../../engines/records/index.ts'
+import { listColumns } from '../../engines/records/index.ts'
 import type { Database, Reader, Writer } from '../../foundation/database/database.ts'
 import { bumpRevision } from '../../foundation/database/revisions.ts'
 import { Sealer } from '../../foundation/database/seal.ts'
@@ -42,11 +42,8 @@ export interface PublicationSummary {
   readonly totalCount: number
 }
 
-/** The columns of validation results, including the details that `mahi check` writes. Their CSV is for spreadsheets. */
-export const PUBLISHED_COLUMNS = listColumns(PublishedFinding).map(({ read, ...column }) => ({
-  ...column,
-  read: (cell: string) => read(readFromSpreadsheet(cell)),
-}))
+/** The columns of validation results, including the details that `mahi check` writes. */
+export const PUBLISHED_COLUMNS = listColumns(PublishedFinding)
 
 const readShape = compileSchema(PublishedFinding, { personal: true })
 
