@@ -127,7 +127,7 @@ function readPackage(
   const returns = root.get('mahi:return')
   returns.object()?.knows(['default', 'pattern'], { strict: true })
   const pattern = returns.get('pattern').pattern()
-  const name = root.get('name').text() || basename(resolve(folder))
+  const name = root.get('name').description() ?? basename(resolve(folder))
   const definition: Definition = {
     folder,
     name,
