@@ -7,7 +7,7 @@ import { CheckFailed, checkFiles } from '../../src/engines/checking/check-files.
 import { loadDefinition } from '../../src/engines/checking/definition/load.ts'
 import { checkApart, places } from '../support/checking.ts'
 import { Installation, MAHI, until } from '../support/command.ts'
-import { LIBRARY, LONG_LOAN, writeDefinition } from '../support/definition.ts'
+import { define, LIBRARY, LONG_LOAN, writeDefinition } from '../support/definition.ts'
 import { requireProgram } from '../support/require-program.ts'
 import { hasSmallDisk, SmallDisk } from '../support/small-disk.ts'
 import { temporaryFolder, writeFiles } from '../support/temporary.ts'
@@ -187,6 +187,21 @@ test('a file that this user may not read exits 2 with what to do', async () => {
   expect((await run(folder)).stderr).toBe(`Note: book-loans.csv was not read: it is no file.\n${sentence}`)
   chmodSync(folder, 0o311)
   expect((await run(folder)).stderr).toBe(sentence.replace(closed, folder))
+})
+
+test('an interrupted --fix ends in the middle of a slow pattern, and leaves nothing behind', async () => {
+  const temporary = temporaryFolder()
+  const things = { fields: [{ name: 'value', constraints: { pattern: 'a*a*a*a*a*a*b' } }, { name: 'note' }] }
+  const from = writeFiles({ 'things.csv': `value,note\n${'a'.repeat(2000)},x\n` })
+  const to = join(temporary, 'fixed')
+  const command = ['check', from, '--definition', define({ things }), '--fix', to]
+  const mahi = new Installation({ inProcesses: true })
+  const running = mahi.start(command, { environment: { TMPDIR: temporary } })
+  const isFixing = () => readdirSync(temporary).some((name) => /^mahi-(?!check)/.test(name))
+  await until(() => isFixing() || undefined)
+  running.kill('SIGINT')
+  expect(await running.ended).toMatchObject({ code: 2, stderr: expect.stringContaining('was stopped') })
+  expect(readdirSync(temporary).filter((name) => /^mahi-|^fixed$/.test(name))).toEqual([])
 })
 
 test('a killed --fix leaves no copy that is not complete', async () => {
