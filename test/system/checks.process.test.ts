@@ -84,7 +84,7 @@ test('a rule that never ends is stopped and listed as not run; the others are ru
 })
 
 test.each([
-  ['time', { seconds: 1 }, /^The check was stopped: it took more than 1 seconds\.$/],
+  ['time', { seconds: 1 }, /^The check was stopped: it took more than 1 second\.$/],
   ['memory', { memoryBytes: 40 * 1024 ** 2 }, /needed more than \d+ MB of memory\.$/],
 ])('a check that exceeds its %s fails, and leaves nothing behind', async (_case, limits, message) => {
   const temporary = temporaryFolder()

@@ -6,6 +6,7 @@ import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { entryOf } from '../../foundation/jobs/child.ts'
 import { makeFolder } from '../../foundation/make-folder.ts'
+import { count } from '../../foundation/text/format-number.ts'
 import { LineReader, readAsArriving } from '../records/index.ts'
 import type { EngineInput, EngineProgress } from './engine/run.ts'
 import type { CheckSummary, Finding } from './engine/summary.ts'
@@ -113,7 +114,7 @@ export async function checkFiles(
         return { summary, path, findings: () => readFindings(path), dispose }
       } catch (error) {
         if (!(error instanceof RuleTooSlow) || skip[error.code] !== undefined) throw error
-        skip[error.code] = `The rule was stopped: it took more than ${limits.ruleSeconds} seconds.`
+        skip[error.code] = `The rule was stopped: it took more than ${count(limits.ruleSeconds, 'second')}.`
       }
     }
   } catch (error) {
