@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
 import { CheckFailed, checkFiles } from '../../src/engines/checking/check-files.ts'
 import { loadDefinition } from '../../src/engines/checking/definition/load.ts'
-import { checkApart, places } from '../support/checking.ts'
+import { checkApart, places, toInputs } from '../support/checking.ts'
 import { Installation, MAHI, until } from '../support/command.ts'
 import { define, LIBRARY, LONG_LOAN, writeDefinition } from '../support/definition.ts'
 import { requireProgram } from '../support/require-program.ts'
@@ -47,14 +47,7 @@ test('a check in a process of its own finds the same as one in this process, and
   const result = await checkFiles(
     {
       definition: loadDefinition(writeDefinition()),
-      files: [
-        { resource: 'members', name: 'members.csv', open: () => toChunks(MEMBERS) },
-        {
-          resource: 'book-loans',
-          name: 'book-loans.csv',
-          path: join(writeFiles({ 'loans.csv': LOANS }), 'loans.csv'),
-        },
-      ],
+      files: toInputs({ 'members.csv': MEMBERS, 'book-loans.csv': LOANS }),
     },
     { temporary },
   )
@@ -66,10 +59,6 @@ test('a check in a process of its own finds the same as one in this process, and
   await result.dispose()
   expect(readdirSync(temporary)).toEqual([])
 })
-
-async function* toChunks(text: string): AsyncGenerator<Uint8Array> {
-  for (let at = 0; at < text.length; at += 5) yield Buffer.from(text.slice(at, at + 5))
-}
 
 test('a rule that never ends is stopped and listed as not run; the others are run', async () => {
   const { summary, findings } = await checkApart(
