@@ -63,6 +63,20 @@ describe('each fault of a file is one cause, and its fix is what to do:', () => 
         'grade: all 12 values are in the wrong case. Write capital and small letters as in the permitted values.',
       ],
     ],
+    [
+      'keys that several records repeat',
+      'courses',
+      (lines) => [...lines, ...lines.slice(1, 3)],
+      [
+        '2 records repeat an earlier one. The first of them: An earlier record has the same key: code "FIC01". See line 2. Keep one record for each key.',
+      ],
+    ],
+    [
+      'one reference to nothing',
+      'enrolments',
+      ([header = '', first = '', ...lines]) => [header, first.replace(/FIC\d+/, 'FIC99'), ...lines],
+      ['There is no enrolment of S0010 in FIC01. Correct it.', 'course FIC99 is not in courses.csv.'],
+    ],
   ])('%s', async (_what, file, change, expected) => {
     expect((await listCauses(file, change)).toSorted()).toEqual(expected)
   })

@@ -103,8 +103,8 @@ test.each([
 test.each<[string, string, RegExp]>([
   [
     'without resources',
-    '{"name": 1}',
-    /^datapackage\.json: resources: is missing\ndatapackage\.json: name: must be text, not 1\n/,
+    '{"mahi:notice": 1}',
+    /^datapackage\.json: resources: is missing\ndatapackage\.json: \["mahi:notice"\]: must be text, not 1\n/,
   ],
   [
     'with broken SQL',

@@ -37,14 +37,14 @@ async function fixReturn(tables: readonly Table[]) {
   // In memory where that is possible, because every file is written through to its disk.
   const folder = mkdtempSync(join(existsSync('/dev/shm') ? '/dev/shm' : tmpdir(), 'mahi-test-'))
   try {
-    const [from, to] = [join(folder, 'from'), join(folder, 'to')]
-    mkdirSync(from)
+    const [from = '', to = '', work = ''] = ['from', 'to', 'work'].map((name) => join(folder, name))
+    for (const each of [from, work]) mkdirSync(each)
     for (const table of tables) writeFileSync(join(from, table.name), renderTable(table))
     const inputs = inputsOf(
       from,
       tables.map(({ name }) => name),
     )
-    const { changes, read } = await fix(inputs, SDR, { to })
+    const { changes, read } = await fix(inputs, SDR, { to, work })
     return { changes, copies: tables.map(({ name }) => read(name)) }
   } finally {
     rmSync(folder, { recursive: true })
@@ -357,11 +357,13 @@ test('a stop in the middle leaves no file, and no folder that was not there', as
   expect(readdirSync(to)).toEqual([])
 })
 
-test.skipIf(!canFill)('a full disk leaves no file, and is explained', async () => {
+test.skipIf(!canFill)('a full or read-only disk leaves no file, and is explained', async () => {
   const disk = SmallDisk.create(8)
   disk.fill(64 * 1024)
   await expect(fixMany(disk.folder)).rejects.toThrow(/cannot be written: the disk is full/)
   expect(readdirSync(disk.folder).sort()).toEqual(['filler', 'lost+found'])
+  disk.setReadOnly(true)
+  await expect(fixMany(disk.folder)).rejects.toThrow(/cannot be written: its file system is read-only/)
 })
 
 test('the labels of codes are written as the codes', async () => {

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { parse } from 'csv-parse/sync'
 import { expect, test } from 'vitest'
 import { validateXML } from 'xmllint-wasm'
+import { tabulateCauses } from '../src/engines/checking/report/cause-table.ts'
 import { escapeText } from '../src/engines/checking/report/xml.ts'
 import { replaceFile } from '../src/foundation/command-line/output-file.ts'
 import { check, checkFolder } from './support/checking.ts'
@@ -55,6 +56,8 @@ test('a terminal shows at most 15 causes, and fits on one screen', async () => {
   expect(lines.length).toBeLessThanOrEqual(32)
   expect(lines.filter((line) => /^(?:Error|Warning) /.test(line))).toHaveLength(15)
   expect(lines.join('\n')).toMatch(/\nAnd \d+ more causes with \d+ findings\.\n/)
+  const causes = Array.from({ length: 16 }, () => ({ findings: 1 }))
+  expect(tabulateCauses(causes).at(-1)).toBe('And 1 more cause with 1 finding.')
   expect(lines.filter((line) => line.length > 300)).toEqual([])
   // Of a long line, what is wrong is cut, and not what to do.
   for (const { fix = '' } of faulty.summary.causes.slice(0, 15))

@@ -114,26 +114,14 @@ interface Published {
 const THINGS = 'value\n1\nx\n'
 const MD5 = createHash('md5').update(THINGS).digest('hex')
 
-/** Every property that only describes, with a value that no standard foresees. */
-const DESCRIBED = Object.fromEntries(
-  [
-    ...['path', 'url', 'title', 'description', 'homepage', 'image', 'version', 'keywords', 'contributors'],
-    ...['sources', 'source', 'license', 'author', 'authors', 'publisher', 'language', 'example', 'examples'],
-    ...[
-      'rdfType',
-      'unit',
-      'units',
-      'label',
-      'currency',
-      'compression',
-      'mediatype',
-      'profile',
-      'id',
-      'licence',
-    ],
-    ...['created', 'updated', 'notes', 'name'],
-  ].map((name, at) => [name, [5, null, { en: 'x' }, ['x']][at % 4]]),
-)
+/** What only describes, in every object of a descriptor. */
+const DESCRIBING = [
+  'url title description homepage image version keywords contributors sources source license licenses author',
+  'authors publisher language example examples rdfType unit units label currency compression mediatype profile',
+  'id created categoriesOrdered',
+].flatMap((names) => names.split(' '))
+/** The same where the names of properties are free. */
+const DESCRIBING_FREELY = [...DESCRIBING, 'path', 'name', 'licence', 'updated', 'notes']
 
 function publish(change: (published: Published) => void) {
   const field = { name: 'value', type: 'integer', constraints: {} }
@@ -184,7 +172,6 @@ describe('descriptors', () => {
     [{ categories: ['a'], constraints: { enum: ['b'] } }, /enum: must only have values of categories/],
     [{ type: 'date', format: 'YYYY' }, /format: must be default, any or a format such as %d\/%m\/%Y/],
     [{ type: 'date', format: '%d/%m' }, /has none of %Y and %y/],
-    [{ type: 'integer', example: 'x' }, /example: must be a whole number/],
     [{ type: 'number', decimalChar: ',', groupChar: ',' }, /groupChar: must differ from decimalChar/],
     [{ type: 'string', format: 'any' }, /its formats are email, uri, uuid, binary/],
   ])('the field %j is refused', (field, fault) => {
@@ -198,7 +185,7 @@ describe('descriptors', () => {
     [{ dialect: 'dialect.json' }, /dialect: is in dialect\.json, which does not exist/],
     [{ dialect: { delimeter: ';' } }, /delimeter: is not a property .*"delimiter"/],
     [{ path: '../things.csv' }, /path: must be a path within the folder/],
-    [{ licenses: [{ title: 'x' }] }, /licenses\[0\]: must have a name or a path/],
+    [{ extrapaths: ['more.csv'] }, /extrapaths: has several files/],
     [{ hash: 'crc32:00' }, /hash: must be a digest of md5, sha1, sha256, sha512/],
   ])('the resource %j is refused', (more, fault) => {
     expect(faultsOf(defineThings([{ name: 'value' }], more as Record<string, unknown>))).toMatch(fault)
@@ -228,15 +215,39 @@ describe('descriptors', () => {
     expect(growsExponentially(pattern)).toBe(false)
   })
 
-  test('no property that only describes is a refusal, wherever it is', async () => {
-    const found = await checkPublished(({ descriptor, resource, schema, field }) => {
-      Object.assign(schema, { ...DESCRIBED, ...schema, licenses: [] })
-      Object.assign(field.constraints, { title: 'x', description: 5, rdfType: {} })
-      Object.assign(field, { ...DESCRIBED, ...field, example: 5 })
-      Object.assign(resource, { ...DESCRIBED, ...resource, dialect: { title: 'x', version: 2, licenses: 5 } })
-      Object.assign(descriptor, { ...DESCRIBED, ...descriptor, name: 'x', created: '2025-02-17' })
+  const values = [5, true, null, '', 'since 2025', {}, { en: 'x' }, [], ['x'], [{ title: { en: 'x' } }]]
+  test.each(values.map((value) => [value]))(
+    'no property that only describes is a refusal, wherever it is: %j',
+    async (value) => {
+      const all = Object.fromEntries(DESCRIBING_FREELY.map((name) => [name, value]))
+      const strict = Object.fromEntries(DESCRIBING.map((name) => [name, value]))
+      const found = await checkPublished(({ descriptor, resource, schema, field }) => {
+        const reference = { ...all, resource: 'things', fields: 'value' }
+        Object.assign(schema, { ...all, ...schema, foreignKeys: [{ ...all, fields: 'value', reference }] })
+        Object.assign(field.constraints, strict)
+        Object.assign(field, { ...all, ...field, categories: [{ ...all, value: 1 }] })
+        Object.assign(resource, { ...all, ...resource, dialect: { ...strict, path: value, name: value } })
+        Object.assign(descriptor, { ...all, ...descriptor })
+        // These three are refused, see below.
+        if (typeof value === 'string') Object.assign(field, { example: '5' })
+        if (Array.isArray(value)) Object.assign(descriptor, { licenses: ['x'] })
+      })
+      expect(found).toEqual(['things-01-type 3'])
+    },
+  )
+
+  test('what other implementations refuse is refused, although it only describes', () => {
+    const { folder } = publish(({ descriptor, field }) => {
+      Object.assign(descriptor, { created: 'yesterday', licenses: [{ title: 'x' }] })
+      Object.assign(field, { example: 'x' })
     })
-    expect(found).toEqual(['things-01-type 3'])
+    expect(faultsOf(folder).replaceAll(/.*datapackage\.json: /g, '')).toBe(
+      [
+        'created: must be a date and time such as 2025-02-17T09:30:00Z',
+        'licenses[0]: must have a name or a path',
+        'resources[0].schema.fields[0].example: must be a whole number such as 2025, not "x"',
+      ].join('\n'),
+    )
   })
 
   test.each<[string, object, string?]>([
@@ -256,14 +267,20 @@ describe('descriptors', () => {
     expect(found).toEqual([...(also ? [also] : []), 'things-01-type 3'])
   })
 
-  test('checks of other programs are named as not run', () => {
+  test('what says how other programs check and read is named as not used', () => {
     const { folder } = publish(({ schema, resource }) => {
       Object.assign(schema, { custom_checks: [{ name: 'french-siret-value', params: {} }, 'x'] })
-      Object.assign(resource, { checklist: {} })
+      const dialect = { sheetName: 'x', sheetNumber: 2 }
+      Object.assign(resource, { checklist: {}, jsonSchema: {}, extrapaths: [], dialect })
     })
     expect(loadDefinition(folder).notes).toEqual([
       'datapackage.json: resources[0].checklist: is not run.',
+      'datapackage.json: resources[0].jsonSchema: is not checked.',
       'datapackage.json: resources[0].schema.custom_checks: has checks of another program, which are not run: french-siret-value, one without a name.',
+      ...['sheetName', 'sheetNumber'].map(
+        (name) =>
+          `datapackage.json: resources[0].dialect.${name}: is not used: a sheet is recognised by its name or its columns.`,
+      ),
     ])
   })
 
@@ -312,7 +329,7 @@ describe('descriptors', () => {
     const folder = writeFiles({
       'datapackage.json': JSON.stringify({
         resources: [
-          { name: 'Country_Codes 2', path: 'codes.csv', schema: 'schema.json' },
+          { name: 'Country_Codes 2', title: '', path: 'codes.csv', schema: 'schema.json' },
           { name: 'readme', path: 'README.md' },
           { name: 'remote', path: 'https://example.org/x.csv', schema: { fields: [{ name: 'a' }] } },
         ],
@@ -325,6 +342,7 @@ describe('descriptors', () => {
       'The resource readme has no schema, so it is not checked.',
       'The resource remote is at https://example.org/x.csv, which is not downloaded, so it is not checked.',
     ])
+    expect(definition.resources.map(({ title }) => title)).toEqual(['Country_Codes 2'])
     const files = [{ resource: 'Country_Codes 2', name: 'codes.csv', path: join(folder, 'codes.csv') }]
     const { findings } = await checkInputs(files, { definition })
     expect(findings.map(({ errorCode, line }) => `${errorCode} ${line}`)).toEqual([

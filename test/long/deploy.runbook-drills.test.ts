@@ -169,7 +169,7 @@ test('MahiRunsWait, MahiRunsFail and MahiRunsHalt: a return waits, its worker lo
   process.kill(check, 'SIGSTOP')
   expect(await wait(halting)).toBe('Halted')
   const shown = await operator.run('MahiRunsHalt', 'mahi submissions show', { TOKEN: token })
-  expect(shown.stdout).toContain('The check was stopped: it took more than 1 seconds.')
+  expect(shown.stdout).toContain('The check was stopped: it took more than 1 second.')
 })
 
 describe.skipIf(!hasCluster)('procedures for PostgreSQL', () => {

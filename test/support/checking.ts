@@ -11,7 +11,8 @@ import {
 import type { Definition } from '../../src/engines/checking/definition/definition.ts'
 import { findDefinition, loadDefinition } from '../../src/engines/checking/definition/load.ts'
 import { type EngineInput, runEngine } from '../../src/engines/checking/engine/run.ts'
-import { chooseFixFolder, fixFiles } from '../../src/engines/checking/repair/fix.ts'
+import { chooseFixFolder, type Fixed } from '../../src/engines/checking/repair/fix.ts'
+import { writeCopies } from '../../src/engines/checking/repair/write-copies.ts'
 import type { InputFile } from '../../src/engines/checking/request.ts'
 import { selectFiles } from '../../src/engines/checking/select-files.ts'
 import { Containers } from '../../src/engines/checking/unpack.ts'
@@ -103,15 +104,17 @@ export async function checkPaths(
   return { ...(await checkInputs(files, { definition: loaded, ...more })), files, notes }
 }
 
-/** Corrects files into a folder. */
+/** Corrects files into a folder as the command does, in this process. */
 export async function fix(
   files: readonly InputFile[],
   definition?: string | Definition,
-  { to = temporaryFolder(), signal }: { to?: string; signal?: AbortSignal } = {},
+  { to = temporaryFolder(), work = temporaryFolder(), signal = new AbortController().signal } = {},
 ) {
   const chosen = chooseFixFolder(to, files, { overwrite: false })
-  const fixed = await fixFiles({ definition: readDefinition(definition), files }, chosen, signal)
-  return { ...fixed, to, read: (name: string) => readFileSync(join(to, name)) }
+  const request = { definition: readDefinition(definition), files }
+  const { folder, names, fixed } = await writeCopies({ request, folder: work, isPacked: false })
+  await chosen.take(folder, names, signal)
+  return { ...(fixed as Fixed), to, read: (name: string) => readFileSync(join(to, name)) }
 }
 
 /** What a person reads of the causes: what is wrong, and what to do. */

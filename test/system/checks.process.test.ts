@@ -5,9 +5,9 @@ import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
 import { CheckFailed, checkFiles } from '../../src/engines/checking/check-files.ts'
 import { loadDefinition } from '../../src/engines/checking/definition/load.ts'
-import { checkApart, places } from '../support/checking.ts'
+import { checkApart, places, toInputs } from '../support/checking.ts'
 import { Installation, MAHI, until } from '../support/command.ts'
-import { LIBRARY, LONG_LOAN, writeDefinition } from '../support/definition.ts'
+import { define, LIBRARY, LONG_LOAN, writeDefinition } from '../support/definition.ts'
 import { requireProgram } from '../support/require-program.ts'
 import { hasSmallDisk, SmallDisk } from '../support/small-disk.ts'
 import { temporaryFolder, writeFiles } from '../support/temporary.ts'
@@ -47,14 +47,7 @@ test('a check in a process of its own finds the same as one in this process, and
   const result = await checkFiles(
     {
       definition: loadDefinition(writeDefinition()),
-      files: [
-        { resource: 'members', name: 'members.csv', open: () => toChunks(MEMBERS) },
-        {
-          resource: 'book-loans',
-          name: 'book-loans.csv',
-          path: join(writeFiles({ 'loans.csv': LOANS }), 'loans.csv'),
-        },
-      ],
+      files: toInputs({ 'members.csv': MEMBERS, 'book-loans.csv': LOANS }),
     },
     { temporary },
   )
@@ -66,10 +59,6 @@ test('a check in a process of its own finds the same as one in this process, and
   await result.dispose()
   expect(readdirSync(temporary)).toEqual([])
 })
-
-async function* toChunks(text: string): AsyncGenerator<Uint8Array> {
-  for (let at = 0; at < text.length; at += 5) yield Buffer.from(text.slice(at, at + 5))
-}
 
 test('a rule that never ends is stopped and listed as not run; the others are run', async () => {
   const { summary, findings } = await checkApart(
@@ -84,7 +73,7 @@ test('a rule that never ends is stopped and listed as not run; the others are ru
 })
 
 test.each([
-  ['time', { seconds: 1 }, /^The check was stopped: it took more than 1 seconds\.$/],
+  ['time', { seconds: 1 }, /^The check was stopped: it took more than 1 second\.$/],
   ['memory', { memoryBytes: 40 * 1024 ** 2 }, /needed more than \d+ MB of memory\.$/],
 ])('a check that exceeds its %s fails, and leaves nothing behind', async (_case, limits, message) => {
   const temporary = temporaryFolder()
@@ -187,6 +176,21 @@ test('a file that this user may not read exits 2 with what to do', async () => {
   expect((await run(folder)).stderr).toBe(`Note: book-loans.csv was not read: it is no file.\n${sentence}`)
   chmodSync(folder, 0o311)
   expect((await run(folder)).stderr).toBe(sentence.replace(closed, folder))
+})
+
+test('an interrupted --fix ends in the middle of a slow pattern, and leaves nothing behind', async () => {
+  const temporary = temporaryFolder()
+  const things = { fields: [{ name: 'value', constraints: { pattern: 'a*a*a*a*a*a*b' } }, { name: 'note' }] }
+  const from = writeFiles({ 'things.csv': `value,note\n${'a'.repeat(2000)},x\n` })
+  const to = join(temporary, 'fixed')
+  const command = ['check', from, '--definition', define({ things }), '--fix', to]
+  const mahi = new Installation({ inProcesses: true })
+  const running = mahi.start(command, { environment: { TMPDIR: temporary } })
+  const isFixing = () => readdirSync(temporary).some((name) => /^mahi-(?!check)/.test(name))
+  await until(() => isFixing() || undefined)
+  running.kill('SIGINT')
+  expect(await running.ended).toMatchObject({ code: 2, stderr: expect.stringContaining('was stopped') })
+  expect(readdirSync(temporary).filter((name) => /^mahi-|^fixed$/.test(name))).toEqual([])
 })
 
 test('a killed --fix leaves no copy that is not complete', async () => {

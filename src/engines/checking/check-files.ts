@@ -1,17 +1,16 @@
-import { createReadStream, createWriteStream } from 'node:fs'
+import { createReadStream } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { Readable } from 'node:stream'
-import { pipeline } from 'node:stream/promises'
 import { entryOf } from '../../foundation/jobs/child.ts'
 import { makeFolder } from '../../foundation/make-folder.ts'
+import { count } from '../../foundation/text/format-number.ts'
 import { LineReader, readAsArriving } from '../records/index.ts'
 import type { EngineInput, EngineProgress } from './engine/run.ts'
 import type { CheckSummary, Finding } from './engine/summary.ts'
 import { DEFAULT_LIMITS, DiskFull, isDiskFull, type Limits } from './process/limits.ts'
 import { runOrder } from './process/run-order.ts'
-import type { CheckRequest, InputFile, StreamedFile } from './request.ts'
+import type { CheckRequest } from './request.ts'
 
 export type { EngineProgress } from './engine/run.ts'
 export type { CheckSummary, Finding } from './engine/summary.ts'
@@ -53,7 +52,8 @@ export interface CheckResult {
  * Checks files against a definition, in a child process with limits on time, memory and disk. The files are read
  * in place and never logged. The same input gives the same findings, byte for byte, on every machine.
  *
- * A function that returns the request runs while the process starts, on another core if there is one.
+ * A function that returns the request runs while the process starts, on another core if there is one. Files that it
+ * writes into its folder are temporary.
  *
  * A rule that exceeds its time limit is reported as not run, and the check is repeated without it.
  *
@@ -71,7 +71,7 @@ export interface CheckResult {
  * @throws the reason of the signal if it is aborted
  */
 export async function checkFiles(
-  request: CheckRequest<InputFile | StreamedFile> | (() => Promise<CheckRequest>),
+  request: CheckRequest | ((folder: string) => Promise<CheckRequest>),
   options: CheckOptions = {},
 ): Promise<CheckResult> {
   const limits = { ...DEFAULT_LIMITS, ...options.limits }
@@ -84,11 +84,8 @@ export async function checkFiles(
     const work = join(folder, 'work')
     let input: Promise<EngineInput> | undefined
     const prepare = async (): Promise<EngineInput> => {
-      const given = typeof request === 'function' ? await request() : request
-      const files = await Promise.all(
-        given.files.map((file) => toInputFile(file, folder, options.signal)),
-      ).catch(refuseFullDisk)
-      return { ...given, ...limits, files, skip, folder: work, output: path }
+      const given = typeof request === 'function' ? await request(folder).catch(refuseFullDisk) : request
+      return { ...given, ...limits, skip, folder: work, output: path }
     }
     for (;;) {
       let rule: { code: string; since: number } | undefined
@@ -113,7 +110,7 @@ export async function checkFiles(
         return { summary, path, findings: () => readFindings(path), dispose }
       } catch (error) {
         if (!(error instanceof RuleTooSlow) || skip[error.code] !== undefined) throw error
-        skip[error.code] = `The rule was stopped: it took more than ${limits.ruleSeconds} seconds.`
+        skip[error.code] = `The rule was stopped: it took more than ${count(limits.ruleSeconds, 'second')}.`
       }
     }
   } catch (error) {
@@ -130,18 +127,6 @@ async function makeTemporaryFolder(parent = tmpdir()): Promise<string> {
 /** @throws {CheckFailed} for an error that says that the disk is full */
 function refuseFullDisk(error: unknown): never {
   throw isDiskFull(error) ? new DiskFull({ cause: error }) : error
-}
-
-async function toInputFile(
-  file: InputFile | StreamedFile,
-  folder: string,
-  signal: AbortSignal | undefined,
-): Promise<InputFile> {
-  if ('path' in file) return file
-  const { open, ...known } = file
-  const path = join(folder, `${known.resource}.input`)
-  await pipeline(Readable.from(open()), createWriteStream(path, { mode: 0o600 }), { signal })
-  return { ...known, path }
 }
 
 /** Reads findings from NDJSON, such as an earlier run's. */

@@ -18,8 +18,13 @@ export { resolveParameters } from './parameters.ts'
 export { DEFAULT_LIMITS, DiskFull, isDiskFull, type Limits } from './process/limits.ts'
 export { runOrder } from './process/run-order.ts'
 export { serveOrder } from './process/serve-order.ts'
-export { type ReturnOptions, repairFiles, returnFiles } from './repair/return-files.ts'
-export type { Repaired, ReturnedForm } from './repair/write-copies.ts'
+export {
+  type Repaired,
+  type ReturnedForm,
+  type ReturnOptions,
+  repairFiles,
+  returnFiles,
+} from './repair/return-files.ts'
 export { tabulateCauses } from './report/cause-table.ts'
 export { describePartial, describeSpare, groupByField, groupByReason } from './report/report.ts'
 export { EXPORTED_SAMPLE } from './sample.ts'

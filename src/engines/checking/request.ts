@@ -13,12 +13,9 @@ export interface InputFile {
   readonly faults?: readonly FileFault[]
 }
 
-/** A file to check that is a stream, which is copied to a temporary file first. */
-export type StreamedFile = Omit<InputFile, 'path'> & { readonly open: () => AsyncIterable<Uint8Array> }
-
-export interface CheckRequest<File = InputFile> {
+export interface CheckRequest {
   readonly definition: Definition
-  readonly files: readonly File[]
+  readonly files: readonly InputFile[]
   /** Whether a missing file is a finding. Otherwise, only the rules that need the file are skipped. */
   readonly complete?: boolean
   /** Files that were there, but are not in the definition. */

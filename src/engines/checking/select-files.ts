@@ -337,9 +337,6 @@ function stemOf(name: string): string {
 }
 
 function matches(stem: string, pattern: string): boolean {
-  const parts = pattern
-    .toLowerCase()
-    .split('*')
-    .map((part) => part.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'))
+  const parts = pattern.toLowerCase().split('*').map(RegExp.escape)
   return new RegExp(`^${parts.join('.*')}$`).test(stem)
 }

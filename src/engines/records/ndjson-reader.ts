@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer'
-import type { RecordReader, Source, WindowOptions } from './byte-window.ts'
+import type { RecordReader, Source } from './byte-window.ts'
 import { parseObject, toCell } from './json-value.ts'
 import { LineReader } from './line-reader.ts'
 import { NOT_UTF8, NUL, type RecordFault } from './record-fault.ts'
@@ -23,8 +23,8 @@ export class NdjsonReader implements RecordReader {
   readonly #delimiters: readonly string[]
   readonly #positions: ReadonlyMap<string, number>
 
-  constructor(source: Source, { names, delimiters }: JsonColumns, options: WindowOptions = {}) {
-    this.#lines = new LineReader(source, options)
+  constructor(source: Source, { names, delimiters }: JsonColumns) {
+    this.#lines = new LineReader(source)
     this.#delimiters = delimiters
     this.#positions = new Map(names.map((name, index) => [name, index]))
     this.count = names.length

@@ -1,17 +1,11 @@
 import { InputRefused } from '../../foundation/faults/faults.ts'
 import type { Fault } from '../../foundation/faults/user-error.ts'
-import { MAX_RECORD_BYTES, prepend, type ReadBytesOptions, readBytes, STANDARD_INPUT } from './read-bytes.ts'
+import { MAX_RECORD_BYTES, prepend, readBytes, STANDARD_INPUT } from './read-bytes.ts'
 import { readCsv } from './read-csv.ts'
 import { readJson } from './read-json.ts'
 import { readNdjson } from './read-ndjson.ts'
-import { readXlsx } from './read-xlsx.ts'
+import { type ReadOptions, readXlsx } from './read-xlsx.ts'
 import type { SourceRecord } from './source-record.ts'
-import type { TableOptions } from './table.ts'
-
-export interface ReadOptions extends ReadBytesOptions, TableOptions {
-  /** The sheet to read from a spreadsheet with several. */
-  readonly sheet?: string | undefined
-}
 
 /**
  * Yields the records of JSON, NDJSON and CSV files, which may be compressed with gzip, and of spreadsheets (`.xlsx`);

@@ -15,8 +15,9 @@ import { openWorkbook, type Sheet } from './xlsx-workbook.ts'
 /** The largest spreadsheet, in bytes: it is decompressed and held in memory completely. */
 const MAX_XLSX_BYTES = 20 * 1024 * 1024
 
-export interface XlsxOptions extends ReadBytesOptions, TableOptions {
-  /** The sheet to read, if there are several. */
+/** How the records of files are read. */
+export interface ReadOptions extends ReadBytesOptions, TableOptions {
+  /** The sheet to read from a spreadsheet with several. */
   readonly sheet?: string | undefined
 }
 
@@ -27,7 +28,7 @@ export interface XlsxOptions extends ReadBytesOptions, TableOptions {
  *
  * @throws {InputRefused} if the file, its sheet or its columns cannot be read
  */
-export async function* readXlsx(file: string, options: XlsxOptions): AsyncGenerator<SourceRecord | Fault> {
+export async function* readXlsx(file: string, options: ReadOptions): AsyncGenerator<SourceRecord | Fault> {
   const bytes = await readWhole(file)
   options.onBytes?.(bytes.length)
   options.onFile?.({ name: file, sha256: createHash('sha256').update(bytes).digest('hex') })

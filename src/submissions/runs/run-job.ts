@@ -1,5 +1,5 @@
-import { createHash } from 'node:crypto'
 import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { isSuspended } from '../../api/access/suspensions.ts'
 import type { Finding as CheckFinding, Limits } from '../../engines/checking/index.ts'
 import {
@@ -15,6 +15,7 @@ import { endJob, type JobContext, type JobHandler, JobLost } from '../../foundat
 import { findRequester, recordActivity } from '../activity/activity.ts'
 import { ENDED_BY_SUSPENSION } from '../by-organisation.ts'
 import { readCurrentFile, TooManyChanges } from '../files/current-file.ts'
+import { writeNew } from '../files/disk-file.ts'
 import { nameFile } from '../files/file-store.ts'
 import { type Finding, splitFinding } from '../findings/blocks.ts'
 import { makeCurrent } from '../findings/publish.ts'
@@ -117,18 +118,18 @@ export class RunJob implements JobHandler {
     const definition = definitions.get(run.definition ?? '')
     const progress = new ProgressWriter(database, run)
     const counted = new RecordCount(run.files)
-    const digests = new Digests()
+    const writeFile = async (file: RunFile, to: string) => {
+      const path = join(to, `${file.resource}.input`)
+      await writeNew(path, readCurrentFile(database, sealer, file), { signal })
+      return { resource: file.resource, name: nameFile(file), path }
+    }
     const result = await checkThem(
-      {
+      async (to) => ({
         definition,
         returnId: submission.returnId,
         complete: submission.type !== 'Indicative',
-        files: run.files.map((file) => ({
-          resource: file.resource,
-          name: nameFile(file),
-          open: () => digests.take(file, readCurrentFile(database, sealer, file)),
-        })),
-      },
+        files: await Promise.all(run.files.map((file) => writeFile(file, to))),
+      }),
       {
         limits,
         signal,
@@ -147,7 +148,7 @@ export class RunJob implements JobHandler {
         await makeCurrent(writer, publication, sealer)
         await writer.run('update submission_run set files = $2 where run = $1', [
           run.run,
-          JSON.stringify(run.files.map((file) => digests.complete(file))),
+          JSON.stringify(run.files.map((file) => withDigest(file, result.summary))),
         ])
         await storeCauses(writer, run.token, result.summary.causes)
         await recordActivity(writer, {
@@ -171,23 +172,10 @@ export class RunJob implements JobHandler {
   }
 }
 
-/** The digests of files that are built from batches, which are known once they have been read. */
-class Digests {
-  readonly #found = new Map<string, string>()
-
-  async *take({ resource, sha256 }: RunFile, content: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
-    if (sha256 !== '') return yield* content
-    const digest = createHash('sha256')
-    for await (const piece of content) {
-      digest.update(piece)
-      yield piece
-    }
-    this.#found.set(resource, digest.digest('hex'))
-  }
-
-  complete(file: RunFile): RunFile {
-    return { ...file, sha256: this.#found.get(file.resource) ?? file.sha256 }
-  }
+/** A file that is built from records has a digest once it has been read. */
+function withDigest(file: RunFile, { files }: CheckSummary): RunFile {
+  const found = files.find(({ resource }) => resource === file.resource)?.sha256
+  return { ...file, sha256: file.sha256 || (found ?? '') }
 }
 
 async function* toFindings(findings: AsyncIterable<CheckFinding>): AsyncGenerator<Finding> {

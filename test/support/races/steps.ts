@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import type { checkFiles } from '../../../src/engines/checking/check-files.ts'
 import type { Sealer } from '../../../src/foundation/database/seal.ts'
 import type { Job } from '../../../src/foundation/jobs/queue.ts'
@@ -10,6 +11,7 @@ import { Definitions } from '../../../src/submissions/rules/definitions.ts'
 import { RunJob } from '../../../src/submissions/runs/run-job.ts'
 import type { Service } from '../service.ts'
 import { sourceOf } from '../source.ts'
+import { temporaryFolder } from '../temporary.ts'
 import * as model from './model.ts'
 import type { RacingDatabase } from './racing-database.ts'
 
@@ -197,14 +199,8 @@ const create: MakeStep = () => ({
 
 /** A check that finds an error in each record that begins with `bad`, without a process of its own. */
 const check: typeof checkFiles = async (request) => {
-  const { files } = typeof request === 'function' ? await request() : request
-  const lines: string[] = []
-  for (const file of files) {
-    if (!('open' in file)) continue
-    const bytes: Uint8Array[] = []
-    for await (const chunk of file.open()) bytes.push(chunk)
-    lines.push(...Buffer.concat(bytes).toString().split('\n'))
-  }
+  const { files } = typeof request === 'function' ? await request(temporaryFolder()) : request
+  const lines = files.flatMap(({ path }) => readFileSync(path, 'utf8').split('\n'))
   const wrong = lines.filter((line) => new RegExp(`\\b${model.BAD}`).test(line))
   return {
     summary: {

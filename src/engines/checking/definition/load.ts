@@ -1,9 +1,9 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { parse } from 'yaml'
 import type { Fault } from '../../../foundation/faults/user-error.ts'
 import { PACKAGE_ROOT } from '../../../foundation/package/root.ts'
+import { loadYaml } from '../../../foundation/package/when-used.ts'
 import { dropEnd } from '../../../foundation/text/drop-end.ts'
 import { parseExactJson } from '../../../foundation/text/exact-json.ts'
 import { suggest } from '../../../foundation/text/suggest.ts'
@@ -127,7 +127,7 @@ function readPackage(
   const returns = root.get('mahi:return')
   returns.object()?.knows(['default', 'pattern'], { strict: true })
   const pattern = returns.get('pattern').pattern()
-  const name = root.get('name').text() || basename(resolve(folder))
+  const name = root.get('name').description() ?? basename(resolve(folder))
   const definition: Definition = {
     folder,
     name,
@@ -289,7 +289,7 @@ function readDocument(path: string, faults: Fault[]): unknown {
   }
   try {
     const text = readFileSync(path, 'utf8').replace(/^\ufeff/, '')
-    return path.endsWith('.json') ? parseExactJson(text) : parse(text)
+    return path.endsWith('.json') ? parseExactJson(text) : loadYaml().parse(text)
   } catch (error) {
     faults.push({
       file: path,

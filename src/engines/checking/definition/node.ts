@@ -114,12 +114,12 @@ export class Node {
     return new Node(all, this.#file, this.#faults, this.#notes, this.#path)
   }
 
-  /** A text that only describes: a number or a truth value is one too, and anything else is ignored with a note. */
+  /** A text that only describes, unless it is empty: a number is one too, and what is no text is ignored with a note. */
   description(): string | undefined {
     if (this.value === undefined || this.value === null) return undefined
     if (typeof this.value === 'object')
       return this.note(`is ${describe(this.value)}, not text, and is ignored`)
-    return String(this.value)
+    return String(this.value) || undefined
   }
 
   requiredText(): string {

@@ -1,7 +1,7 @@
 import type { Dialect } from './definition.ts'
 import type { Node } from './node.ts'
 
-/** What only a workbook, a database or JSON has. */
+/** What only a database or JSON has. */
 const OTHER_FORMATS = ['property', 'itemType', 'itemKeys', 'table']
 
 /** The most lines that a header or comments may take. */
@@ -30,6 +30,10 @@ export function readDialect(given: Node, layout: Node): Dialect {
   node.object()?.knows([], { strict: true, object: 'dialect' })
   for (const name of OTHER_FORMATS) {
     if (node.get(name).present) node.get(name).fault('is not supported: Mahi reads CSV, NDJSON and workbooks')
+  }
+  for (const name of ['sheetName', 'sheetNumber']) {
+    if (node.get(name).present)
+      node.get(name).note('is not used: a sheet is recognised by its name or its columns')
   }
   const header = node.get('header').present ? node.get('header').flag() : true
   const headerRows = readRows(node.get('headerRows'))

@@ -137,7 +137,8 @@ export function readField(node: Node, position: number, context: FieldContext): 
     permitted: readPermitted(node, values, context),
   }
   const example = node.get('example')
-  if (example.present && type !== 'string') values.read(example)
+  // Other implementations refuse it, too. Of another type of JSON, it is ignored, as all that only describes.
+  if (typeof example.value === 'string' && example.value !== '' && type !== 'string') values.read(example)
   const stated = {
     items: itemNode.present,
     characters: node.get('mahi:characters').oneOf(['readable']) !== undefined,
@@ -263,7 +264,7 @@ class ValueNodes {
       const key = this.#reader.toItemKey(value)
       if (seen.has(key)) item.fault(`has ${quote(value)} twice`)
       seen.add(key)
-      const label = isLabelled ? item.get('label').text() : undefined
+      const label = isLabelled ? item.get('label').description() : undefined
       return [{ value, label, from: undefined, until: undefined }]
     })
   }
@@ -353,7 +354,6 @@ function readPermitted(
   { readCodelist }: FieldContext,
 ): readonly PermittedValue[] | undefined {
   const categories = node.get('categories')
-  node.get('categoriesOrdered').flag()
   const enums = node.get('constraints').get('enum')
   const itemEnums = node.get('mahi:items').get('enum')
   const codelist = node.get('mahi:codelist')

@@ -60,6 +60,7 @@ export function readResource(node: Node, context: ResourceContext): Resource {
   const counted = typeof node.get('fields').value === 'number' ? ['fields'] : []
   node.knows([...PROPERTIES, ...counted], { object: 'resource' })
   if (node.get('checklist').present) node.get('checklist').note('is not run')
+  if (node.get('jsonSchema').present) node.get('jsonSchema').note('is not checked')
   const name = node.get('name').requiredText()
   const { prefix, table } = context.names
   const code = node.get('mahi:code').text()
@@ -121,7 +122,10 @@ export function readResource(node: Node, context: ResourceContext): Resource {
   const match = node.get('schema').get('fieldsMatch')
   const fieldsMatch = match.listOrOne()[0]?.oneOf(['exact', 'equal', 'subset', 'superset', 'partial'])
   const path = node.get('path').listOrOne()
-  if (path.length > 1) node.get('path').fault('has several files; Mahi checks resources of one file each')
+  // As Frictionless writes several files.
+  const extra = node.get('extrapaths')
+  if (path.length > 1) node.get('path').fault(SEVERAL)
+  else if (Array.isArray(extra.value) && extra.value.length > 0) extra.fault(SEVERAL)
   const rules = context.rulesOf(name)
   // Its column may be absent, in which case the line number replaces it.
   const localId = node.get('mahi:record').get('localId').value
@@ -167,6 +171,8 @@ export function readResource(node: Node, context: ResourceContext): Resource {
     checks,
   }
 }
+
+const SEVERAL = 'has several files; Mahi checks resources of one file each'
 
 /** Names the checks of a schema that only another program knows. */
 function noteCustomChecks(node: Node): void {

@@ -1,5 +1,5 @@
-import { LineCounter, parseDocument } from 'yaml'
 import type { Fault } from '../../../foundation/faults/user-error.ts'
+import { loadYaml } from '../../../foundation/package/when-used.ts'
 import { CHECK_PROPERTIES, readCheck } from './check-info.ts'
 import type { Relation, RuleExample, SqlRule } from './definition.ts'
 import { Node } from './node.ts'
@@ -21,6 +21,7 @@ export function readRule(
     faults.push({ file, line: 1, message: 'must start with a comment /* ... */ that holds YAML' })
     return undefined
   }
+  const { LineCounter, parseDocument } = loadYaml()
   const lines = new LineCounter()
   const yaml = withExamples ? comment[1] : comment[1].replace(EXAMPLES, '')
   const document = parseDocument(yaml, { schema: 'failsafe', lineCounter: lines })

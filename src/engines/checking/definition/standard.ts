@@ -57,7 +57,8 @@ const DESCRIPTIVE = new Set(
   list(`
     $schema profile id title description homepage image version created keywords contributors sources source
     licenses license author authors maintainers publisher publishers language languages url mediatype
-    example examples rdfType currency unit units label compression csvddfVersion caseSensitiveHeader`),
+    example examples rdfType currency unit units label compression csvddfVersion caseSensitiveHeader
+    categoriesOrdered`),
 )
 
 /** What would change a check in its place, and only describes elsewhere; drafts had the key in the resource. */

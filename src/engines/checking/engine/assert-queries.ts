@@ -1,5 +1,6 @@
-import Database from 'better-sqlite3'
+import type Database from 'better-sqlite3'
 import type { Fault } from '../../../foundation/faults/user-error.ts'
+import { loadSqlite } from '../../../foundation/package/when-used.ts'
 import { listPlaceholders, PARAMETERS } from '../definition/check-info.ts'
 import type { Check, Definition, Resource, SqlRule } from '../definition/definition.ts'
 import { DefinitionRefused } from '../definition/node.ts'
@@ -21,7 +22,7 @@ export function assertQueries(
     resource.rules.filter(({ check }) => isNeeded(check)).map((rule) => ({ resource, rule })),
   )
   if (rules.length === 0) return
-  const database = new Database(':memory:')
+  const database = new (loadSqlite())(':memory:')
   try {
     createTables(database, definition)
     const faults = rules.flatMap(({ resource, rule }): Fault[] =>

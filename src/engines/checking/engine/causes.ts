@@ -376,7 +376,10 @@ export class Causes {
         field: names,
       })
     }
-    const describe = () => `Some values of ${names} are not in ${file}, such as ${shorten(value)}.`
+    const describe = (_: number, records: number) =>
+      records === 1
+        ? `${names} ${shorten(value)} is not in ${file}.`
+        : `Some values of ${names} are not in ${file}, such as ${shorten(value)}.`
     const more = { fix, general, field: names }
     return this.#list.make('reference', `reference:${to.name}`, finding, describe, more)
   }
@@ -384,7 +387,9 @@ export class Causes {
   #makeRepeat(finding: SeenFinding): Building {
     const { resource, check, message } = finding
     return this.#list.make('record', `record:${resource.name}:${check.code}`, finding, (findings) =>
-      findings === 1 ? message : `${formatNumber(findings)} records repeat an earlier one: ${message}`,
+      findings === 1
+        ? message
+        : `${formatNumber(findings)} records repeat an earlier one. The first of them: ${message}`,
     )
   }
 

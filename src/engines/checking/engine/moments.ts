@@ -131,7 +131,7 @@ function compileFormat(format: string): (value: string) => Moment | undefined {
   const names: string[] = []
   let source = ''
   for (const [index, part] of parts.entries()) {
-    if (index % 2 === 0) source += part.replace(/[.*+?^${}()|[\]\\\-/]/g, '\\$&').replace(/\s+/g, '\\s+')
+    if (index % 2 === 0) source += part.split(/\s+/).map(RegExp.escape).join('\\s+')
     else if (part === '%%') source += '%'
     else {
       const name = part.slice(1)

@@ -35,10 +35,8 @@ function compileForms(
   { decimalChar, groupChar, bareNumber }: NumberForm,
   isReal: boolean,
 ): (value: string) => string | undefined {
-  const [point, group] = [
-    escapeText(decimalChar),
-    groupChar === undefined ? undefined : escapeText(groupChar),
-  ]
+  const point = RegExp.escape(decimalChar)
+  const group = groupChar && RegExp.escape(groupChar)
   // The last group has three digits, so that a decimal comma is not taken for a separator: 10,00 is not 1000.
   const whole = group === undefined ? '\\d*' : `(?:\\d{1,3}(?:${group}\\d{2,3})*${group}\\d{3}|\\d*)`
   const rest = isReal ? `(?:${point}(\\d*))?(?:[eE]([+-]?\\d{1,9}))?` : '()()'
@@ -74,10 +72,6 @@ function shift(whole: string, fraction: string, exponent: number): string | unde
   const at = Math.max(point, 0)
   const decimals = full.slice(at)
   return `${full.slice(0, at) || '0'}${decimals === '' ? '' : `.${decimals}`}`
-}
-
-function escapeText(text: string): string {
-  return text.replace(/[.*+?^${}()|[\]\\\-/]/g, '\\$&')
 }
 
 /** The text that equal integers share. */

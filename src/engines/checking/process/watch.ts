@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync, readlinkSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import type { ChildEnd } from '../../../foundation/jobs/child.ts'
-import { formatNumber } from '../../../foundation/text/format-number.ts'
+import { count, formatNumber } from '../../../foundation/text/format-number.ts'
 import { CheckFailed, type Limits } from './limits.ts'
 
 /**
@@ -13,7 +13,7 @@ import { CheckFailed, type Limits } from './limits.ts'
  */
 export function assertWithin(pid: number, folder: string, limits: Limits, deadline: number): void {
   if (performance.now() > deadline)
-    throw new CheckFailed(`The check was stopped: it took more than ${limits.seconds} seconds.`)
+    throw new CheckFailed(`The check was stopped: it took more than ${count(limits.seconds, 'second')}.`)
   if ((readMemory(pid) ?? 0) > limits.memoryBytes)
     throw new CheckFailed(
       `The check was stopped: it needed more than ${formatMegabytes(limits.memoryBytes)} of memory.`,

@@ -56,13 +56,8 @@ const LONGEST = 64
 
 /** The memory that all columns share to find out whether their values repeat. */
 export class Room {
-  #columns: number
-  #bytes: number
-
-  constructor(columns = 1000, bytes = 2 ** 28) {
-    this.#columns = columns
-    this.#bytes = bytes
-  }
+  #columns = 1000
+  #bytes = 2 ** 28
 
   open(): Interner | undefined {
     return this.#columns-- > 0 ? new Interner() : undefined

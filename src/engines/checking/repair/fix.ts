@@ -1,7 +1,6 @@
 import { createReadStream } from 'node:fs'
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { replaceFile } from '../../../foundation/command-line/output-file.ts'
 import { count } from '../../../foundation/text/format-number.ts'
 import { type CsvReader, PieceWriter, renderRecord } from '../../records/index.ts'
 import type { CheckRequest, InputFile } from '../check-files.ts'
@@ -9,17 +8,15 @@ import { CR_NOTE } from '../engine/prepare-file.ts'
 import { resolveParameters } from '../parameters.ts'
 import { type ChangeGroup, ChangeList, type LeftRows } from './change-list.ts'
 import { CHANGES } from './changes-name.ts'
-import { type AppendBytes, nameOutside, nameUniquely, OutputFolder } from './output-folder.ts'
+import { type AppendBytes, type Folders, nameOutside, nameUniquely, OutputFolder } from './output-folder.ts'
 import { type FilePlan, planRepairs, repairCell } from './repair-plan.ts'
 import { isWhole, openReader, readSeparated } from './separated-file.ts'
 import { Passage, prepareSources, type SourceFile } from './source-file.ts'
 import { toWindows1252 } from './windows-1252.ts'
 
 export interface Fixed {
-  /** Every file of the request: its copy, or the file itself if it cannot be read. */
-  readonly files: readonly InputFile[]
-  /** The names of the copies. */
-  readonly copies: readonly string[]
+  /** The names of the copies by resource: a file that cannot be read has none. */
+  readonly copies: ReadonlyMap<string, string>
   readonly changes: number
   readonly groups: readonly ChangeGroup[]
   /** What is left because it is not certain: rows that may be records, and encodings. */
@@ -51,48 +48,27 @@ function nameFixed(name: string): string {
  */
 export async function fixFiles(
   request: CheckRequest,
-  folder: OutputFolder,
-  signal?: AbortSignal,
+  { copies: folder, temporary }: Folders,
 ): Promise<Fixed> {
   const { definition, files, only = [] } = request
   const parameters = resolveParameters(definition, request)
-  const temporary = await mkdtemp(join(tmpdir(), 'mahi-fix-'))
-  const copies: string[] = []
-  try {
-    const sources = await prepareSources(files, definition, temporary)
-    const separated = sources.flatMap((source) => readSeparated(source) ?? [])
-    const plans = new Map(
-      planRepairs(separated, definition, parameters, only).map((plan) => [plan.file.source, plan]),
-    )
-    return await folder.write(CHANGES, async (append) => {
-      const changes = new ChangeList(append)
-      const fixed = new Map<string, string>()
-      for (const source of sources) {
-        const plan = plans.get(source)
-        const name = plan === undefined ? nameOutside(source.name) : nameFixed(source.name)
-        await folder.write(name, (add) => writeFixed(source, plan, changes, add, signal))
-        copies.push(name)
-        fixed.set(source.resource.name, name)
-      }
-      await changes.flush()
-      return {
-        files: files.map((file) => {
-          const name = fixed.get(file.resource)
-          return name === undefined ? file : { ...file, name, path: join(folder.path, name) }
-        }),
-        copies,
-        changes: changes.total,
-        groups: changes.groups,
-        left: changes.left,
-      }
-    })
-  } catch (error) {
-    // Copies without the list of their changes would be of no use.
-    await folder.remove(copies)
-    throw error
-  } finally {
-    await rm(temporary, { recursive: true, force: true })
-  }
+  const sources = await prepareSources(files, definition, temporary)
+  const separated = sources.flatMap((source) => readSeparated(source) ?? [])
+  const plans = new Map(
+    planRepairs(separated, definition, parameters, only).map((plan) => [plan.file.source, plan]),
+  )
+  return await replaceFile(join(folder, CHANGES), async (append) => {
+    const changes = new ChangeList(append)
+    const copies = new Map<string, string>()
+    for (const source of sources) {
+      const plan = plans.get(source)
+      const name = plan === undefined ? nameOutside(source.name) : nameFixed(source.name)
+      await replaceFile(join(folder, name), (add) => writeFixed(source, plan, changes, add))
+      copies.set(source.resource.name, name)
+    }
+    await changes.flush()
+    return { copies, changes: changes.total, groups: changes.groups, left: changes.left }
+  })
 }
 
 async function writeFixed(
@@ -100,20 +76,15 @@ async function writeFixed(
   plan: FilePlan | undefined,
   changes: ChangeList,
   append: AppendBytes,
-  signal: AbortSignal | undefined,
 ): Promise<void> {
   if (plan === undefined) {
-    for await (const chunk of createReadStream(source.input)) {
-      signal?.throwIfAborted()
-      await append(chunk as Buffer)
-    }
+    for await (const chunk of createReadStream(source.input)) await append(chunk as Buffer)
     return
   }
   noteFile(plan, changes)
   const passage = new Passage(source.prepared.path)
   try {
     for await (const rows of repairRows(plan, passage, changes)) {
-      signal?.throwIfAborted()
       await append(plan.unsure.count === 0 ? rows : toWindows1252(rows))
       await changes.flush()
     }

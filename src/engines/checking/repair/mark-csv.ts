@@ -15,16 +15,12 @@ export async function writeMarkedCsv(
   file: OpenFile,
   findings: RowFindings,
   append: AppendBytes,
-  signal: AbortSignal | undefined,
 ): Promise<void> {
   const ofFile = await findings.start(source.name)
   const writeRows = file.format.kind === 'csv' ? copyRows : renderRows
   // Without a byte order mark, a spreadsheet reads macrons wrongly.
   await append('\ufeff')
-  for await (const piece of writeRows(source, file, ofFile, findings)) {
-    signal?.throwIfAborted()
-    await append(piece)
-  }
+  for await (const piece of writeRows(source, file, ofFile, findings)) await append(piece)
 }
 
 async function* copyRows(

@@ -11,7 +11,7 @@ import { describeSubject, describeVerdict, listGaps } from '../report/report.ts'
 import { describeFindings, describeFindingsOfFile, MARK_COLUMNS, severest } from './mark-text.ts'
 import type { AppendBytes } from './output-folder.ts'
 import type { RowFindings } from './row-findings.ts'
-import type { SourceFile } from './source-file.ts'
+import { openSource, type SourceFile } from './source-file.ts'
 
 /** The most rows and columns of a sheet, and the most characters of a cell. */
 const MOST_ROWS = 1_048_576
@@ -63,26 +63,18 @@ interface OpenSheet {
   readonly name: string
 }
 
-/** A file and its rows, to be written to a sheet. */
-export interface SheetSource {
-  readonly source: SourceFile
-  readonly open: () => OpenFile | undefined
-}
-
 /**
  * Writes a workbook: a summary, then a sheet for each file with the findings in its first columns, coloured cells and
  * comments. One row is in memory at a time.
  *
- * @returns the names of the files in it
  * @throws {UserError} if a file is too large for a sheet
  */
 export async function writeMarkedXlsx(
-  sources: readonly SheetSource[],
+  sources: readonly SourceFile[],
   summary: CheckSummary,
   findings: RowFindings,
   append: AppendBytes,
-  signal: AbortSignal | undefined,
-): Promise<string[]> {
+): Promise<void> {
   const out = new Writable({
     highWaterMark: 1 << 20,
     write: (chunk: Uint8Array, _encoding, done) => {
@@ -96,8 +88,8 @@ export async function writeMarkedXlsx(
   const summaryName = nameSheet('Summary', taken)
   const opened: OpenSheet[] = []
   try {
-    for (const { source, open } of sources) {
-      const file = open()
+    for (const source of sources) {
+      const file = openSource(source)
       if (file === undefined) continue
       opened.push({ source, file, name: nameSheet(source.resource.name, taken) })
       refuseLarge(source, file, summary)
@@ -117,7 +109,6 @@ export async function writeMarkedXlsx(
         headerFooter: FOOTER,
       })
       await writeSheet(sheet, source, file, findings, async () => {
-        signal?.throwIfAborted()
         if (out.errored !== null) throw out.errored
         if (out.writableNeedDrain) await once(out, 'drain')
       })
@@ -127,7 +118,6 @@ export async function writeMarkedXlsx(
   }
   await workbook.commit()
   if (out.errored !== null) throw out.errored
-  return opened.map(({ source }) => source.name)
 }
 
 function refuseLarge({ resource, name }: SourceFile, { columns }: OpenFile, { files }: CheckSummary): void {

@@ -1,11 +1,10 @@
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { replaceFile } from '../../../foundation/command-line/output-file.ts'
 import type { InputFile } from '../check-files.ts'
 import type { Definition } from '../definition/definition.ts'
 import type { CheckSummary, Finding } from '../engine/summary.ts'
 import { writeMarkedCsv } from './mark-csv.ts'
-import { nameOutside, nameUniquely, OutputFolder } from './output-folder.ts'
+import { type Folders, nameOutside, nameUniquely, OutputFolder } from './output-folder.ts'
 import { RowFindings } from './row-findings.ts'
 import { openSource, prepareSources } from './source-file.ts'
 
@@ -14,12 +13,10 @@ export type MarkFormat = 'csv' | 'xlsx'
 /** The name of the workbook in the folder. */
 const WORKBOOK = 'marked.xlsx'
 
-export interface MarkOptions {
+export interface MarkOptions extends Folders {
   readonly format: MarkFormat
   readonly definition: Definition
   readonly files: readonly InputFile[]
-  readonly folder: OutputFolder
-  readonly signal?: AbortSignal | undefined
 }
 
 /** What a check has found, as `checkFiles` returns it. */
@@ -52,42 +49,32 @@ export function chooseMarkFolder(
  */
 export async function markFiles(
   { summary, findings }: MarkInput,
-  { format, definition, files, folder, signal }: MarkOptions,
+  { format, definition, files, copies, temporary }: MarkOptions,
 ): Promise<string[]> {
-  const temporary = await mkdtemp(join(tmpdir(), 'mahi-mark-'))
-  const written: string[] = []
-  try {
-    const sources = await prepareSources(files, definition, temporary)
-    const rows = new RowFindings(
-      findings(),
-      sources.map(({ name }) => name),
-    )
-    if (format === 'xlsx') {
-      const { writeMarkedXlsx } = await import('./mark-xlsx.ts')
-      const sheets = sources.map((source) => ({ source, open: () => openSource(source) }))
-      await folder.write(WORKBOOK, (append) => writeMarkedXlsx(sheets, summary, rows, append, signal))
-      return [WORKBOOK]
-    }
-    for (const source of sources) {
-      const file = openSource(source)
-      if (file === undefined) continue
-      try {
-        // Choosing the folder has refused copies of one name.
-        const name = nameCopy(source.name)
-        await folder.write(name, (append) => writeMarkedCsv(source, file, rows, append, signal))
-        written.push(name)
-      } finally {
-        file.close()
-      }
-    }
-    return written
-  } catch (error) {
-    // Some marked files beside unmarked ones would seem to be all.
-    await folder.remove(written)
-    throw error
-  } finally {
-    await rm(temporary, { recursive: true, force: true })
+  const sources = await prepareSources(files, definition, temporary)
+  const rows = new RowFindings(
+    findings(),
+    sources.map(({ name }) => name),
+  )
+  if (format === 'xlsx') {
+    const { writeMarkedXlsx } = await import('./mark-xlsx.ts')
+    await replaceFile(join(copies, WORKBOOK), (append) => writeMarkedXlsx(sources, summary, rows, append))
+    return [WORKBOOK]
   }
+  const written: string[] = []
+  for (const source of sources) {
+    const file = openSource(source)
+    if (file === undefined) continue
+    try {
+      // Choosing the folder has refused copies of one name.
+      const name = nameCopy(source.name)
+      await replaceFile(join(copies, name), (append) => writeMarkedCsv(source, file, rows, append))
+      written.push(name)
+    } finally {
+      file.close()
+    }
+  }
+  return written
 }
 
 /** The name of the copy of a file: without `.gz`, and `.csv` unless it is another form of separated text. */

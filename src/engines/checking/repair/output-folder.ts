@@ -1,4 +1,4 @@
-import { accessSync, constants, existsSync, realpathSync, statSync } from 'node:fs'
+import { accessSync, constants, createReadStream, existsSync, realpathSync, statSync } from 'node:fs'
 import { rm, rmdir } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { explainFileError, replaceFile } from '../../../foundation/command-line/output-file.ts'
@@ -6,6 +6,12 @@ import { UserError } from '../../../foundation/faults/user-error.ts'
 import { makeFolder } from '../../../foundation/make-folder.ts'
 
 export type AppendBytes = (content: string | Uint8Array) => Promise<void>
+
+/** Two empty folders: for copies, and for what is converted on the way. */
+export interface Folders {
+  readonly copies: string
+  readonly temporary: string
+}
 
 /** A folder for copies of checked files. It is never one of theirs, and its files are complete or absent. */
 export class OutputFolder {
@@ -15,7 +21,7 @@ export class OutputFolder {
   /**
    * Refuses a folder before any work is done. It is created with its first file.
    *
-   * @param names the files that will be written
+   * @param names the files that it will get
    * @throws {UserError} if an input is in the folder, it cannot be written, or it has one of the files
    */
   constructor(
@@ -45,21 +51,27 @@ export class OutputFolder {
       )
   }
 
-  /** Writes a file beside its place, and puts it there when it is complete. */
-  async write<T>(name: string, fill: (append: AppendBytes) => Promise<T>): Promise<T> {
+  /**
+   * Takes complete files, all of them or none: some marked files beside unmarked ones would seem to be all, and copies
+   * without the list of their changes would be of no use.
+   */
+  async take(folder: string, names: readonly string[], signal: AbortSignal): Promise<void> {
+    const taken: string[] = []
     try {
-      makeFolder(this.path)
+      for (const name of names) {
+        makeFolder(this.path)
+        await replaceFile(join(this.path, name), async (append) => {
+          for await (const chunk of createReadStream(join(folder, name), { signal })) await append(chunk)
+        })
+        taken.push(name)
+      }
     } catch (error) {
+      await Promise.all(taken.map((name) => rm(join(this.path, name), { force: true })))
+      // With other files in it, it stays.
+      if (this.#isNew) await rmdir(this.path).catch(() => undefined)
+      signal.throwIfAborted()
       throw explainFileError(error, this.path)
     }
-    return await replaceFile(join(this.path, name), fill)
-  }
-
-  /** Removes files that were written, and the folder if it was made for them and has no others. */
-  async remove(names: readonly string[]): Promise<void> {
-    await Promise.all(names.map((name) => rm(join(this.path, name), { force: true })))
-    // With other files in it, it stays.
-    if (this.#isNew) await rmdir(this.path).catch(() => undefined)
   }
 }
 

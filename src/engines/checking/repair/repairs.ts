@@ -1,12 +1,16 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { UserError } from '../../../foundation/faults/user-error.ts'
 import { count, formatNumber } from '../../../foundation/text/format-number.ts'
-import type { CheckRequest } from '../check-files.ts'
+import type { CheckRequest, CheckResult } from '../check-files.ts'
 import type { ChangeGroup, LeftRows } from './change-list.ts'
 import { CHANGES } from './changes-name.ts'
-import { chooseFixFolder, type Fixed, fixFiles } from './fix.ts'
-import { chooseMarkFolder, type MarkInput, markFiles } from './mark.ts'
+import { chooseFixFolder, type Fixed } from './fix.ts'
+import { chooseMarkFolder } from './mark.ts'
 import type { OutputFolder } from './output-folder.ts'
+import { orderCopies, useCopy } from './return-files.ts'
+import type { Copies, CopyOrder } from './write-copies.ts'
 
 export interface RepairFlags {
   readonly fix?: string | undefined
@@ -48,25 +52,39 @@ export class Repairs {
   /** Writes the corrected copies, if they are wanted, and returns what is to be checked. */
   async fix(signal: AbortSignal): Promise<CheckRequest> {
     if (this.#fixFolder === undefined) return this.#request
-    this.#fixed = await fixFiles(this.#request, this.#fixFolder, signal)
-    this.#request = { ...this.#request, files: this.#fixed.files }
+    const { path } = this.#fixFolder
+    const { fixed } = await this.#copy(this.#fixFolder, undefined, signal)
+    this.#fixed = fixed
+    const files = this.#request.files.map((file) => (fixed ? useCopy(file, fixed, path) : file))
+    this.#request = { ...this.#request, files }
     return this.#request
   }
 
   /** Writes the marked copies, if they are wanted. */
-  async mark(result: MarkInput, signal: AbortSignal): Promise<void> {
+  async mark({ summary, path: findings }: CheckResult, signal: AbortSignal): Promise<void> {
     const folder = this.#markFolder
     if (folder === undefined) return
-    const { definition, files } = this.#request
-    const options = { format: this.#markFormat, definition, files, folder, signal }
-    this.#marked = (await markFiles(result, options)).map((name) => join(folder.path, name))
+    const marks = { format: this.#markFormat, summary, findings }
+    this.#marked = (await this.#copy(folder, marks, signal)).names.map((name) => join(folder.path, name))
+  }
+
+  async #copy(folder: OutputFolder, marks: CopyOrder['marks'], signal: AbortSignal): Promise<Copies> {
+    const temporary = await mkdtemp(join(tmpdir(), 'mahi-copies-'))
+    try {
+      const order = { request: this.#request, marks, isPacked: false }
+      const copies = await orderCopies(order, { folder: temporary, signal })
+      await folder.take(copies.folder, copies.names, signal)
+      return copies
+    } finally {
+      await rm(temporary, { recursive: true, force: true })
+    }
   }
 
   /** What was written, for programs. */
   get report(): object {
     const folder = this.#fixFolder?.path ?? ''
     const fixed = this.#fixed && {
-      files: this.#fixed.copies.map((name) => join(folder, name)),
+      files: [...this.#fixed.copies.values()].map((name) => join(folder, name)),
       list: join(folder, CHANGES),
       changes: this.#fixed.changes,
       groups: this.#fixed.groups,
@@ -78,9 +96,10 @@ export class Repairs {
   /** What was corrected, as lines for a terminal. */
   describeFixes(): string[] {
     if (this.#fixed === undefined || this.#fixFolder === undefined) return []
-    const { changes, groups, left } = this.#fixed
+    const { copies, changes, groups, left } = this.#fixed
     const { path } = this.#fixFolder
     const notes = left.map(describeLeft)
+    if (copies.size === 0) return ['Nothing was corrected: no file can be read.']
     if (changes === 0) return [`Nothing was changed. Copies of the files are in ${path}.`, ...notes]
     const shown = [...groups].sort((one, other) => other.count - one.count).slice(0, SHOWN)
     const more = groups.length - shown.length
@@ -95,7 +114,12 @@ export class Repairs {
 
   /** What was marked, as lines for a terminal. */
   describeMarks(): string[] {
-    return this.#marked === undefined ? [] : [`Marked: ${this.#marked.join(', ')}.`]
+    if (this.#marked === undefined) return []
+    return [
+      this.#marked.length === 0
+        ? 'Nothing was marked: no file can be read.'
+        : `Marked: ${this.#marked.join(', ')}.`,
+    ]
   }
 }
 

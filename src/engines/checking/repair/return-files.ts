@@ -1,13 +1,23 @@
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { entryOf } from '../../../foundation/jobs/child.ts'
-import { type CheckRequest, checkFiles } from '../check-files.ts'
+import { type CheckRequest, checkFiles, type InputFile } from '../check-files.ts'
 import { DEFAULT_LIMITS, type Limits } from '../process/limits.ts'
 import { runOrder } from '../process/run-order.ts'
-import type { Repaired, ReturnedForm, ReturnOrder, writeCopies } from './write-copies.ts'
+import type { Fixed } from './fix.ts'
+import type { Copies, CopyOrder, writeCopies } from './write-copies.ts'
 
-interface WorkOptions {
-  /** An empty folder, which only this work uses. Its owner deletes it. */
+/** What is made of checked files: a workbook or CSV files with the findings beside each row, or corrected copies. */
+export type ReturnedForm = 'workbook' | 'marked' | 'corrected'
+
+/** What was repaired in files. */
+export interface Repaired extends Pick<Fixed, 'changes' | 'groups' | 'left'> {
+  /** All files: the repaired copy of each, or the file itself if nothing was repaired in it. */
+  readonly files: readonly InputFile[]
+}
+
+export interface CopyOptions {
+  /** A folder for temporary files and the copies. Its owner deletes it. */
   readonly folder: string
   readonly limits?: Partial<Limits>
   readonly signal?: AbortSignal | undefined
@@ -15,55 +25,77 @@ interface WorkOptions {
   readonly write?: typeof writeCopies | undefined
 }
 
-export interface ReturnOptions extends WorkOptions {
+export interface ReturnOptions extends CopyOptions {
   readonly form: ReturnedForm
 }
 
 const ENTRY = entryOf('return-child', import.meta)
 
 /**
- * Marks or corrects files on disk, as `--mark` and `--fix` of the command do, in child processes with the limits of a
- * check. Marked files are checked first.
+ * Marks or corrects files on disk in a child process with the limits of a check: the patterns of a definition may take
+ * any time.
  *
- * @returns the path of a workbook, or of a ZIP archive of the copies
  * @throws {CheckFailed} if a limit is exceeded
  * @throws {UserError} if the files cannot be marked or corrected, such as those with more rows than a sheet
  * @throws the reason of the signal if it is aborted
  */
+export async function orderCopies(
+  order: Omit<CopyOrder, 'folder'>,
+  { folder, signal, write, ...options }: CopyOptions,
+): Promise<Copies> {
+  const limits = { ...DEFAULT_LIMITS, ...options.limits }
+  const deadline = performance.now() + limits.seconds * 1000
+  const output = join(folder, 'output')
+  await mkdir(output, { mode: 0o700 })
+  const given = { ...order, folder: output }
+  if (write !== undefined) return await write(given)
+  // The process deletes this folder if its parent is killed.
+  const environment = { SQLITE_TMPDIR: output }
+  return await runOrder(ENTRY, async () => given, { folder, output, limits, deadline, signal, environment })
+}
+
+/**
+ * Marks or corrects files on disk. Marked files are checked first.
+ *
+ * @returns the path of a workbook, or of a ZIP archive of the copies
+ * @throws as `orderCopies` does
+ */
 export async function returnFiles(
   request: CheckRequest,
-  { form, folder, signal, ...options }: ReturnOptions,
+  { form, ...options }: ReturnOptions,
 ): Promise<string> {
-  const { order, limits } = await prepareOrder(request, { folder, signal, ...options })
-  if (form === 'corrected') return await order(form)
-  const checkOptions = { limits, temporary: folder, ...(signal !== undefined && { signal }) }
-  const { summary, path, dispose } = await checkFiles(request, checkOptions)
+  const isPacked = form !== 'workbook'
+  const order = async (marks?: CopyOrder['marks']) => {
+    const { folder, names } = await orderCopies({ request, marks, isPacked }, options)
+    return join(folder, names[0] ?? '')
+  }
+  if (form === 'corrected') return await order()
+  const { folder: temporary, limits = {}, signal } = options
+  const checkOptions = { limits, temporary, ...(signal !== undefined && { signal }) }
+  const { summary, path: findings, dispose } = await checkFiles(request, checkOptions)
   try {
-    return await order(form, { summary, findings: path })
+    return await order({ format: isPacked ? 'csv' : 'xlsx', summary, findings })
   } finally {
     await dispose()
   }
 }
 
-/**
- * Repairs copies of files on disk, as `--fix` of the command does, in a child process with the limits of a check.
- *
- * @throws as `returnFiles` does
- */
-export async function repairFiles(request: CheckRequest, options: WorkOptions): Promise<Repaired> {
-  const { order } = await prepareOrder(request, options)
-  return await order('repaired')
+/** The copy of a file, or the file itself without one. */
+export function useCopy(file: InputFile, { copies }: Fixed, folder: string): InputFile {
+  const name = copies.get(file.resource)
+  return name === undefined ? file : { ...file, name, path: join(folder, name) }
 }
 
-async function prepareOrder(request: CheckRequest, { folder, signal, write, ...options }: WorkOptions) {
-  const limits = { ...DEFAULT_LIMITS, ...options.limits }
-  const deadline = performance.now() + limits.seconds * 1000
-  const output = join(folder, 'output')
-  await mkdir(output, { mode: 0o700 })
-  const order = async <Result>(form: ReturnOrder['form'], checked?: ReturnOrder['checked']) => {
-    const given: ReturnOrder = { form, request, output, checked }
-    if (write !== undefined) return (await write(given)) as Result
-    return await runOrder<Result>(ENTRY, async () => given, { folder, output, limits, deadline, signal })
-  }
-  return { limits, order }
+/**
+ * Repairs copies of files on disk.
+ *
+ * @throws as `orderCopies` does
+ */
+export async function repairFiles(request: CheckRequest, options: CopyOptions): Promise<Repaired> {
+  const { folder, fixed } = await orderCopies({ request, isPacked: false }, options)
+  if (fixed === undefined) throw new Error('the files were not corrected')
+  const { changes, groups, left } = fixed
+  const changed = new Set(groups.map(({ file }) => file))
+  const files = request.files.map((file) => (changed.has(file.name) ? useCopy(file, fixed, folder) : file))
+  return { files, changes, groups, left }
 }

@@ -1,7 +1,8 @@
 import { closeSync, openSync, readSync } from 'node:fs'
+import { explainReadError } from '../../../foundation/faults/read-error.ts'
 import type { InputFile } from '../check-files.ts'
 import type { Definition, Resource } from '../definition/definition.ts'
-import { type PreparedFile, prepareFile } from '../engine/prepare-file.ts'
+import { NoRoom, type PreparedFile, prepareFile } from '../engine/prepare-file.ts'
 import { type OpenFile, openFile } from '../engine/read-file.ts'
 import { readBytes } from '../is-file.ts'
 import { DEFAULT_LIMITS } from '../process/limits.ts'
@@ -35,8 +36,13 @@ export async function prepareSources(
     const { name, path: input } = file
     const room = { left: DEFAULT_LIMITS.diskBytes }
     const options = { folder, name: `${resource.table}.utf8`, room, resource }
-    const prepared = await prepareFile(input, options)
-    if (prepared.readable) sources.push({ resource, name, input, prepared })
+    try {
+      const prepared = await prepareFile(input, options)
+      if (prepared.readable) sources.push({ resource, name, input, prepared })
+    } catch (error) {
+      // The check says that there is too little for the file.
+      if (!(error instanceof NoRoom)) throw explainReadError(error, input)
+    }
   }
   return sources
 }

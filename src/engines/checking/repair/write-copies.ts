@@ -1,77 +1,55 @@
 import { createReadStream, createWriteStream } from 'node:fs'
+import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
-import { type CheckRequest, type CheckSummary, type InputFile, readFindings } from '../check-files.ts'
+import { type CheckRequest, type CheckSummary, readFindings } from '../check-files.ts'
 import { CHANGES } from './changes-name.ts'
-import { chooseFixFolder, type Fixed, fixFiles } from './fix.ts'
-import { chooseMarkFolder, markFiles } from './mark.ts'
+import { type Fixed, fixFiles } from './fix.ts'
+import { type MarkFormat, markFiles } from './mark.ts'
 
-/** What is made of checked files: a workbook or CSV files with the findings beside each row, or corrected copies. */
-export type ReturnedForm = 'workbook' | 'marked' | 'corrected'
-
-/** What was repaired in files. */
-export interface Repaired extends Pick<Fixed, 'changes' | 'groups' | 'left'> {
-  /** All files: the repaired copy of each, or the file itself if nothing was repaired in it. */
-  readonly files: readonly InputFile[]
-}
-
-/** What is to be done with which files. */
-export interface ReturnOrder {
-  readonly form: ReturnedForm | 'repaired'
+/** Which copies are made of which files. */
+export interface CopyOrder {
   readonly request: CheckRequest
-  /** The folder of the copies. */
-  readonly output: string
-  /** What the check of the files has found, for marked copies. */
-  readonly checked?: { readonly summary: CheckSummary; readonly findings: string } | undefined
+  /** An empty folder, which only this work uses. */
+  readonly folder: string
+  /** The form of marked copies, and what the check of the files has found. Without it, copies are corrected. */
+  readonly marks?:
+    | { readonly format: MarkFormat; readonly summary: CheckSummary; readonly findings: string }
+    | undefined
+  /** Whether all copies become one archive. */
+  readonly isPacked: boolean
 }
 
-/**
- * Marks or corrects files.
- *
- * @returns the path of a workbook or an archive, or what was repaired
- */
-export async function writeCopies({
-  form,
-  request,
-  output,
-  checked,
-}: ReturnOrder): Promise<string | Repaired> {
-  const { definition, files } = request
-  if (checked === undefined) {
-    const folder = chooseFixFolder(output, files, { overwrite: false })
-    const { copies, ...fixed } = await fixFiles(request, folder)
-    if (form === 'repaired') return keepUnchanged(fixed, files)
-    return await pack(output, [...copies, CHANGES])
-  }
-  const { summary, findings } = checked
-  const format = form === 'workbook' ? 'xlsx' : 'csv'
-  const folder = chooseMarkFolder(output, files, { format, overwrite: false })
-  const names = await markFiles(
-    { summary, findings: () => readFindings(findings) },
-    { format, definition, files, folder },
-  )
-  const [workbook] = names
-  return form === 'workbook' && workbook !== undefined ? join(output, workbook) : await pack(output, names)
+export interface Copies {
+  readonly folder: string
+  /** The names of the copies and of the list of changes there; only that of their workbook or archive. */
+  readonly names: readonly string[]
+  /** What was corrected, unless they are marked. */
+  readonly fixed: Fixed | undefined
 }
 
-/** A file without a change stays as it is. */
-function keepUnchanged({ files, changes, groups, left }: Repaired, given: readonly InputFile[]): Repaired {
-  const changed = new Set(groups.map(({ file }) => file))
-  return {
-    files: given.map((file, index) => (changed.has(file.name) ? (files[index] ?? file) : file)),
-    changes,
-    groups,
-    left,
-  }
+/** Marks or corrects files. */
+export async function writeCopies({ request, folder, marks, isPacked }: CopyOrder): Promise<Copies> {
+  const [copies, temporary] = [join(folder, 'copies'), join(folder, 'temporary')]
+  for (const each of [copies, temporary]) await mkdir(each, { mode: 0o700 })
+  const folders = { copies, temporary }
+  const fixed = marks === undefined ? await fixFiles(request, folders) : undefined
+  const names =
+    marks === undefined
+      ? [...(fixed?.copies.values() ?? []), CHANGES]
+      : await markFiles(
+          { summary: marks.summary, findings: () => readFindings(marks.findings) },
+          { format: marks.format, definition: request.definition, files: request.files, ...folders },
+        )
+  return { folder: copies, names: isPacked ? [await pack(copies, names)] : names, fixed }
 }
 
 async function pack(folder: string, names: readonly string[]): Promise<string> {
   // Only here: it is a third of what this process loads.
   const { zip } = await import('@cj-tech-master/excelts/archive')
-  const path = join(folder, 'copies.zip')
-  const archive = zip()
+  const [archive, packed] = [zip(), 'copies.zip']
   for (const name of names) archive.add(name, createReadStream(join(folder, name)))
-  await pipeline(Readable.from(archive.stream()), createWriteStream(path, { mode: 0o600 }))
-  return path
+  await pipeline(Readable.from(archive.stream()), createWriteStream(join(folder, packed), { mode: 0o600 }))
+  return packed
 }

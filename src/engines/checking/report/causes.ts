@@ -1,4 +1,4 @@
-import { count, formatNumber } from '../../../foundation/text/format-number.ts'
+import { count } from '../../../foundation/text/format-number.ts'
 import { quote } from '../../../foundation/text/quote.ts'
 import { cut } from '../engine/shown-text.ts'
 
@@ -48,5 +48,5 @@ export function describeRest(causes: readonly ShownCause[], shown: number): stri
   const rest = causes.slice(shown)
   if (rest.length === 0) return []
   const findings = rest.reduce((sum, { findings = 0 }) => sum + findings, 0)
-  return [`And ${count(rest.length, 'more cause')} with ${formatNumber(findings)} findings.`]
+  return [`And ${count(rest.length, 'more cause')} with ${count(findings, 'finding')}.`]
 }
