@@ -1,6 +1,7 @@
 import { type Coding, codeTitle, type OccupationSearch } from '../../engines/finding/index.ts'
 import { readCells, trimName } from '../../engines/records/index.ts'
 import { fail } from '../../foundation/faults/user-error.ts'
+import { count } from '../../foundation/text/format-number.ts'
 import type { TitleChecks } from './titles.ts'
 
 /** A file of titles. */
@@ -76,7 +77,11 @@ async function* codeRows(
   for await (const { cells, line } of lines) {
     if (cells.every((cell) => cell === '')) continue
     if (cells.length > names.length)
-      fail({ file, line, message: `has ${cells.length} values, but the file has ${names.length} columns` })
+      fail({
+        file,
+        line,
+        message: `has ${count(cells.length, 'value')}, but the file has ${count(names.length, 'column')}`,
+      })
     const cellOf = (name: string) => cells[names.indexOf(name)]
     const row = names.map((_, index) => cells[index] ?? '')
     const given = cellOf('title') ?? ''

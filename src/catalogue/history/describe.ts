@@ -1,3 +1,4 @@
+import { count } from '../../foundation/text/format-number.ts'
 import { escapeControls, quote } from '../../foundation/text/quote.ts'
 import { formatTimestamp } from '../../foundation/text/timestamp.ts'
 import type { FieldDifference } from './fields.ts'
@@ -18,7 +19,7 @@ const SIGNS = { created: '+', updated: '~', deleted: '-' } as const
 /** A changed record as text. */
 export function describeChange({ occupationCode, title, change, fields = [] }: RecordChange): string {
   const shown = fields.slice(0, SHOWN_FIELDS).map((field) => `    ${describeField(field)}`)
-  if (fields.length > shown.length) shown.push(`    and ${fields.length - shown.length} more fields`)
+  if (fields.length > shown.length) shown.push(`    and ${count(fields.length - shown.length, 'more field')}`)
   const name = title === undefined ? '' : `  ${escapeControls(title)}`
   return [`${SIGNS[change]} ${occupationCode}${name}`, ...shown].join('\n')
 }
@@ -42,7 +43,7 @@ function describeValue(value: unknown): string {
 export function describePreview(changes: readonly RecordChange[], total: number): string {
   const lines = changes.slice(0, SHOWN_RECORDS).map(describeChange)
   const more = total - lines.length
-  if (more > 0) lines.push(`and ${more} more records (--json names the first ${MAX_PREVIEWED})`)
+  if (more > 0) lines.push(`and ${count(more, 'more record')} (--json names the first ${MAX_PREVIEWED})`)
   return lines.map((line) => `${line}\n`).join('')
 }
 

@@ -159,7 +159,9 @@ export function addNameCommands(
             ),
           { create: true },
         )
-        const message = changed ? `Stored ${lists.length} lines of synonyms.` : 'The synonyms are unchanged.'
+        const message = changed
+          ? `Stored ${count(lists.length, 'line')} of synonyms.`
+          : 'The synonyms are unchanged.'
         await report(flags, { lines: lists.length, changed }, message)
       }),
     )

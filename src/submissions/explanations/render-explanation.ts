@@ -1,4 +1,5 @@
 import type { Rendered } from '../../foundation/schema/type.ts'
+import { count, formatNumber } from '../../foundation/text/format-number.ts'
 import { formatTimestamp } from '../../foundation/text/timestamp.ts'
 import type { RunSummary } from '../findings/runs.ts'
 import { judge, type Explanation as Stored } from './explanation.ts'
@@ -22,7 +23,7 @@ export function renderExplanation(
     explainedFindings: findings,
     reopened:
       state === 'Reopened'
-        ? `It was given for ${findings} findings, and the current run has ${found}.`
+        ? `It was given for ${count(findings, 'finding')}, and the current run has ${formatNumber(found)}.`
         : undefined,
     runId,
     actor,
