@@ -1,6 +1,5 @@
 import type * as types from '../../client/src/types.ts'
 import type { Api, Having } from './api.ts'
-import { html, type VNode } from './html.ts'
 
 /** A revision from `/v1/occupation-revisions`. */
 type Revision = Having<
@@ -19,11 +18,6 @@ export interface Differences {
   readonly differences: readonly Difference[]
   /** The value of `After` that reads on. */
   readonly next?: string
-}
-
-/** Its number, as a link to its changes if there is a revision before it. */
-export function showRevisionNumber({ revision }: Pick<Revision, 'revision'>): VNode | number {
-  return revision === 0 ? revision : html`<a href=${`/console/changes/${revision}`}>${revision}</a>`
 }
 
 export function listRevisions(api: Api, limit: number): Promise<{ readonly revisions: readonly Revision[] }> {

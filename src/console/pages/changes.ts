@@ -5,7 +5,7 @@ import { Field } from '../fields.ts'
 import { crumbs, html, type VNode } from '../html.ts'
 import { link, occupationLink } from '../links.ts'
 import { nameOf } from '../records.ts'
-import { type Difference, type Differences, listRevisions, showRevisionNumber } from '../revisions.ts'
+import { type Difference, type Differences, listRevisions } from '../revisions.ts'
 import { table } from '../table.ts'
 import { showTime } from '../time.ts'
 
@@ -26,7 +26,13 @@ async function showRevisions({ api }: Context): Promise<Shown> {
         'Revisions',
         revisions,
         [
-          ['Revision', showRevisionNumber, { label: 'Revision' }],
+          [
+            'Revision',
+            // There is none before the first.
+            ({ revision }) =>
+              revision === 0 ? revision : html`<a href=${`/console/changes/${revision}`}>${revision}</a>`,
+            { label: 'Revision' },
+          ],
           ['When', ({ stored }) => showTime(stored), 'when'],
           [
             'Command',

@@ -4,7 +4,6 @@ import { count, formatNumber } from '../../foundation/text/format-number.ts'
 import { type Complete, type Having, readProblem } from '../api.ts'
 import { type Context, get, type Route, type Shown } from '../context.ts'
 import { html, pairs, type VNode } from '../html.ts'
-import { listRevisions, showRevisionNumber } from '../revisions.ts'
 import { table } from '../table.ts'
 import { Day, showTime } from '../time.ts'
 
@@ -31,17 +30,10 @@ type Overview = Complete<Omit<types.Overview, 'jobs' | 'keys'>> & {
   readonly keys: readonly Key[]
 }
 
-/** The newest revisions that the page shows. */
-const REVISIONS = 10
-
-async function showOperator({ services, api, principal }: Context): Promise<Shown> {
+async function showOperator({ services, api }: Context): Promise<Shown> {
   const now = Date.now()
   const overview = await api.call<Overview>('/overview')
-  const [ready, catalogue] = await Promise.all([
-    services.app.inject('/readyz'),
-    // Without its scope, an operator sees the rest.
-    principal.scopes.has('occupations:read') ? listRevisions(api, REVISIONS) : undefined,
-  ])
+  const ready = await services.app.inject('/readyz')
   const { version, database, submissions, runs, jobs, keys, expiringKeys, refusals } = overview
   const refused = Object.entries(refusals).map(
     ([reason, number]) => [REASONS[reason as RefusalReason], number] as const,
@@ -63,12 +55,6 @@ async function showOperator({ services, api, principal }: Context): Promise<Show
         ['Database', database],
         ['Health', health],
       ])}
-      <h2>Catalogue</h2>
-      ${
-        catalogue === undefined
-          ? html`<p class="soft">Not shown: your key lacks the scope <code>occupations:read</code>.</p>`
-          : showRevisions(catalogue.revisions)
-      }
       <h2>Submissions</h2>
       ${showCounts(Object.entries(submissions), 'submissions')}
       <h3>Runs</h3>
@@ -91,20 +77,6 @@ async function showOperator({ services, api, principal }: Context): Promise<Show
       <p class="soft">Since this process started. The log names the caller of each.</p>
       ${showCounts(refused, 'refused credentials')}`,
   }
-}
-
-function showRevisions(revisions: Awaited<ReturnType<typeof listRevisions>>['revisions']): VNode {
-  return table(
-    'Revisions',
-    revisions,
-    [
-      ['Revision', showRevisionNumber, { label: 'Revision' }],
-      ['When', ({ stored }) => showTime(stored), 'when'],
-      ['Command', ({ command }) => command],
-      ['Records', ({ totalCount }) => totalCount, 'number'],
-    ],
-    { empty: 'Nothing has been imported yet.' },
-  )
 }
 
 function describeWaiting(kind: string, waiting: number, oldest: string): VNode {
