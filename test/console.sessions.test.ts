@@ -328,6 +328,24 @@ test('a session that has ended says so, and brings back the form that was sent',
     const empty = await send({ method: 'POST', url, headers: upload, payload: '--b--' })
     expect(empty.body).toContain(`name="to" value="${page}"`)
   }
+  // Only a key can bring it back: a browser comes back from an identity provider without it.
+  const provider = {
+    OIDC_ISSUER: 'http://127.0.0.1:1',
+    OIDC_CLIENT_ID: 'mahi',
+    PUBLIC_URL: 'http://localhost',
+  }
+  const withProvider = await startConsole(provider)
+  const target = '/console/submissions/a/findings/records'
+  const asking = await withProvider.post(`${target}/explain?eid=1001`, { reason: 'Other' })
+  const failed = await withProvider.post('/console/sign-in', {
+    key: 'x',
+    to: `${target}/explain?eid=1001`,
+    page: `${target}?eid=1001`,
+    'kept-reason': 'Other',
+  })
+  expect(asking.body).toContain('is kept until then if you sign in with a key.')
+  for (const { body } of [asking, failed])
+    expect(body).toContain(`/sign-in/provider?to=${encodeURIComponent(`${target}?eid=1001`)}`)
   // The session was ended in another tab, which took the cookie along.
   const gone = await post('/console/code', { titles: 'Teacher' })
   expect(gone.body).toContain('The form that you sent is kept until then.')
