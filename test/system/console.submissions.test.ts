@@ -196,7 +196,9 @@ describeInBrowser('submissions in the console', () => {
     ])
     const status = page.locator('form[data-upload] [data-text]')
     const button = page.getByRole('button', { name: /^Send/ })
-    expect(await status.textContent()).toBe('Choose what jobs.xlsx/About this, quals.zip/a/plan.txt is.')
+    expect(await status.textContent()).toBe(
+      'Choose what each is: jobs.xlsx/About this, quals.zip/a/plan.txt.',
+    )
     expect(await shown.findBarriers()).toEqual([])
     expect(await shown.isWithinWidth()).toBe(true)
     await page.setViewportSize({ width: 1280, height: 800 })

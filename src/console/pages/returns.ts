@@ -14,7 +14,7 @@ import { ruleLink } from '../rules.ts'
 import { type Column, sortRows, table } from '../table.ts'
 import { showTime, Until } from '../time.ts'
 import { organisationLink } from './organisations.ts'
-import { nameStanding, STANDINGS, showStanding } from './standing.ts'
+import { nameState, STANDINGS, showStanding, showState } from './states.ts'
 
 /** The pages of the collecting agency. */
 export const returnPages: readonly Route[] = [
@@ -61,8 +61,8 @@ async function listReturns(context: Context): Promise<Shown> {
           ],
           [
             'Due',
-            ({ dueDate, timeZone, window }) =>
-              html`<${Until} at=${dueDate} zone=${timeZone} /> ${showPhase(window)}`,
+            ({ dueDate, timeZone, window = 'Open' }) =>
+              html`<${Until} at=${dueDate} zone=${timeZone} /> ${window !== 'Open' && showState('window', window)}`,
             'when',
           ],
           ['Progress', ({ statuses }) => showProgress(statuses)],
@@ -82,12 +82,6 @@ async function listReturns(context: Context): Promise<Shown> {
   }
 }
 
-function showPhase(window: types.OwnReturn['window']): VNode | false {
-  if (window === 'Overdue') return html`<span class="soft">overdue</span>`
-  if (window === 'NotOpen') return html`<span class="soft">not open</span>`
-  return window === 'Closed' && html`<span class="soft">closed</span>`
-}
-
 type Statuses = Readonly<Record<string, number>>
 
 const sum = (statuses: Statuses): number => Object.values(statuses).reduce((all, each) => all + each, 0)
@@ -103,7 +97,7 @@ const BAR = 200
 /** How far the organisations are, as a bar and its legend. */
 function showProgress(statuses: Statuses): VNode {
   const all = sum(statuses)
-  const parts = STANDINGS.flatMap(([standing, name, style]) => {
+  const parts = STANDINGS.flatMap(({ standing, name, style }) => {
     const { [standing]: number = 0 } = statuses
     return number === 0 ? [] : [{ name, style, number }]
   })
@@ -148,13 +142,13 @@ async function showOverview(context: Context): Promise<Shown> {
     [
       'Organisation',
       ({ eid = '', suspended }) =>
-        html`<a href=${standingLink(returnId, eid)}>${eid}</a>${suspended !== undefined && html` <span class="tag error">suspended</span>`}`,
+        html`<a href=${standingLink(returnId, eid)}>${eid}</a>${suspended !== undefined && html` ${showState('organisation', 'Suspended')}`}`,
       { sort: ({ eid }) => eid },
     ],
     [
       'State',
       (standing) => showStanding({ ...described, ...standing }),
-      { sort: ({ returnStatus = '' }) => nameStanding(returnStatus) },
+      { sort: ({ returnStatus = '' }) => nameState('submission', returnStatus) },
     ],
     ['Errors', ({ errorCount }) => errorCount, 'number'],
     ['Warnings', ({ warningCount }) => warningCount, 'number'],
@@ -175,7 +169,7 @@ async function showOverview(context: Context): Promise<Shown> {
   const byState = [
     [returnLink(returnId), `All ${formatNumber(sum(statuses))}`] as const,
     ...STANDINGS.map(
-      ([standing, name]) =>
+      ({ standing, name }) =>
         [
           returnLink(returnId, { status: standing }),
           `${name} ${formatOptional(statuses[standing])}`,
@@ -240,8 +234,8 @@ async function showOrganisation({ api, params, principal }: Context): Promise<Sh
   const mayRead = principal.eids.has(organisation) && principal.scopes.has('validation-results:read')
   const facts = [
     ['State', showStanding({ ...known, ...standing })],
-    ['Suspended', suspended && html`<strong class="warning">since ${showTime(suspended)}</strong>`],
-    ['Errors', errorCount === undefined ? 'not known: no check covers the files' : formatNumber(errorCount)],
+    ['Suspended', suspended && html`since ${showTime(suspended)}`],
+    ['Errors', formatOptional(errorCount)],
     ['Warnings', formatOptional(warningCount)],
     ['Created', showTime(dateCreated)],
     ['Submitted', showTime(dateSubmitted)],

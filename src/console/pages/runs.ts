@@ -1,5 +1,4 @@
 import type * as types from '../../../client/src/types.ts'
-import { lookUp } from '../../foundation/look-up.ts'
 import { formatNumber } from '../../foundation/text/format-number.ts'
 import { type Context, get, type Outcome, post, type Route, type Shown } from '../context.ts'
 import { readForm } from '../forms.ts'
@@ -10,6 +9,7 @@ import { showRunChart } from '../run-chart.ts'
 import { table } from '../table.ts'
 import { showTime } from '../time.ts'
 import { findEarlier, findingsOf, readRuns } from './findings.ts'
+import { nameState, showState } from './states.ts'
 import {
   hasFindings,
   isGoing,
@@ -58,7 +58,7 @@ function showStart(workbench: Workbench): VNode | false {
 }
 
 function showRun(workbench: Workbench, run: Run): VNode {
-  const { mayWrite, isCurrent } = workbench
+  const { mayWrite, isCurrent, isOpen } = workbench
   if (isGoing(run)) {
     return html`<div data-follow=${linkTo(workbench, '/progress')}
       data-done=${stepLink(workbench, 'fix')}>
@@ -75,14 +75,16 @@ function showRun(workbench: Workbench, run: Run): VNode {
     </div>`
   }
   if (run.status !== 'Processed')
-    return html`<p class="problem">The last check did not finish: ${describeRun(run).toLowerCase()}. ${run.reason ?? ''}</p>`
+    return html`<p class="problem">The last check did not finish: ${nameState('check', run.status).toLowerCase()}. ${run.reason ?? ''}</p>`
   return html`${showVerdict(run)}
     ${!isCurrent && html`<p>The files have changed since this check.</p>`}
-    <p>${
+    ${
       hasFindings(run)
-        ? html`<a class="button" href=${stepLink(workbench, 'fix')}>See the findings</a>`
-        : html`<a class="button" href=${stepLink(workbench, 'submit')}>Go on to submit</a>`
-    }</p>`
+        ? html`<p><a class="button" href=${stepLink(workbench, 'fix')}>See the findings</a></p>`
+        : isCurrent &&
+          isOpen &&
+          html`<p><a class="button" href=${stepLink(workbench, 'submit')}>Go on to submit</a></p>`
+    }`
 }
 
 /** How many records of each file have been read. */
@@ -121,17 +123,6 @@ function describeProgress(run: Run): string {
   return `${stage ?? 'The check is running'}: ${formatNumber(done)} of ${formatNumber(total)} records.`
 }
 
-const STATUSES = lookUp<string>({
-  Queued: 'Waiting',
-  InProgress: 'Running',
-  Processed: 'Finished',
-  Halted: 'Stopped at a limit',
-  Cancelled: 'Cancelled',
-  UnknownError: 'Failed',
-})
-
-const describeRun = ({ status }: Run): string => STATUSES[status] ?? status
-
 function runTable(context: Context, runs: readonly Run[]): VNode {
   const earlier = findEarlier(runs)
   const isEarlier = ({ runId }: Run) => runId === earlier?.runId
@@ -141,7 +132,7 @@ function runTable(context: Context, runs: readonly Run[]): VNode {
     [
       ['Check', ({ runId }) => runId, 'number'],
       ['When', ({ dateCompleted, dateReceived }) => showTime(dateCompleted ?? dateReceived), 'when'],
-      ['State', describeRun],
+      ['State', ({ status }) => showState('check', status)],
       ['Errors', ({ errorCount }) => errorCount, 'number'],
       ['Warnings', ({ warningCount }) => warningCount, 'number'],
       [
@@ -193,6 +184,7 @@ async function compareRuns(context: Context): Promise<Shown> {
       return {
         ...kind,
         from: changes.from,
+        to: changes.to,
         partial: changes.partial === true,
         number: changes[`${kind.status}Count`] ?? 0,
         entries: changes.results ?? [],
@@ -202,7 +194,7 @@ async function compareRuns(context: Context): Promise<Shown> {
   return showStep(workbench, 'check', {
     title: 'Two checks compared',
     content: html`
-      <h2>Check ${shown[0]?.from} and the newest check</h2>
+      <h2>Check ${shown[0]?.from} and check ${shown[0]?.to}</h2>
       <p class="verdict">${shown.map(
         ({ name, style, number }, index) =>
           html`${index > 0 && ', '}<span class=${style}>${name}: ${formatNumber(number)}</span>`,
