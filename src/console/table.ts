@@ -88,8 +88,8 @@ export function table<Row extends object>(
 ): VNode {
   if (rows.length === 0 && empty !== undefined) return html`<p>${empty}</p>`
   const shown = columns.map(describeColumn)
-  return html`<div class="scroll" id=${sortedOn && PLACE} tabindex="0" role="group" aria-label=${label}>
-    <table class=${style}>
+  return html`<div class="scroll" tabindex="0" role="group" aria-label=${label}>
+    <table class=${style} id=${sortedOn && PLACE}>
       ${caption !== undefined && html`<caption>${caption}</caption>`}
       <thead><tr>${shown.map((column) => showHeading(column, rows.length > 1 ? sortedOn : undefined))}</tr></thead>
       <tbody>${rows.map((row) =>

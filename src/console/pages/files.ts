@@ -125,7 +125,7 @@ function showTable({ submission, rules }: Workbench, origins: Origins): VNode {
       ],
       [
         'Records',
-        ({ file }) => received.get(file)?.records ?? html`<span class="soft">missing</span>`,
+        ({ file }) => received.get(file)?.records ?? html`<span class="soft">Missing</span>`,
         'number',
       ],
       ['Received', ({ file }) => showTime(origins.sent.get(file)?.time), 'when'],

@@ -6,6 +6,7 @@ import { type Context, get, type Route, type Shown } from '../context.ts'
 import { html, pairs, type VNode } from '../html.ts'
 import { table } from '../table.ts'
 import { Day, showTime } from '../time.ts'
+import { nameState } from './states.ts'
 
 export const operatorPages: readonly Route[] = [get('/operator', showOperator)]
 
@@ -57,8 +58,11 @@ async function showOperator({ services, api }: Context): Promise<Shown> {
       ])}
       <h2>Submissions</h2>
       ${showCounts(Object.entries(submissions), 'submissions')}
-      <h3>Runs</h3>
-      ${showCounts(Object.entries(runs), 'runs')}
+      <h3>Checks</h3>
+      ${showCounts(
+        Object.entries(runs).map(([status, number]) => [nameState('check', status), number]),
+        'checks',
+      )}
       <h3>Queue</h3>
       ${waiting.length === 0 ? html`<p class="soft">No jobs waiting.</p>` : html`<ul>${waiting.map((each) => html`<li>${each}</li>`)}</ul>`}
       <h2>Organisations</h2>

@@ -60,7 +60,7 @@ const COLUMNS: readonly Column<Organisation>[] = [
     ({ fileBytes }) => formatBytes(fileBytes),
     { style: 'number', sort: ({ fileBytes }) => fileBytes },
   ],
-  ['Active runs', ({ activeRuns }) => activeRuns, 'number'],
+  ['Active checks', ({ activeRuns }) => activeRuns, 'number'],
   ['Findings', ({ findings }) => findings, 'number'],
 ]
 
@@ -77,7 +77,7 @@ async function showOrganisation(context: Context): Promise<Shown> {
     ['Valid keys', formatNumber(keys)],
     ['Submissions', formatNumber(submissions)],
     ['Files', formatBytes(fileBytes)],
-    ['Runs', `${formatNumber(runs)}, of which ${formatNumber(activeRuns)} queued or in progress`],
+    ['Checks', `${formatNumber(runs)}, of which ${formatNumber(activeRuns)} waiting or running`],
     ['Findings', formatNumber(findings)],
   ] as const
   return {
@@ -91,8 +91,8 @@ async function showOrganisation(context: Context): Promise<Shown> {
 
 function showSuspend(eid: string) {
   return html`<h2>Suspend</h2>
-    <p>Every request for its data is refused within a second, with any credential, and its runs that are queued or in
-      progress are cancelled. Nothing is deleted.</p>
+    <p>Every request for its data is refused within a second, with any credential, and its checks that wait or run are
+      cancelled. Nothing is deleted.</p>
     <${PostForm} action=${organisationLink(eid, '/suspend')}>
       <p><${Field} name="reason" label="Reason, for operators, without personal data" /></p>
       <button type="submit" class="danger">Suspend</button>
@@ -101,7 +101,7 @@ function showSuspend(eid: string) {
 
 function showResume(eid: string) {
   return html`<h2>Resume</h2>
-    <p>Its requests are accepted again within a second. Runs that were cancelled are not started again.</p>
+    <p>Its requests are accepted again within a second. Checks that were cancelled are not started again.</p>
     <${PostForm} action=${organisationLink(eid, '/resume')}><button type="submit">Resume</button><//>`
 }
 

@@ -94,12 +94,17 @@ async function readStatuses(api: Context['api'], returnId = ''): Promise<Statuse
 
 const BAR = 200
 
-/** How far the organisations are, as a bar and its legend. */
-function showProgress(statuses: Statuses): VNode {
+/**
+ * How far the organisations are, as a bar and its legend.
+ *
+ * @param linkOf the page of those in a state, or of all, if the legend is links to them
+ * @param current the state whose page is shown
+ */
+function showProgress(statuses: Statuses, linkOf?: (standing?: string) => string, current?: string): VNode {
   const all = sum(statuses)
   const parts = STANDINGS.flatMap(({ standing, name, style }) => {
     const { [standing]: number = 0 } = statuses
-    return number === 0 ? [] : [{ name, style, number }]
+    return number === 0 ? [] : [{ standing, name, style, number }]
   })
   let at = 0
   return html`<div class="progress">
@@ -110,9 +115,29 @@ function showProgress(statuses: Statuses): VNode {
         return html`<rect class=${style} x=${at - width} width=${width} height="10" />`
       },
     )}</svg>
-    <ul>${parts.map(({ name, style, number }) => html`<li><i class=${style}></i>${name} ${formatNumber(number)}</li>`)}</ul>
+    ${
+      linkOf === undefined
+        ? html`<ul>${parts.map((part) => html`<li>${nameParts(part)}</li>`)}</ul>`
+        : views(
+            'Organisations by state',
+            [
+              [linkOf(), `All ${formatNumber(all)}`],
+              ...parts.map((part) => [linkOf(part.standing), nameParts(part)] as const),
+            ],
+            linkOf(current),
+          )
+    }
   </div>`
 }
+
+interface Part {
+  readonly name: string
+  readonly style: string
+  readonly number: number
+}
+
+const nameParts = ({ name, style, number }: Part): VNode =>
+  html`<i class=${style}></i>${name} ${formatNumber(number)}`
 
 const PAGE_SIZE = 100
 
@@ -166,16 +191,7 @@ async function showOverview(context: Context): Promise<Shown> {
   const statuses = (overview.statuses ?? {}) as Statuses
   const { shown, more } = cut(context, causes, CAUSES_SHOWN, 'cause')
   const title = described.name ?? `Return ${returnId}`
-  const byState = [
-    [returnLink(returnId), `All ${formatNumber(sum(statuses))}`] as const,
-    ...STANDINGS.map(
-      ({ standing, name }) =>
-        [
-          returnLink(returnId, { status: standing }),
-          `${name} ${formatOptional(statuses[standing])}`,
-        ] as const,
-    ),
-  ]
+  const ofState = (standing?: string) => returnLink(returnId, { status: standing })
   const toRules = principal.scopes.has('validation-results:read') ? described.definition : undefined
   return {
     title,
@@ -186,13 +202,15 @@ async function showOverview(context: Context): Promise<Shown> {
         ${described.closeWindowDate !== undefined && html`<span>Closes <${Until} at=${described.closeWindowDate} zone=${described.timeZone} /></span>`}
       </p>
       ${described.notes !== undefined && html`<p>${described.notes}</p>`}
-      ${showProgress(statuses)}
-      ${views('Organisations by state', byState, returnLink(returnId, { status }))}
-      <p class="soft">In the last 24 hours: ${count(changes.started ?? 0, 'submission')} created, ${changes.submitted ?? 0} submitted, ${changes.reopened ?? 0} reopened.</p>
+      ${showProgress(statuses, ofState, status)}
+      <p class="soft">In the last 24 hours: ${count(changes.started ?? 0, 'submission')} created, ${changes.submitted ?? 0} submitted, ${changes.reopened ?? 0} reopened.${causes.length > 0 && html` <a href="#causes">Most frequent causes</a>`}</p>
       ${described.window !== 'NotOpen' && showMissing(missing.results ?? [], missing.totalCount ?? 0)}
-      ${table('Organisations', sortRows(sortedOn, results, columns), columns, { sortedOn })}
+      ${table('Organisations', sortRows(sortedOn, results, columns), columns, {
+        empty: 'No organisation has this state.',
+        sortedOn,
+      })}
       ${pager}
-      ${causes.length > 0 && html`<h2>Most frequent causes</h2>${showCauses(shown, toRules)}`}
+      ${causes.length > 0 && html`<h2 id="causes">Most frequent causes</h2>${showCauses(shown, toRules)}`}
       ${more}`,
   }
 }
@@ -221,7 +239,7 @@ function showCauses(causes: readonly types.ReturnCausesCauses[], definition: str
     ['File', ({ file }) => file],
     ['Field', ({ field, columns = 1 }) => (columns > 1 ? count(columns, 'column') : field), 'mono'],
     ['Organisations', ({ organisations }) => organisations, 'number'],
-    ['Records', ({ records }) => records, 'number'],
+    ['Records', ({ records = 0 }) => records > 0 && records, 'number'],
   ])
 }
 

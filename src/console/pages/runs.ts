@@ -5,7 +5,6 @@ import { readForm } from '../forms.ts'
 import { html, type VNode } from '../html.ts'
 import { PostForm } from '../post-form.ts'
 import { orderFiles, titlesOf } from '../rules.ts'
-import { showRunChart } from '../run-chart.ts'
 import { table } from '../table.ts'
 import { showTime } from '../time.ts'
 import { findEarlier, findingsOf, readRuns } from './findings.ts'
@@ -36,14 +35,12 @@ export const runPages: readonly Route[] = [
 async function showCheck(context: Context): Promise<Shown> {
   const [workbench, runs] = await Promise.all([readWorkbench(context), readRuns(context)])
   const { run } = workbench
-  const done = runs.filter(({ status }) => status === 'Processed').toReversed()
   return showStep(workbench, 'check', {
     title: 'Check',
     content: html`
       ${run === undefined ? html`<p>No check is stored.</p>` : showRun(workbench, run)}
       ${(run === undefined || !isGoing(run)) && showStart(workbench)}
       ${runs.length > 0 && html`<h2>Checks so far</h2>`}
-      ${done.length > 1 && showRunChart(done)}
       ${runs.length > 0 && runTable(context, runs)}`,
   })
 }
@@ -206,14 +203,18 @@ async function compareRuns(context: Context): Promise<Shown> {
       <div class="side-by-side">${shown.map(
         ({ name, style, number, entries }) => html`<section>
           <h2 class=${style}>${name}</h2>
-          ${entries.map(showCompared)}
+          ${entries.map((entry) => showCompared(entry, workbench))}
           ${number > entries.length && html`<p class="soft">The first ${entries.length} of ${formatNumber(number)}.</p>`}
         </section>`,
       )}</div>`,
   })
 }
 
-function showCompared({ errorCode, errorDescription, fileType, localId }: types.ValidationEntry): VNode {
-  const place = [fileType, localId].filter(Boolean).join(' · ')
+function showCompared(
+  { errorCode, errorDescription, fileType, localId }: types.ValidationEntry,
+  { rules }: Workbench,
+): VNode {
+  const file = rules?.definition.files.find((each) => each.fileType === fileType)
+  const place = [file?.title ?? fileType, localId].filter(Boolean).join(' · ')
   return html`<p><strong>${errorCode}</strong> ${errorDescription} <span class="soft">${place}</span></p>`
 }

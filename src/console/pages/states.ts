@@ -52,10 +52,10 @@ const find = (kind: Kind, state: string): State => {
 export const nameState = (kind: Kind, state: string): string => find(kind, state)[0]
 
 /** A state in its words. */
-export function showState(kind: Kind, state: string): VNode | string {
+export function showState(kind: Kind, state: string): VNode {
   const [words, style] = find(kind, state)
   const isTag = style === 'good' || style === 'warning' || style === 'error'
-  return isTag ? html`<span class=${`tag ${style}`}>${words}</span>` : words
+  return html`<span class=${isTag ? `tag ${style}` : 'state'}>${words}</span>`
 }
 
 /** The states of a return, each with its words and its style. */
@@ -90,7 +90,7 @@ export function showStanding({
   reopenedUntil,
   reopenReason,
   timeZone,
-}: types.OwnReturn): VNode | string {
+}: types.OwnReturn): VNode {
   const state = showState('submission', returnStatus)
   if (reopenedUntil === undefined) return state
   return html`${state} <span class="soft">until <${Until} at=${reopenedUntil} zone=${timeZone} />${isPast(reopenedUntil) && ', not submitted again'}${reopenReason !== undefined && `: ${reopenReason}`}</span>`
@@ -102,7 +102,7 @@ export function showWindow({
   openWindowDate,
   timeZone,
   returnStatus,
-}: types.OwnReturn): VNode | string | false {
+}: types.OwnReturn): VNode | false {
   if (window === 'NotOpen')
     return html`<span class="soft">opens <${Day} at=${openWindowDate} zone=${timeZone} /></span>`
   // What was opened again had been submitted, and has its own date.

@@ -141,6 +141,8 @@ export function showStep(
   const { returnId, dueDate, files = [], submissionStatus: status } = submission
   const errors = run?.errorCount ?? 0
   const isDeleted = status === 'Cancelled'
+  // What was kept for some time may be deleted.
+  const none = isOpen ? 'Not checked' : 'None stored'
   const hints: Readonly<Record<Step, string>> = {
     files:
       files.length === 0
@@ -150,7 +152,7 @@ export function showStep(
           : count(files.length, 'file'),
     check:
       run === undefined
-        ? 'None stored'
+        ? none
         : isGoing(run)
           ? 'Running'
           : isCurrent
@@ -159,7 +161,9 @@ export function showStep(
               ? 'Files changed'
               : 'Not finished',
     fix: !isCurrent
-      ? 'Not checked'
+      ? run === undefined
+        ? none
+        : 'Not checked'
       : errors > 0
         ? count(errors, 'error')
         : run?.stoppedCount === undefined
