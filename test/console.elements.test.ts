@@ -23,6 +23,8 @@ test('a period that ends at midnight is shown with its last day, in its own zone
   expect(show('2026-12-21T00:00:00.000Z')).toBe('20 Dec 2026')
   expect(show('2026-12-20T11:00:00.000Z', 'Pacific/Auckland')).toBe('20 Dec 2026')
   expect(show('2027-01-31T17:00:00.000Z')).toBe('31 Jan 2027, 17:00')
+  // The foot of the page names another zone.
+  expect(show('2027-01-31T04:00:00.000Z', 'Pacific/Auckland')).toBe('31 Jan 2027, 17:00 (Pacific/Auckland)')
 })
 
 test('a page with an occupation of O*NET attributes its data, and no other does', () => {

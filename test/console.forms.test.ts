@@ -97,7 +97,8 @@ test('what cannot be used is said in the words of the page, and a form keeps wha
       200,
       'At most 4 occupations can be compared, and 5 are chosen. Remove 1:',
     ],
-    [`/compare?code=A1,${SHORTER}`, undefined, 400, 'The list of codes has an item that is 7000'],
+    [`/compare?code=A1,${SHORTER}`, undefined, 200, `No such occupation: ${SHORTER}.`],
+    [`/occupations?group=${SHORTER}`, undefined, 400, 'The address of this page has a value'],
     [`/compare?code=${LONG}`, undefined, 414, TOO_LONG],
     ['/changes/1?since=', undefined, 200, 'New (1 occupation)'],
     [`/changes/1?since=${SHORTER}`, undefined, 404, 'Revisions are whole numbers.'],
@@ -123,6 +124,18 @@ test('what cannot be used is said in the words of the page, and a form keeps wha
         )
     }
   }
+})
+
+test('findings that a command published have no files to send, and nothing to submit', async () => {
+  const { service, ask } = await startConsole()
+  await service.publish([{ localId: 'L1', errorCode: 'E1', errorType: 'Warning', fileType: 'Learner' }], {
+    token: 'token-of-findings',
+  })
+  const submission = '/submissions/token-of-findings'
+  const { text } = await ask(`${submission}/submit`)
+  expect(text).toContain('A command published these findings.')
+  expect(text).not.toMatch(/Before you submit|Ready to submit/)
+  expect((await ask(`${submission}/files`)).text).not.toMatch(/Send the file|Delete this submission/)
 })
 
 test('a form has at most 10,000 fields', async () => {

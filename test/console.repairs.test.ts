@@ -86,18 +86,18 @@ async function start(resources: Parameters<typeof define>[0] = MEMBERS_ONLY) {
   const again = () => service.createSubmission(headers)
   const list = async () =>
     (await service.app.inject({ url: '/console/submissions', headers: { host: 'localhost', cookie } })).body
-  return { service, at, worker, again, list, put, show, send, upload, check, find, apply }
+  return { service, token, at, worker, again, list, put, show, send, upload, check, find, apply }
 }
 
 const textOf = (page: string) => page.replaceAll(/<[^>]*>/g, ' ').replaceAll(/\s+/g, ' ')
 
 test('people see what Mahi can repair, apply it, and undo it until the next upload; what comes too late says so', async () => {
   const { at, put, show, send, check, find } = await start()
-  expect(textOf(await show('/files'))).toContain('Submit not yet: no files')
+  expect(textOf(await show('/files'))).toContain('Submit Not yet: no files')
   await put(MEMBERS)
-  expect(textOf(await show('/files'))).toContain('Submit not yet: not checked')
+  expect(textOf(await show('/files'))).toContain('Submit Not yet: not checked')
   await check()
-  expect(textOf(await show('/files'))).toContain('Submit not yet: 3 errors left')
+  expect(textOf(await show('/files'))).toContain('Submit Not yet: 3 errors left')
   expect(textOf(await show('/findings'))).toMatch(/Mahi (?:looks for what it can|can) repair/)
   await find()
 
@@ -132,7 +132,7 @@ test('people see what Mahi can repair, apply it, and undo it until the next uplo
   const undone = await send('/repairs/undo')
   expect(undone.headers.location).toBe(`${at}/files?eid=1001&notice=undone`)
   const restored = textOf(await show('/files'))
-  expect(restored).toContain('Fix not checked yet')
+  expect(restored).toContain('Fix Not checked')
   expect(restored).not.toContain('repaired by')
   await apply()
   await put(MEMBERS)
@@ -209,15 +209,18 @@ test('a record has no value, and no empty one, in a column of another file', asy
 })
 
 test('what came too late says why, and whether the newest check read the files as they are', async () => {
-  const { service, put, show, check } = await start()
+  const { service, token, put, show, send, check, list } = await start()
   await put('member,born\nM1,2001-01-13\n')
   await check()
   const database = service.database
   const set = (sql: string) => database.write('schema', (writer) => writer.run(sql))
+  expect(textOf(await show('/check'))).toContain('Go on to submit')
   await set('update submission set expires = 1')
+  // What can no longer be submitted leads nowhere.
+  expect(textOf(await show('/check'))).not.toContain('Go on to submit')
   const expired = textOf(await show('/submit'))
   expect(expired).toContain('This submission has expired and can no longer be submitted. Start a new one')
-  expect(expired).toContain('Check done')
+  expect(expired).toContain('Check Finished')
   await set('update submission set expires = 9999999999999')
   const past = Date.now() - 86_400_000
   const described = {
@@ -227,15 +230,53 @@ test('what came too late says why, and whether the newest check read the files a
     version: '1',
     type: 'Full',
   } as const
-  await storeReturns(database, [{ ...described, opens: 1, due: past, closes: past, zone: 'UTC' }])
+  const closeAt = (closes: number) =>
+    storeReturns(database, [{ ...described, opens: 1, due: past, closes, zone: 'UTC' }])
+  await closeAt(past)
   await set(`update file_version set received = ${Date.now() + 1000}`)
   const closed = textOf(await show('/submit'))
   expect(closed).toMatch(
-    /The return closed \d+ \w+ \d{4}.*, and this submission was not submitted\. Ask the agency to open it again\./,
+    /The return closed \d+ \w+ \d{4}.*, and this submission was not submitted\. Ask the agency for a later closing date\./,
   )
   expect(closed).toContain(' Closed ')
   expect(closed).not.toMatch(/has expired|Start a new one|Expired/)
-  expect(closed).toContain('Check files changed')
+  expect(closed).toContain('Check Files changed')
+  // It was submitted before: only the second time is missing.
+  await closeAt(Date.now() + 86_400_000)
+  await set('update file_version set received = 2')
+  await check()
+  await send('/submit')
+  await send('/reopen', { token, reason: 'A member is missing.' })
+  await closeAt(past)
+  await set('update submission set reopened_until = 1, expires = 1')
+  const again = textOf(await show('/submit'))
+  expect(again).toContain('was not submitted again in the time for which it was reopened')
+  expect(again).not.toContain('Reopened</span>')
+  const listed = textOf(await list())
+  expect(listed).toMatch(/Reopened until \d+ \w+ 19\d\d , not submitted again: A member is missing\./)
+  expect(listed).not.toContain('Missed')
+})
+
+test('counts are of the files as they are, and a list of submissions without dates has no column for them', async () => {
+  const { put, show, check, list, service } = await start()
+  await put(MEMBERS)
+  await check()
+  const columns = (page: string) => [...page.matchAll(/<th scope="col"[^>]*>(.*?)<\/th>/gs)].length
+  const before = await list()
+  expect(textOf(before)).toMatch(/Return 202512 Has errors 3 0 \d/)
+  expect([columns(before), before.includes('>Due<')]).toEqual([6, false])
+  await put('member,born\nM1,2001-01-13\n')
+  expect(textOf(await list())).toMatch(/Return 202512 Not checked \d/)
+
+  // While the next check is in progress, or if it did not finish, the page of the findings says that.
+  const setRun = (status: string, completed: string) =>
+    service.database.write('schema', (writer) =>
+      writer.run(`update submission_run set status = '${status}', completed = ${completed}`),
+    )
+  await setRun('InProgress', 'null')
+  expect(textOf(await show('/findings'))).toContain('A check is in progress.')
+  await setRun('UnknownError', '1')
+  expect(textOf(await show('/findings'))).toContain('The newest check did not finish. See why')
 })
 
 test('a submission whose files and checks are kept no longer says so, and nothing that is not so', async () => {
@@ -283,8 +324,8 @@ test('the activity says which data is kept no longer', async () => {
   })
   await sweep(service.database, { files: 30, results: 30 })
   const shown = textOf(await show('/activity'))
-  expect(shown).toContain('Deleted 1 file: they are kept no longer')
-  expect(shown).toContain('Deleted 2 findings: they are kept no longer')
+  expect(shown).toContain('Deleted 1 file: kept no longer')
+  expect(shown).toContain('Deleted 2 findings: kept no longer')
 })
 
 test('a deleted submission says that it was deleted, on each of its pages, and has no steps', async () => {
@@ -305,8 +346,8 @@ test('a deleted submission says that it was deleted, on each of its pages, and h
   // In the list, it comes after the others.
   await again()
   const rows = (await list()).split('<tr').slice(2)
-  expect(rows.map((row) => [/^ class="soft"/.test(row), /Not checked|Deleted/.exec(row)?.[0]])).toEqual([
-    [false, 'Not checked'],
+  expect(rows.map((row) => [/^ class="soft"/.test(row), /Not started|Deleted/.exec(row)?.[0]])).toEqual([
+    [false, 'Not started'],
     [true, 'Deleted'],
   ])
 })

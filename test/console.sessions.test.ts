@@ -7,7 +7,7 @@ import { IDLE, LINK_LIFETIME, LONGEST, Sessions } from '../src/console/sessions.
 import { openDatabase } from '../src/foundation/database/open.ts'
 import { enqueue } from '../src/foundation/jobs/queue.ts'
 import { Installation } from './support/command.ts'
-import { tokenOf } from './support/console.ts'
+import { listRoutes, tokenOf } from './support/console.ts'
 import { fillDatabase } from './support/filled-database.ts'
 import { findFreePort } from './support/free-port.ts'
 import { PausableProxy } from './support/pausable-proxy.ts'
@@ -327,6 +327,34 @@ test('a session that has ended says so, and brings back the form that was sent',
   ] as const) {
     const empty = await send({ method: 'POST', url, headers: upload, payload: '--b--' })
     expect(empty.body).toContain(`name="to" value="${page}"`)
+  }
+  // Only a key can bring it back: a browser comes back from an identity provider without it.
+  const provider = {
+    OIDC_ISSUER: 'http://127.0.0.1:1',
+    OIDC_CLIENT_ID: 'mahi',
+    PUBLIC_URL: 'http://localhost',
+  }
+  const withProvider = await startConsole(provider)
+  const target = '/console/submissions/a/findings/records'
+  const asking = await withProvider.post(`${target}/explain?eid=1001`, { reason: 'Other' })
+  const failed = await withProvider.post('/console/sign-in', {
+    key: 'x',
+    to: `${target}/explain?eid=1001`,
+    page: `${target}?eid=1001`,
+    'kept-reason': 'Other',
+  })
+  expect(asking.body).toContain('is kept until then if you sign in with a key.')
+  for (const { body } of [asking, failed])
+    expect(body).toContain(`/sign-in/provider?to=${encodeURIComponent(`${target}?eid=1001`)}`)
+  // After each form, the sign-in leads to a page.
+  const routes = (await listRoutes()).filter((route) => /^POST (?!.*\/(?:sign-|link\/))/.test(route))
+  for (const route of routes) {
+    const form = route.replace('POST ', '').replaceAll(/:\w+/g, 'a')
+    const { statusCode, body } = await withProvider.post(form, { reason: 'Other' })
+    const [, to = ''] = /sign-in\/provider\?to=([^"&]*)/.exec(body) ?? []
+    const page = await withProvider.send({ url: decodeURIComponent(to) })
+    expect([form, statusCode, page.statusCode]).toEqual([form, 401, 401])
+    expect(body).toContain('Your session has ended.')
   }
   // The session was ended in another tab, which took the cookie along.
   const gone = await post('/console/code', { titles: 'Teacher' })

@@ -39,20 +39,20 @@ test('a heading is a link to the other order, and says which one is shown', () =
         /<th scope="col"(?: class="number")?(?: aria-sort="(\w+)")?>\s*<a class="sort" href="([^"]*)"/g,
       ),
     ].map(([, order, href]) => [order, href])
-  // Numbers begin with the largest; the page and its filters stay, the number of the page does not.
+  // Each leads to the table itself. Numbers begin with the largest; the page and its filters stay, the number of the page does not.
   expect(headings('/console/items?state=open&page=3')).toEqual([
-    [undefined, '/console/items?state=open&amp;sort=name'],
-    [undefined, '/console/items?state=open&amp;sort=-not-started'],
+    [undefined, '/console/items?state=open&amp;sort=name#rows'],
+    [undefined, '/console/items?state=open&amp;sort=-not-started#rows'],
   ])
-  expect(headings('/console/items?sort=name')[0]).toEqual(['ascending', '/console/items?sort=-name'])
-  expect(headings('/console/items?sort=-name')[0]).toEqual(['descending', '/console/items?sort=name'])
+  expect(headings('/console/items?sort=name')[0]).toEqual(['ascending', '/console/items?sort=-name#rows'])
+  expect(headings('/console/items?sort=-name')[0]).toEqual(['descending', '/console/items?sort=name#rows'])
   expect(headings('/console/items?sort=-not-started')[1]).toEqual([
     'descending',
-    '/console/items?sort=not-started',
+    '/console/items?sort=not-started#rows',
   ])
   // One row has no other order, and of a page of a list nobody knows the rest.
   expect(headings('/console/items', two.slice(1))).toEqual([])
-  expect(renderDocument(table('Items', two, COLUMNS))).not.toContain('class="sort"')
+  expect(renderDocument(table('Items', two, COLUMNS))).not.toMatch(/class="sort"|id="rows"/)
 })
 
 /** The headings of the rows of a page, in their order. */
@@ -95,7 +95,7 @@ test('compared occupations and the titles of a list are ordered with all that th
     (await service.app.inject({ url, headers: { host: 'localhost', cookie } })).body
   // The form of a search sends each code separately.
   const [, link = ''] =
-    /class="sort" href="([^"]*)">10th/.exec(await open('/console/compare?code=A1&code=B2')) ?? []
+    /class="sort" href="([^"#]*)#rows">10th/.exec(await open('/console/compare?code=A1&code=B2')) ?? []
   const compared = await open(link.replaceAll('&amp;', '&'))
   expect(compared).toContain('<details open>')
   expect(readHeads(compared).slice(-2)).toEqual(['Engineer', 'Nurse'])

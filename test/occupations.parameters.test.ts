@@ -96,7 +96,12 @@ test('an unknown parameter is refused, and the nearest name is suggested', async
 
 test('an operation without parameters says that it has none', async () => {
   const service = await Service.start()
-  expect(readRefusal(await ask(service, '/v1/me?x=1'))).toBe('x is not a parameter: this endpoint has none.')
+  const message = 'x is not a parameter: this endpoint has none.'
+  // What the interface does not specify names each value for programs, too.
+  expect((await ask(service, '/v1/me?x=1')).json()).toMatchObject({
+    detail: message,
+    errors: { x: [message] },
+  })
 })
 
 test('percent-encoding that is not UTF-8 is refused, in a name and in a value', async () => {
@@ -174,7 +179,7 @@ test('faults of the path count among the 20 that are listed', async () => {
 
   const names = Array.from({ length: 30 }, (_, index) => `x${index}`)
   const detail = readRefusal(await ask(service, `/v1/occupation-revisions/first?${names.join('&')}`))
-  expect(detail).toMatch(/^revision must .* x18 is .* Only the first 20 faults are listed\.$/)
+  expect(detail).toMatch(/^revision must .* x18 is .* At most 20 faults are listed\.$/)
   expect(detail).not.toContain('x19 is')
 })
 

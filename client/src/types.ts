@@ -15,6 +15,22 @@ export interface Problem {
   instance?: string
 }
 
+/** An error of the parameters or of the body. */
+export interface ValueProblem {
+  /** The kind of problem: a relative reference to a page that explains it. */
+  type?: string
+  /** A short summary of the kind of problem. */
+  title?: string
+  /** The HTTP status, repeated. */
+  status?: number
+  /** What is wrong with this request, and what is allowed. */
+  detail?: string
+  /** `urn:uuid:` and the ID of the request, which is also in X-Request-Id and in the log. */
+  instance?: string
+  /** For each invalid value, by its name, what is wrong with it. */
+  errors?: Record<string, string[]>
+}
+
 /** An error of an operation on a submission, with a code where one fits. */
 export interface SubmissionProblem {
   /** The kind of problem: a relative reference to a page that explains it. */
@@ -27,6 +43,8 @@ export interface SubmissionProblem {
   detail?: string
   /** `urn:uuid:` and the ID of the request, which is also in X-Request-Id and in the log. */
   instance?: string
+  /** For each invalid value, by its name, what is wrong with it. */
+  errors?: Record<string, string[]>
   /** A code of the public documentation, where one fits: such as `DS1`. */
   errorCode?: string
 }
@@ -43,7 +61,7 @@ export interface ResultsProblem {
   detail?: string
   /** `urn:uuid:` and the ID of the request, which is also in X-Request-Id and in the log. */
   instance?: string
-  /** For each invalid parameter, what is wrong with it. */
+  /** For each invalid value, by its name, what is wrong with it. */
   errors?: Record<string, string[]>
   /** The return that the submission belongs to. */
   returnId?: string
@@ -1512,7 +1530,7 @@ export interface AnyProblem {
   replacedBy?: string[]
   /** Codes that resemble the given one. */
   similarCodes?: string[]
-  /** For each invalid parameter, what is wrong with it. */
+  /** For each invalid value, by its name, what is wrong with it. */
   errors?: Record<string, string[]>
   /** The return that the submission belongs to. */
   returnId?: string

@@ -11,8 +11,8 @@ export interface ProblemShown {
   readonly status: number
   readonly title: string
   readonly detail: string
-  readonly errorCode?: string
-  readonly instance?: string
+  /** What is wrong with each value, by its name. */
+  readonly errors?: Readonly<Record<string, readonly string[]>>
 }
 
 /** A type of a response with all of its fields, which are optional only to say that one may have no value. */

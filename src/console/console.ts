@@ -290,7 +290,7 @@ function describe(error: unknown, request: FastifyRequest): ProblemShown {
     problem.status === 401 &&
     problem.type !== '/problems/organisation-suspended'
   if (isSubmission && isHidden) return { ...problem, ...NO_SUBMISSION }
-  return explainProblem(problem, method !== 'GET' && !hasForm(request))
+  return explainProblem(problem)
 }
 
 function problemOf(error: unknown, { id }: FastifyRequest): ProblemShown {

@@ -29,7 +29,6 @@ const NAMES = lookUp<readonly [field: string, label: string]>({
   'Filter.ErrorType': ['type', 'Severity'],
   'Filter.FileType': ['file', 'File'],
   'Filter.Cause': ['cause', 'The cause'],
-  'Filter.Codes': ['code', 'The list of codes'],
   'Filter.State': ['state', 'State'],
   onlyNew: ['new', 'Only new'],
   q: ['q', 'The search'],
@@ -43,18 +42,20 @@ const NAMES = lookUp<readonly [field: string, label: string]>({
   text: ['text', 'In words'],
 })
 
-/** The name with which the API begins a sentence about a value. */
-const NAMED = /^([A-Za-z]+(?:\.[A-Za-z]+)*(?:\[\d+\](?:\.[A-Za-z]+)?)?)(?= (?:is|has|must|contains)\b)/
-
-/** The same at the start of any further sentence, where only a value in a list has one. */
-const ITEM = /(?<=\. )[A-Za-z]+\[\d+\](?:\.[A-Za-z]+)?(?= (?:is|has|must|contains)\b)/g
-
-/** A sentence of the API about a value, with the name that a page has for it. */
-function translate(detail: string): { readonly message: string; readonly field?: string | undefined } {
-  const [, name = ''] = NAMED.exec(detail) ?? []
-  const [field, label = 'A value'] = NAMES[name] ?? []
-  return { message: detail.replace(NAMED, label).replaceAll(ITEM, 'A value'), field }
+/** What is wrong with values, in the sentences of the API, each of which begins with the name of its value. */
+function nameValues(errors: NonNullable<ProblemShown['errors']>): Omit<Fault, 'status'> {
+  const faults = Object.entries(errors).flatMap(([name, sentences]) => {
+    const [field, label = 'A value'] = NAMES[name] ?? []
+    return sentences.map((sentence) => ({ field, message: label + sentence.slice(name.length) }))
+  })
+  return { message: faults.map(({ message }) => message).join(' '), field: faults[0]?.field }
 }
+
+/** The problem of a parameter whose name the API does not give: that of its specified list of occupations. */
+const INVALID = '/problems/invalid-parameters'
+const UNNAMED = 'The address of this page has a value that cannot be used.'
+
+const DELETED = 'This submission was deleted, with its files, findings and receipts.'
 
 const TITLES: Readonly<Record<number, string>> = {
   400: 'This cannot be used',
@@ -67,17 +68,11 @@ const TITLES: Readonly<Record<number, string>> = {
   422: 'This cannot be used',
 }
 
-/**
- * A problem of the API for people.
- *
- * @param isOfFile whether it is about a file that was sent: its sentences begin with the name of a file
- */
-export function explainProblem(problem: ProblemShown, isOfFile: boolean): ProblemShown & Fault {
-  const { status, title } = problem
-  const detail =
-    status === 410 ? 'This submission was deleted, with its files, findings and receipts.' : problem.detail
-  const isOfValue = !isOfFile && (status === 400 || status === 422)
-  const { message, field } = isOfValue ? translate(detail) : { message: detail }
+/** A problem of the API for people. */
+export function explainProblem(problem: ProblemShown): ProblemShown & Fault {
+  const { status, title, type, detail, errors } = problem
+  const unnamed = status === 410 ? DELETED : type === INVALID ? UNNAMED : detail
+  const { message, field } = errors === undefined ? { message: unnamed } : nameValues(errors)
   return { ...problem, title: TITLES[status] ?? title, detail: message, message, field }
 }
 
@@ -93,5 +88,5 @@ export function findFault(error: unknown, isForm: boolean): Fault | undefined {
   if (![400, 409, 412, 413, 415, 422].includes(status)) return undefined
   // Of a file, the sentence is about the file; a form is smaller than what is sent for it.
   if (isForm && status === 413) return { status, message: 'What was entered is too long.' }
-  return explainProblem(error.problem, !isForm)
+  return explainProblem(error.problem)
 }

@@ -1,5 +1,5 @@
 import type { FastifyRequest } from 'fastify'
-import { Problem } from '../api/contract/problems.ts'
+import { FormFault } from './faults.ts'
 
 /** The parameters of a query; those that are empty or undefined are left out. */
 export type Query = Readonly<Record<string, string | number | undefined>>
@@ -61,13 +61,11 @@ export const linkHere = ({ request, query }: Here, changed: Query): string =>
 /**
  * The number of the page that a query names; the first without one.
  *
- * @throws {Problem} `invalid-parameters`
+ * @throws {FormFault}
  */
 export function readPage(query: URLSearchParams): number {
   const given = query.get('page') ?? '1'
   if (/^\d{1,7}$/.test(given)) return Number(given)
-  throw new Problem(
-    'invalid-parameters',
-    `page must be a whole number from 1, not ${JSON.stringify(given.slice(0, 20).toWellFormed())}.`,
-  )
+  const shown = JSON.stringify(given.slice(0, 20).toWellFormed())
+  throw new FormFault(`The page number must be a whole number from 1, not ${shown}.`)
 }

@@ -16,8 +16,7 @@ interface Page<Item> {
  * The page of a list that the URL names.
  *
  * @param size the items of a page
- * @throws {Problem} `invalid-parameters`
- * @throws {ApiProblem}
+ * @throws {FormFault | ApiProblem}
  */
 export async function readList<Item, Body = unknown>(
   context: Context,

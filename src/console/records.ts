@@ -4,6 +4,11 @@ import type {
   OccupationPage,
   Renumeration as Pay,
 } from '../../client/src/types.ts'
+import { findTextFault } from '../foundation/text/normalise.ts'
+
+/** What may be a code, and is one item of a list of codes. */
+export const isCode = (text: string): boolean =>
+  /^[^,]{1,64}$/.test(text) && findTextFault(text) === undefined
 
 export type { Occupation, OccupationPage, Pay }
 

@@ -157,8 +157,10 @@ export const signOut: Route = {
 }
 
 /** What becomes of the form that was sent when the session had ended. */
-function describeForm(request: FastifyRequest, isKept: boolean): string {
-  if (isKept) return 'The form that you sent is kept until then. Nothing of it was stored.'
+function describeForm(request: FastifyRequest, isKept: boolean, hasProvider: boolean): string {
+  // The browser comes back from the provider with nothing but its cookies.
+  const condition = hasProvider ? ' if you sign in with a key' : ''
+  if (isKept) return `The form that you sent is kept until then${condition}. Nothing of it was stored.`
   return request.isMultipart() ? 'The files were not stored. Choose them again.' : ''
 }
 
@@ -184,9 +186,12 @@ export async function renderSignIn(
     if (name === TOKEN_FIELD) return []
     return isSignIn || request.method !== 'POST' ? [] : [[KEPT + name, value]]
   })
+  const isAsking = isSignIn || isLink
+  const asked = request.method === 'POST' ? pageOfForm(request) : request.url
+  const page = isAsking ? ownPath(form.get('page') ?? query.get('to')) : asked
   // A form of which nothing is kept leads back to its page.
-  const asked = request.method === 'POST' && kept.length === 0 ? pageOfForm(request) : request.url
-  const to = isSignIn || isLink ? ownPath(form.get('to') ?? query.get('to')) : asked
+  const action = kept.length === 0 ? page : request.url
+  const to = isAsking ? ownPath(form.get('to') ?? query.get('to')) : action
   const signedOut = query.has('signed-out')
   return sendPage(
     reply,
@@ -200,8 +205,8 @@ export async function renderSignIn(
           : { values: form, fault: { message: fault, field: form.has('key') ? 'key' : undefined } },
     },
     html`<h1>Sign in to Mahi</h1>
-      ${expired === true && html`<p class="problem">Your session has ended. Sign in again to continue where you were. ${describeForm(request, kept.length > 0)}</p>`}
-      <${PostForm} action="/console/sign-in" class="row" keep=${{ to }}>
+      ${expired === true && html`<p class="problem">Your session has ended. Sign in again to continue where you were. ${describeForm(request, kept.length > 0, oidc !== undefined)}</p>`}
+      <${PostForm} action="/console/sign-in" class="row" keep=${{ to, ...(kept.length > 0 && { page }) }}>
         ${kept.map(([name, value]) => html`<textarea hidden name=${name}>${value}</textarea>`)}
         <${Field} class="grow" name="key" label="API key" type="password" autocomplete="off" required spellcheck=${false} />
         <button type="submit">Sign in</button>
@@ -209,7 +214,7 @@ export async function renderSignIn(
       ${
         oidc !== undefined &&
         html`<p>
-          <a class="button quiet" href=${link('/console/sign-in/provider', { to })}>Sign in with your organisation</a>
+          <a class="button quiet" href=${link('/console/sign-in/provider', { to: page })}>Sign in with your organisation</a>
         </p>`
       }
       <p class="soft">

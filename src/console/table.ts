@@ -45,6 +45,9 @@ function describeColumn<Row>([heading, cell, special = {}]: Column<Row>) {
   return { heading, cell, ...own, sort, parameter: String(heading).toLowerCase().replaceAll(' ', '-') }
 }
 
+/** Where a table is on its page, so that a reader who orders it stays there. */
+const PLACE = 'rows'
+
 const collator = new Intl.Collator('en-NZ', { numeric: true })
 
 /**
@@ -86,7 +89,7 @@ export function table<Row extends object>(
   if (rows.length === 0 && empty !== undefined) return html`<p>${empty}</p>`
   const shown = columns.map(describeColumn)
   return html`<div class="scroll" tabindex="0" role="group" aria-label=${label}>
-    <table class=${style}>
+    <table class=${style} id=${sortedOn && PLACE}>
       ${caption !== undefined && html`<caption>${caption}</caption>`}
       <thead><tr>${shown.map((column) => showHeading(column, rows.length > 1 ? sortedOn : undefined))}</tr></thead>
       <tbody>${rows.map((row) =>
@@ -118,6 +121,6 @@ function showHeading<Row>(
   const [rising, falling] = [given === parameter, given === `-${parameter}`]
   const next = rising || (own === 'number' && !falling) ? `-${parameter}` : parameter
   return html`<th scope="col" class=${own} aria-sort=${rising ? 'ascending' : falling ? 'descending' : undefined}>
-    <a class="sort" href=${linkHere(sortedOn, { sort: next, page: undefined })}>${heading}</a>
+    <a class="sort" href=${`${linkHere(sortedOn, { sort: next, page: undefined })}#${PLACE}`}>${heading}</a>
   </th>`
 }

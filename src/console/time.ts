@@ -14,10 +14,10 @@ interface TimeProperties {
 }
 
 /** A component that shows an instant in words. */
-function timeIn(words: (at: string, zone: string) => string) {
+function timeIn(words: (at: string, zone: string, pages: string) => string) {
   return ({ at, zone }: TimeProperties): VNode | null => {
     const pages = useContext(TimeZone)
-    return at === undefined ? null : html`<time datetime=${at}>${words(at, zone ?? pages)}</time>`
+    return at === undefined ? null : html`<time datetime=${at}>${words(at, zone ?? pages, pages)}</time>`
   }
 }
 
@@ -26,10 +26,14 @@ const Time = timeIn(formatTime)
 /** The day of an instant: `23 Nov 2026`. */
 export const Day = timeIn(formatDay)
 
-/** The end of a period: the last day of it if it ends at midnight, and otherwise the instant. */
-export const Until = timeIn((at, zone) => {
+/**
+ * The end of a period: the last day of it if it ends at midnight, and otherwise the instant, with its zone if that is
+ * another one than the foot of the page names.
+ */
+export const Until = timeIn((at, zone, pages) => {
   const last = lastDayOf(Date.parse(at), zone)
-  return last === undefined ? formatTime(at, zone) : formatDay(new Date(last).toISOString(), zone)
+  if (last !== undefined) return formatDay(new Date(last).toISOString(), zone)
+  return zone === pages ? formatTime(at, zone) : `${formatTime(at, zone)} (${zone.replace('_', ' ')})`
 })
 
 /** An instant for people: `23 Nov 2026, 15:12`. The foot of the page names the zone. */

@@ -9,7 +9,7 @@ import { action, jsonOption, report } from '../foundation/command-line/command.t
 import { print, say, writeOut } from '../foundation/command-line/terminal.ts'
 import { UserError } from '../foundation/faults/user-error.ts'
 import { dropEnd } from '../foundation/text/drop-end.ts'
-import { count, formatNumber } from '../foundation/text/format-number.ts'
+import { count } from '../foundation/text/format-number.ts'
 import { askService, openClient } from './service.ts'
 import {
   compareSent,
@@ -285,7 +285,7 @@ function followRun(): (run: ValidationRun) => void {
     // The stage after the last file comes after it.
     if (read.length < files.length) tellStage()
     for (const { file = '', total = 0 } of read)
-      once(`file:${file}`, `${file}: ${formatNumber(total)} records read.`)
+      once(`file:${file}`, `${file}: ${count(total, 'record')} read.`)
     tellStage()
   }
 }

@@ -3,7 +3,7 @@ import { forOrganisation } from '../api/contract/access-rules.ts'
 import { type Operation, operationsOf } from '../api/contract/contract.ts'
 import { describeDocument, NEXT_LINK } from '../api/contract/describe.ts'
 import { refer } from '../api/contract/fields.ts'
-import { Problem } from '../api/contract/problems.ts'
+import { describeFaults, Problem } from '../api/contract/problems.ts'
 import { created, document } from '../api/contract/results.ts'
 import { resolveParameters } from '../engines/checking/index.ts'
 import { UserError } from '../foundation/faults/user-error.ts'
@@ -80,7 +80,12 @@ function ownOperations({
     }).handle(async ({ authorized: eid, body, principal, refuse }) => {
       const { returnId, type } = body
       if (!/^[!-~]{1,64}$/.test(returnId))
-        refuse('invalid-body', 'returnId must be at most 64 visible ASCII characters without spaces.')
+        refuse(
+          'invalid-body',
+          ...describeFaults([
+            { name: 'returnId', message: 'must be at most 64 visible ASCII characters without spaces' },
+          ]),
+        )
       const collected = await assertCollected(database, { ...body, eid })
       const definition = chooseDefinition(definitions, returnId, body.definition ?? collected?.definition)
       const { submission, created: isNew } = await createSubmission(database, {
@@ -190,7 +195,10 @@ function chooseDefinition(definitions: Definitions, returnId: string, given = de
     resolveParameters(definition, { returnId })
   } catch (error) {
     if (!(error instanceof UserError)) throw error
-    throw new Problem('unprocessable-content', `returnId is not valid: ${error.message}.`)
+    throw new Problem(
+      'unprocessable-content',
+      ...describeFaults([{ name: 'returnId', message: `is not valid: ${error.message}` }]),
+    )
   }
   return definition.name
 }

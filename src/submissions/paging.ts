@@ -1,5 +1,5 @@
 import { count, pageNumbers } from '../api/contract/fields.ts'
-import { Problem } from '../api/contract/problems.ts'
+import { describeFaults, Problem } from '../api/contract/problems.ts'
 import { document } from '../api/contract/results.ts'
 import { type TSchema, Type } from '../foundation/schema/type.ts'
 
@@ -10,7 +10,7 @@ export const PAGE_QUERY = Type.Object(pageNumbers('Entries', { default: 20, max:
 export const PAGE_PAST_END = {
   schemaName: 'SubmissionProblem',
   detail: 'page is 9, past the last page, 3.',
-  members: { errorCode: 'PR2' },
+  members: { errors: { page: ['page is 9, past the last page, 3.'] }, errorCode: 'PR2' },
 }
 
 export interface Paged {
@@ -41,9 +41,12 @@ export function sendPage<Result, More extends object = object>(
   const { page, pageSize } = query
   const lastPage = Math.max(1, Math.ceil(totalCount / pageSize))
   if (page > lastPage)
-    throw new Problem('invalid-parameters', `page is ${page}, past the last page, ${lastPage}.`, {
-      members: { errorCode: 'PR2' },
-    })
+    throw new Problem(
+      'invalid-parameters',
+      ...describeFaults([{ name: 'page', message: `is ${page}, past the last page, ${lastPage}` }], {
+        errorCode: 'PR2',
+      }),
+    )
   return document({ ...more, page, pageSize, results, totalCount }, linkNextPage(path, query, totalCount))
 }
 

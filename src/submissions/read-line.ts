@@ -10,7 +10,7 @@ export function readLine(text: string | undefined, refuse: (fault: string) => ne
   if (text === undefined) return undefined
   const lines = text.replaceAll('\r\n', '\n')
   if (hidesText(lines))
-    refuse('must not contain control characters, or characters that change the direction of text.')
+    refuse('must not contain control characters, or characters that change the direction of text')
   const read = lines.normalize('NFC').trim()
   return read === '' ? undefined : read
 }

@@ -287,10 +287,10 @@ export function assertOpen(submission: SubmissionRow): void {
   if (closes !== null && isClosed(submission))
     throw new Problem(
       'conflict',
-      `Return ${returnId} closed ${showEnd(closes, zone ?? 'UTC')}. Ask the agency to open the submission again.`,
+      `Return ${returnId} closed ${showEnd(closes, zone ?? 'UTC')}. Ask the agency for a later closing date.`,
     )
   if (isExpired(submission))
-    throw new Problem('conflict', 'The submission has expired. Create a new one with POST /v1/submissions.')
+    throw new Problem('conflict', 'The submission has expired. Create a new one for the return.')
 }
 
 /** @throws {Problem} `gone` if it was cancelled */

@@ -75,7 +75,7 @@ const PAGES: readonly (readonly [
   ['/submissions/CHECKED', 'Return 202512', 'link Download marked workbook'],
   ['/submissions/CHECKED/files', 'Return 202512', 'button Check the files'],
   ['/submissions/CHECKED/check', 'Return 202512', 'link See the findings'],
-  ['/submissions/CHECKED/submit', 'Return 202512', 'link Submit not yet: 268 errors left'],
+  ['/submissions/CHECKED/submit', 'Return 202512', 'link Submit Not yet: 268 errors left'],
   ['/submissions/CHECKED/receipt', 'No receipt', 'link Go to the console', { status: 404 }],
   ['/submissions/CHECKED/activity', 'Return 202512', 'group Activity'],
   ['/submissions/CHECKED/findings', 'Return 202512', 'link By cause'],

@@ -66,6 +66,8 @@ describeInBrowser('a return from its first file to its last signature', () => {
     )
     await page.getByRole('button', { name: 'Start' }).click()
     await page.getByText('No files are stored.').waitFor()
+    // Nothing can be dropped.
+    await page.getByText('Choose a file: CSV').waitFor()
     expect(await page.getByRole('heading', { level: 1 }).textContent()).toMatch(
       /^December return due \d+ \w+ \d{4}$/,
     )

@@ -187,7 +187,7 @@ export default [
   {
     fault: 'an unknown parameter is ignored',
     file: 'src/api/request/parameters.ts',
-    text: '        faults.push({ parameter: showName(given, name), message })\n      } else if',
+    text: '        faults.push({ name: showName(given, name), message })\n      } else if',
     replacement: '      } else if',
     test: PARAMETERS,
   },

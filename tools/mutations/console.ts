@@ -6,6 +6,7 @@ const FORMS = 'test/console.forms.test.ts'
 const FORGERY = 'test/console.forgery.test.ts'
 const PROVIDER = 'test/console.provider.test.ts'
 const LINKS = 'test/console.links.test.ts'
+const REPAIRS = 'test/console.repairs.test.ts'
 const ELEMENTS = 'test/console.elements.test.ts'
 
 export default [
@@ -50,6 +51,34 @@ export default [
     text: '(values?.get(name) ?? value)',
     replacement: 'value',
     test: FORMS,
+  },
+  {
+    fault: 'what is wrong with a value is said with the name of the API',
+    file: 'src/console/faults.ts',
+    text: 'label + sentence.slice(name.length)',
+    replacement: 'sentence',
+    test: FORMS,
+  },
+  {
+    fault: 'the list of submissions counts what an earlier check found in other files',
+    file: 'src/console/pages/submissions.ts',
+    text: '(coversFiles(submission) && validationRun)',
+    replacement: 'validationRun',
+    test: REPAIRS,
+  },
+  {
+    fault: 'what was opened again counts as missed',
+    file: 'src/console/pages/states.ts',
+    text: " || returnStatus === 'Reopened'",
+    replacement: '',
+    test: LINKS,
+  },
+  {
+    fault: 'a table that is ordered opens its page at the top',
+    file: 'src/console/table.ts',
+    text: '#${PLACE}',
+    replacement: '',
+    test: 'test/console.sorting.test.ts',
   },
   // Sessions
   {

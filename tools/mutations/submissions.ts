@@ -117,8 +117,8 @@ export default [
   {
     fault: 'the body of a 400 lacks the return',
     file: 'src/submissions/findings/get-results.ts',
-    text: '{ errors, returnId, submissionToken,',
-    replacement: '{ errors, submissionToken,',
+    text: '{ returnId, submissionToken,',
+    replacement: '{ submissionToken,',
     test: PARAMETERS,
   },
   // Publishing.

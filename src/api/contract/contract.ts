@@ -2,8 +2,7 @@ import type { FastifyRequest } from 'fastify'
 import type { Static, TObject } from '../../foundation/schema/type.ts'
 import type { OperationLimit } from '../access/limits.ts'
 import type { Principal } from '../access/principal.ts'
-import type { BodyDeclaration, DescribeBodyFaults, IncomingBody, JsonBody } from '../request/body.ts'
-import type { ParameterFault } from '../request/parameters.ts'
+import type { BodyDeclaration, IncomingBody, JsonBody } from '../request/body.ts'
 import type { ApiVersion } from '../request/versions.ts'
 import { type AccessRule, isOfOrganisation } from './access-rules.ts'
 import {
@@ -15,7 +14,7 @@ import {
   type SharedProblem,
 } from './describe.ts'
 import type { Defaulted } from './fields.ts'
-import { Problem, type ProblemOptions, type ProblemSlug } from './problems.ts'
+import { type Members, Problem, type ProblemOptions, type ProblemSlug, type ValueFault } from './problems.ts'
 import type { DocumentResult, Result } from './results.ts'
 
 type NoFields = TObject<Record<never, never>>
@@ -91,13 +90,13 @@ export interface Contract<
   /** The meaning of each of its problems; those that any request can get need not be listed. */
   readonly problems: Readonly<Record<Slug, string>>
   readonly badRequest?: BadRequestExample
-  /** Further members of the 400 about parameters. */
+  /** The further members of the 400 about parameters, instead of `errors` alone. */
   readonly describeFaults?: (
-    faults: readonly ParameterFault[],
+    faults: readonly ValueFault[],
     input: { authorized: Authorized; received: Readonly<Record<string, string>> },
-  ) => ProblemOptions
-  /** Further members of the 400 about the body. */
-  readonly describeBodyFaults?: DescribeBodyFaults
+  ) => Members
+  /** The members of the 400 about the body besides `errors`. */
+  readonly bodyFaultMembers?: Members
 }
 
 /** The input of a handler: every part of the request, checked. */

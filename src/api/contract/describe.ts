@@ -1,7 +1,14 @@
 import type { FastifyInstance } from 'fastify'
 import { type Rendered, type Static, type TSchema, Type } from '../../foundation/schema/type.ts'
 import { titleOf } from './fields.ts'
-import { NO_CREDENTIAL, PROBLEMS, Problem, type ProblemSlug, renderProblem } from './problems.ts'
+import {
+  describeFaults,
+  NO_CREDENTIAL,
+  PROBLEMS,
+  Problem,
+  type ProblemSlug,
+  renderProblem,
+} from './problems.ts'
 
 /** Adds schemas under their titles, so that routes can refer to them and the OpenAPI document lists them. */
 export function addSchemas(app: FastifyInstance, schemas: Iterable<TSchema>): void {
@@ -199,6 +206,14 @@ export interface BadRequestExample {
   readonly members?: Record<string, unknown>
 }
 
+/** What is wrong with a parameter of most operations. */
+const EXAMPLE_FAULT = { name: 'Limit', message: 'must be a whole number from 1 to 100, not "500"' }
+const [detail, { members }] = describeFaults([EXAMPLE_FAULT])
+const EXAMPLE_BAD_REQUEST: BadRequestExample = { detail, members }
+
+/** The 400 of the specified list of occupations: its body has nothing that is not specified. */
+export const SPECIFIED_BAD_REQUEST: BadRequestExample = { schemaName: 'Problem', detail }
+
 /**
  * The errors of an operation by status, each with an example, without those that any request can get.
  *
@@ -209,12 +224,12 @@ export interface BadRequestExample {
 export function describeErrors(
   own: Partial<Record<ProblemSlug, string>>,
   ofSubmission: boolean,
-  badRequest: BadRequestExample = { detail: 'Limit must be a whole number from 1 to 100, not "500".' },
+  badRequest: BadRequestExample = EXAMPLE_BAD_REQUEST,
 ) {
   const schemaOf = (slugs: readonly ProblemSlug[], status: number) =>
     (status === 400 ? badRequest.schemaName : slugs.map((slug) => SCHEMAS[slug]).find(Boolean)) ??
     (ofSubmission ? SUBMISSION_SCHEMAS[status] : undefined) ??
-    'Problem'
+    (status === 400 ? 'ValueProblem' : 'Problem')
   const byStatus = Map.groupBy(Object.keys(own) as ProblemSlug[], (slug) => PROBLEMS[slug].status)
   return Object.fromEntries(
     [...byStatus].map(([status, slugs]) => {

@@ -209,11 +209,49 @@ export const PROBLEMS = {
 
 export type ProblemSlug = keyof typeof PROBLEMS
 
+export type Members = Readonly<Record<string, unknown>>
+
 export interface ProblemOptions {
   readonly headers?: Readonly<Record<string, string>>
   /** Further members of the body, such as those of the validation results' 400. */
-  readonly members?: Readonly<Record<string, unknown>>
+  readonly members?: Members
   readonly cause?: unknown
+}
+
+/** A value of a request that cannot be used. */
+export interface ValueFault {
+  /** Its name as spelled in the API, or as received if unknown. */
+  readonly name: string
+  /** What is wrong and what is allowed: a clause with the name as its subject. */
+  readonly message: string
+}
+
+/** Most faults in one response: a short request must not cause a long response. */
+export const MOST_FAULTS = 20
+
+/**
+ * What is wrong with values, for a problem: a sentence for each of the first faults, and the same sentences under the
+ * names of the values, for programs.
+ *
+ * @param members further members
+ */
+export function describeFaults(
+  faults: readonly ValueFault[],
+  members: Members = {},
+): [detail: string, options: { members: Members }] {
+  const named = faults
+    .slice(0, MOST_FAULTS)
+    .map(({ name, message }) => ({ name, sentence: `${name} ${message}.` }))
+  const sentences = named.map(({ sentence }) => sentence)
+  // A reader of parameters stops at the last one.
+  const more = faults.length < MOST_FAULTS ? [] : [`At most ${MOST_FAULTS} faults are listed.`]
+  const errors = Object.fromEntries(
+    [...Map.groupBy(named, ({ name }) => name)].map(([name, all]) => [
+      name,
+      all.map(({ sentence }) => sentence),
+    ]),
+  )
+  return [[...sentences, ...more].join(' '), { members: { errors, ...members } }]
 }
 
 /** An error that is shown to the caller. Any other error becomes `internal-error`. */
@@ -222,7 +260,7 @@ export class Problem extends Error {
   readonly status: number
   readonly detail: string
   readonly headers: Readonly<Record<string, string>>
-  readonly members: Readonly<Record<string, unknown>>
+  readonly members: Members
 
   /** @param detail what is wrong with this request and what is allowed; shown to the caller */
   constructor(slug: ProblemSlug, detail: string, { headers = {}, members = {}, cause }: ProblemOptions = {}) {
@@ -273,16 +311,31 @@ const PROBLEM_MEMBERS = {
   instance: text('`urn:uuid:` and the ID of the request, which is also in X-Request-Id and in the log.'),
 }
 
+const ERRORS = {
+  errors: Type.Optional(
+    Type.Record(Type.String(), Type.Array(Type.String()), {
+      description: 'For each invalid value, by its name, what is wrong with it.',
+    }),
+  ),
+}
+
 /** Section 2.10 of the interface. */
 const ProblemBody = Type.Object(PROBLEM_MEMBERS, {
   title: 'Problem',
   description: 'An error (RFC 9457).',
 })
 
+/** The 400 of an operation that the interface does not specify. */
+const ValueProblemBody = Type.Object(
+  { ...PROBLEM_MEMBERS, ...ERRORS },
+  { title: 'ValueProblem', description: 'An error of the parameters or of the body.' },
+)
+
 /** An error of an operation on a submission. */
 const SubmissionProblemBody = Type.Object(
   {
     ...PROBLEM_MEMBERS,
+    ...ERRORS,
     errorCode: text('A code of the public documentation, where one fits: such as `DS1`.'),
   },
   {
@@ -295,11 +348,7 @@ const SubmissionProblemBody = Type.Object(
 const ResultsProblemBody = Type.Object(
   {
     ...PROBLEM_MEMBERS,
-    errors: Type.Optional(
-      Type.Record(Type.String(), Type.Array(Type.String()), {
-        description: 'For each invalid parameter, what is wrong with it.',
-      }),
-    ),
+    ...ERRORS,
     returnId: text('The return that the submission belongs to.'),
     submissionToken: text('The token of the submission.'),
     content: Type.Optional(
@@ -332,6 +381,7 @@ const RemovedOccupationProblemBody = Type.Object(
 /** The bodies of errors. */
 export const PROBLEM_BODIES = [
   ProblemBody,
+  ValueProblemBody,
   SubmissionProblemBody,
   ResultsProblemBody,
   SimilarCodesProblemBody,

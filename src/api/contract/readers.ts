@@ -2,30 +2,24 @@ import type { FastifyRequest } from 'fastify'
 import { remember } from '../../foundation/cache/remember.ts'
 import { Type } from '../../foundation/schema/type.ts'
 import { compileBody, readNoBody } from '../request/body.ts'
-import {
-  compileNamed,
-  compileQuery,
-  describeFaults,
-  type ParameterFault,
-  queryOf,
-} from '../request/parameters.ts'
+import { compileNamed, compileQuery, queryOf } from '../request/parameters.ts'
 import type { Operation } from './contract.ts'
-import { Problem } from './problems.ts'
+import { describeFaults, Problem, type ValueFault } from './problems.ts'
 
 /** Reads the parts of a request as the contract of its operation declares them. */
 export interface Readers {
-  path(request: FastifyRequest): { values: unknown; faults: readonly ParameterFault[] }
+  path(request: FastifyRequest): { values: unknown; faults: readonly ValueFault[] }
   /** @throws {Problem} `invalid-parameters`, with all faults of the path, the query and the headers */
   others(
     request: FastifyRequest,
-    pathFaults: readonly ParameterFault[],
+    pathFaults: readonly ValueFault[],
     authorized: unknown,
   ): { query: unknown; received: Readonly<Record<string, string>>; header: unknown }
   body(request: FastifyRequest): Promise<unknown>
 }
 
 const NOTHING = { values: {}, faults: [] }
-const isFaultless = ({ faults }: { readonly faults: readonly ParameterFault[] }) => faults.length === 0
+const isFaultless = ({ faults }: { readonly faults: readonly ValueFault[] }) => faults.length === 0
 const NO_QUERY = Type.Object({})
 
 /** @throws {TypeError} with the name of the operation whose declaration has no reader */
@@ -50,7 +44,7 @@ export function compileReaders(operation: Operation): Readers {
     const readPath = parameters.path && compileNamed<unknown>(parameters.path)
     const readHeader =
       parameters.header && compileNamed<unknown>(parameters.header, (name) => name.toLowerCase())
-    const readBody = parameters.body && compileBody(parameters.body)
+    const readBody = parameters.body && compileBody(parameters.body, operation.bodyFaultMembers)
     return {
       path(request) {
         if (inPath.length === 0) return NOTHING
@@ -63,16 +57,14 @@ export function compileReaders(operation: Operation): Readers {
         const header = readHeader?.(request.headers) ?? NOTHING
         if (pathFaults.length + queryFaults.length + header.faults.length > 0) {
           const faults = [...pathFaults, ...queryFaults, ...header.faults]
-          throw new Problem(
-            'invalid-parameters',
-            describeFaults(faults),
-            operation.describeFaults?.(faults, { authorized, received }),
-          )
+          const [detail, { members }] = describeFaults(faults)
+          const own = operation.describeFaults?.(faults, { authorized, received })
+          throw new Problem('invalid-parameters', detail, { members: own ?? members })
         }
         return { query: derived, received, header: header.values }
       },
       async body(request) {
-        if (readBody !== undefined) return await readBody(request, operation.describeBodyFaults)
+        if (readBody !== undefined) return await readBody(request)
         return operation.method === 'GET' ? undefined : await readNoBody(request)
       },
     }

@@ -5,7 +5,7 @@ import { compileSchema } from '../../foundation/schema/compile.ts'
 import type { TObject } from '../../foundation/schema/type.ts'
 import { parseExactJson } from '../../foundation/text/exact-json.ts'
 import { formatNumber } from '../../foundation/text/format-number.ts'
-import { Problem, type ProblemOptions } from '../contract/problems.ts'
+import { describeFaults, type Members, Problem } from '../contract/problems.ts'
 import { markTransfer } from './transfers.ts'
 
 /** A JSON object as the body, read completely. */
@@ -47,11 +47,6 @@ export interface IncomingBody {
   readonly bytes: AsyncIterable<Buffer>
 }
 
-/** Further members of a 400 about a body, with each fault under the path of its field. */
-export type DescribeBodyFaults = (
-  faults: readonly { readonly field: string; readonly message: string }[],
-) => ProblemOptions
-
 /** How long a JSON body may take to arrive, in milliseconds. */
 const BODY_TIMEOUT = 30_000
 
@@ -61,39 +56,28 @@ const MAX_VALUES = 250_000
 /** Bytes counted for each value of a parsed body: measured for objects that have different names. */
 const VALUE = 96
 
-/** The most faults listed in one response. */
-const MAX_FAULTS = 20
-
 /**
  * Creates the reader of a body.
  *
+ * @param members further members of the 400 about its fields
  * @throws {TypeError} if no reader supports a part of the schema
  */
 export function compileBody(
   declaration: BodyDeclaration,
-): (request: FastifyRequest, describe?: DescribeBodyFaults) => Promise<unknown> {
+  members: Members = {},
+): (request: FastifyRequest) => Promise<unknown> {
   if ('stream' in declaration) return async ({ raw }) => openStream(raw, declaration)
   const read = compileSchema(declaration.json, { personal: declaration.personal === true, keepItems: true })
-  return async (request, describe) => {
+  return async (request) => {
     assertMediaType(request.raw, ['application/json'])
     const encoding = encodingOf(request.raw)
     if (encoding !== 'identity') throw unsupportedEncoding(encoding, ['identity'])
     const bytes = await readWhole(request, declaration.maxBytes)
     const { value: body = {}, faults } = read(parse(request, bytes))
-    if (faults.length > 0) throw refuseBody(faults, describe)
-    return body
+    if (faults.length === 0) return body
+    const named = faults.map(({ field, message }) => ({ name: field || 'The body', message }))
+    throw new Problem('invalid-body', ...describeFaults(named, members))
   }
-}
-
-function refuseBody(
-  faults: readonly { readonly field: string; readonly message: string }[],
-  describe?: DescribeBodyFaults,
-): Problem {
-  const named = faults.slice(0, MAX_FAULTS)
-  const sentences = named.map(({ field, message }) => `${field === '' ? 'The body' : field} ${message}.`)
-  if (faults.length > MAX_FAULTS)
-    sentences.push(`Only the first ${MAX_FAULTS} of ${faults.length} faults are listed.`)
-  return new Problem('invalid-body', sentences.join(' '), describe?.(named))
 }
 
 function openStream(

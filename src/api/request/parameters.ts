@@ -1,28 +1,19 @@
 import { compileText, defaultOf } from '../../foundation/schema/compile.ts'
 import type { TObject, TSchema } from '../../foundation/schema/type.ts'
 import { suggest } from '../../foundation/text/suggest.ts'
-
-export interface ParameterFault {
-  /** The parameter's name as spelled in the API, or as received if unknown. */
-  readonly parameter: string
-  /** What is wrong and what is allowed: a clause with the parameter as its subject. */
-  readonly message: string
-}
+import { MOST_FAULTS, type ValueFault } from '../contract/problems.ts'
 
 export interface QueryReading<T> {
   readonly values: T
-  readonly faults: readonly ParameterFault[]
+  readonly faults: readonly ValueFault[]
   /** Each parameter as received; the values of a repeated one are comma-separated. */
   readonly received: Readonly<Record<string, string>>
 }
 
-/** Most faults in one response: a short query must not cause a long response. */
-const MAX_PARAMETER_FAULTS = 20
-
 /**
  * Creates a reader of query strings for an object schema. Names are case-insensitive. Values are never coerced or
  * clamped. An empty value counts as absent. Unknown and repeated parameters are faults. Checking stops after
- * MAX_PARAMETER_FAULTS.
+ * MOST_FAULTS.
  *
  * @typeParam Values the parameters by name; those with a default are always present
  */
@@ -43,17 +34,17 @@ export function compileQuery<Values>(schema: TObject): (query: string) => QueryR
 
   return (query) => {
     const values: Record<string, unknown> = { ...defaults }
-    const faults: ParameterFault[] = []
+    const faults: ValueFault[] = []
     const received: Record<string, string> = Object.create(null)
     for (const { name: given, value, raw } of splitQuery(query)) {
       const parameter = given === undefined ? undefined : parameters.get(given.toLowerCase())
       const name = parameter?.name ?? given ?? raw.name
       const before = received[name]
       received[name] = before === undefined ? (value ?? raw.value) : `${before},${value ?? raw.value}`
-      if (faults.length === MAX_PARAMETER_FAULTS) continue
+      if (faults.length === MOST_FAULTS) continue
       if (before !== undefined) {
         faults.push({
-          parameter: showName(given, name),
+          name: showName(given, name),
           message: 'must be given only once',
         })
         continue
@@ -65,18 +56,18 @@ export function compileQuery<Values>(schema: TObject): (query: string) => QueryR
             : names.length === 0
               ? 'is not a parameter: this endpoint has none'
               : `is not a parameter of this endpoint${suggest(name, names)}. Supported parameters: ${names.join(', ')}`
-        faults.push({ parameter: showName(given, name), message })
+        faults.push({ name: showName(given, name), message })
       } else if (value === undefined) {
-        faults.push({ parameter: name, message: 'must be percent-encoded UTF-8' })
+        faults.push({ name, message: 'must be percent-encoded UTF-8' })
       } else if (value !== '') {
         const reading = parameter.read(value)
         if (reading.fault === undefined) values[name] = reading.value
-        else faults.push({ parameter: name, message: reading.fault })
+        else faults.push({ name, message: reading.fault })
       }
     }
     for (const name of required) {
-      if (values[name] === undefined && !faults.some(({ parameter }) => parameter === name))
-        faults.push({ parameter: name, message: 'is missing' })
+      if (values[name] === undefined && !faults.some((each) => each.name === name))
+        faults.push({ name, message: 'is missing' })
     }
     return { values: values as Values, faults, received }
   }
@@ -106,17 +97,17 @@ export function compileNamed<Values>(
   )
   return (given) => {
     const values: Record<string, unknown> = {}
-    const faults: ParameterFault[] = []
+    const faults: ValueFault[] = []
     for (const { name, key, read } of parameters) {
       const value = given[key]
       if (value === undefined || value === '') {
-        if (required.has(name)) faults.push({ parameter: name, message: 'is missing' })
+        if (required.has(name)) faults.push({ name, message: 'is missing' })
         continue
       }
       const text = String(value)
       const reading = read(text)
       values[name] = reading.fault === undefined ? reading.value : text
-      if (reading.fault !== undefined) faults.push({ parameter: name, message: reading.fault })
+      if (reading.fault !== undefined) faults.push({ name, message: reading.fault })
     }
     return { values: values as Values, faults }
   }
@@ -126,16 +117,6 @@ export function compileNamed<Values>(
 export function queryOf(url: string): string {
   const start = url.indexOf('?')
   return start === -1 ? '' : url.slice(start + 1)
-}
-
-/** One sentence for each of the first faults, and another if there may be more. */
-export function describeFaults(faults: readonly ParameterFault[]): string {
-  const sentences = faults
-    .slice(0, MAX_PARAMETER_FAULTS)
-    .map(({ parameter, message }) => `${parameter} ${message}.`)
-  if (faults.length >= MAX_PARAMETER_FAULTS)
-    sentences.push(`Only the first ${MAX_PARAMETER_FAULTS} faults are listed.`)
-  return sentences.join(' ')
 }
 
 function showName(given: string | undefined, name: string): string {

@@ -1,6 +1,7 @@
 import { withScope } from '../../api/contract/access-rules.ts'
 import { type Operation, operationsOf } from '../../api/contract/contract.ts'
 import { describeDocument, NEXT_LINK } from '../../api/contract/describe.ts'
+import { describeFaults } from '../../api/contract/problems.ts'
 import { document } from '../../api/contract/results.ts'
 import { VERSIONS } from '../../api/request/versions.ts'
 import type { Database } from '../../foundation/database/database.ts'
@@ -49,16 +50,25 @@ export function reviewOperations(database: Database): readonly Operation[] {
           'The catalogue does not have a code, or there are too many titles. Nothing was stored.',
       },
     }).handle(async ({ body: { items }, principal, refuse }) => {
+      const refuseItem = (
+        slug: 'invalid-body' | 'unprocessable-content',
+        name: string,
+        message: string,
+      ): never => {
+        const [detail, named] = describeFaults([{ name, message }])
+        return refuse(slug, `${detail} Nothing was stored.`, named)
+      }
       const places = new Map<string, number>()
       for (const [index, { title }] of items.entries()) {
         const fault = findTitleFault(title)
-        if (fault !== undefined) refuse('invalid-body', `items[${index}].title ${fault}. Nothing was stored.`)
+        if (fault !== undefined) refuseItem('invalid-body', `items[${index}].title`, fault)
         const key = keyOfTitle(title)
         const first = places.get(key)
         if (first !== undefined)
-          refuse(
+          refuseItem(
             'invalid-body',
-            `items[${index}].title is the title of items[${first}] again. Send one decision for each title. Nothing was stored.`,
+            `items[${index}].title`,
+            `is the title of items[${first}] again. Send one decision for each title`,
           )
         places.set(key, index)
       }
@@ -75,10 +85,7 @@ export function reviewOperations(database: Database): readonly Operation[] {
         for (const [index, { code }] of decisions.entries()) {
           const found = missing.get(code ?? '')
           if (found !== undefined)
-            refuse(
-              'unprocessable-content',
-              `items[${index}].occupationCode ${describeMissing(found)}. Nothing was stored.`,
-            )
+            refuseItem('unprocessable-content', `items[${index}].occupationCode`, describeMissing(found))
         }
         await storeDecisions(writer, principal?.client ?? '', decisions).catch((error: unknown) => {
           if (!(error instanceof TooManyDecisions)) throw error

@@ -1,5 +1,5 @@
 import type { Operation } from '../../api/contract/contract.ts'
-import { describePage, NEXT_LINK, NOT_MODIFIED } from '../../api/contract/describe.ts'
+import { describePage, NEXT_LINK, NOT_MODIFIED, SPECIFIED_BAD_REQUEST } from '../../api/contract/describe.ts'
 import type { Catalogue } from './catalogue.ts'
 import { type CodeInPath, codeIn, fromCatalogue, readingOperations } from './contract.ts'
 import { EXAMPLE_PAGE } from './example.ts'
@@ -35,6 +35,8 @@ export function occupationOperations(options: OccupationOptions): readonly Opera
         200: describePage(OccupationPage, 'A page of records.', EXAMPLE_PAGE, NEXT_LINK),
         304: NOT_MODIFIED,
       },
+      badRequest: SPECIFIED_BAD_REQUEST,
+      describeFaults: () => ({}),
     }).handle(
       ...fromCatalogue(
         catalogue,

@@ -97,7 +97,7 @@ const EVENTS = lookUp<(activity: types.Activity, title: string) => string>({
   Reopened: (each) => `Reopened${describeReason(each)}`,
   Deleted: () => 'Deleted the submission',
   Downloaded: ({ file }, title) => `Downloaded ${file === 'findings' ? 'the findings' : title}`,
-  Expired: (each) => `Deleted ${listDeleted(each)}: they are kept no longer`,
+  Expired: (each) => `Deleted ${listDeleted(each)}: kept no longer`,
   Purged: () => 'The data was deleted',
 })
 

@@ -5,23 +5,47 @@ import { Field } from '../fields.ts'
 import { crumbs, html, type VNode } from '../html.ts'
 import { link, occupationLink } from '../links.ts'
 import { nameOf } from '../records.ts'
-import { type Difference, type Differences, listRevisions, showRevisions } from '../revisions.ts'
+import { type Difference, type Differences, listRevisions } from '../revisions.ts'
 import { table } from '../table.ts'
+import { showTime } from '../time.ts'
 
 export const changesPages: readonly Route[] = [
-  get('/changes', listChanges),
+  get('/changes', showRevisions),
   get('/changes/:number', showRevision),
 ]
 
 /** The most revisions on the page: as many as the operation lists. */
 const REVISIONS = 200
 
-async function listChanges({ api }: Context): Promise<Shown> {
+async function showRevisions({ api }: Context): Promise<Shown> {
   const { revisions } = await listRevisions(api, REVISIONS)
   return {
     title: 'Changes',
     content: html`<h1>Changes of the catalogue</h1>
-      ${showRevisions(revisions)}`,
+      ${table(
+        'Revisions',
+        revisions,
+        [
+          [
+            'Revision',
+            // There is none before the first.
+            ({ revision }) =>
+              revision === 0 ? revision : html`<a href=${`/console/changes/${revision}`}>${revision}</a>`,
+            { label: 'Revision' },
+          ],
+          ['When', ({ stored }) => showTime(stored), 'when'],
+          [
+            'Command',
+            ({ command, files }) =>
+              html`${command}${files.map((name) => html` <span class="soft">${name}</span>`)}`,
+          ],
+          ['New', ({ created }) => created, 'number'],
+          ['Changed', ({ updated }) => updated, 'number'],
+          ['Removed', ({ removed }) => removed, 'number'],
+          ['In all', ({ totalCount }) => totalCount, 'number'],
+        ],
+        { empty: 'Nothing has been imported yet.' },
+      )}`,
   }
 }
 

@@ -16,7 +16,7 @@ import { html, type VNode } from '../html.ts'
 import { link, occupationLink, type Query, readPage } from '../links.ts'
 import { inBatches, showPager } from '../lists.ts'
 import { Filters, PostForm } from '../post-form.ts'
-import { nameOf, type OccupationPage } from '../records.ts'
+import { isCode, nameOf, type OccupationPage } from '../records.ts'
 import { type Column, sortRows, table } from '../table.ts'
 import { showTime } from '../time.ts'
 import {
@@ -41,8 +41,6 @@ interface Coding {
 const BATCH = 300
 /** The most codes that are looked up per request. */
 const MOST_CODES = 100
-/** What may be a code, and is one item of a list of codes. */
-const IS_CODE = /^[^,]{1,64}$/
 /** The most rows per list. */
 const MOST = 3_000
 /** The largest form with a file, in bytes. */
@@ -356,7 +354,7 @@ async function readAgain(context: Context, id: string, form: URLSearchParams): P
 /** The occupations of the codes that were typed, as far as the catalogue has them. */
 async function findOccupations(api: Api, form: URLSearchParams): Promise<ReadonlyMap<string, Candidate>> {
   const typed = [...form].filter(([name]) => name.startsWith('other-')).map(([, value]) => value.trim())
-  const codes = [...new Set(typed)].filter((each) => IS_CODE.test(each) && findTextFault(each) === undefined)
+  const codes = [...new Set(typed)].filter(isCode)
   const found = new Map<string, Candidate>()
   for (const batch of inBatches(codes, MOST_CODES)) {
     const { data = [] } = await api.call<OccupationPage>('/occupations', {

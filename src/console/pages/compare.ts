@@ -5,7 +5,7 @@ import { Field } from '../fields.ts'
 import { html, type VNode } from '../html.ts'
 import { link, occupationLink } from '../links.ts'
 import { describeBasis, payChart, payScale, payTable, readAmounts } from '../pay.ts'
-import { nameOf, type Occupation, type OccupationPage, primaryGroup } from '../records.ts'
+import { isCode, nameOf, type Occupation, type OccupationPage, primaryGroup } from '../records.ts'
 import { type Column, table } from '../table.ts'
 import { showValue } from './changes.ts'
 import { isGuessed } from './occupations.ts'
@@ -42,7 +42,7 @@ async function compare(context: Context): Promise<Shown> {
       content: html`${heading}<p>No occupation is chosen. Find the first of up to ${MOST}:</p>${adding}`,
     }
   const page = await api.call<OccupationPage>('/occupations', {
-    query: { 'Filter.Codes': codes.join(','), Limit: codes.length },
+    query: { 'Filter.Codes': codes.filter(isCode).join(','), Limit: codes.length },
   })
   const byCode = new Map((page.data ?? []).map((record) => [record.occupationCode, record]))
   const records = codes.flatMap((code) => byCode.get(code) ?? [])
@@ -74,7 +74,7 @@ async function compare(context: Context): Promise<Shown> {
     ]
   })
   return {
-    title: `Compare ${records.map(nameOf).join(', ')}`,
+    title: `Compare ${records.map(nameOf).join(', ') || 'occupations'}`,
     content: html`${heading}${adding}
       ${missing.length > 0 && html`<p class="problem">No such occupation: ${missing.join(', ')}.</p>`}
       ${

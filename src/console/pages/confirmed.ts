@@ -1,5 +1,6 @@
 import type * as types from '../../../client/src/types.ts'
-import { ApiProblem, type Having } from '../api.ts'
+import { count } from '../../foundation/text/format-number.ts'
+import { ApiProblem, type Having, type ProblemShown } from '../api.ts'
 import { type Context, get, type Outcome, post, type Route, type Shown } from '../context.ts'
 import { FormFault } from '../faults.ts'
 import { Select } from '../fields.ts'
@@ -11,6 +12,7 @@ import { Filters, PostForm } from '../post-form.ts'
 import { table } from '../table.ts'
 import { showTime } from '../time.ts'
 import { showSuccessors } from './changes.ts'
+import { listStates, showState } from './states.ts'
 
 /** The scope of reviewers. */
 export const CONFIRM_SCOPE = 'codings:confirm'
@@ -48,22 +50,29 @@ export async function confirm(
       disputed += reviewed.filter(({ state }) => state === 'disputed').length
     } catch (error) {
       if (!(error instanceof ApiProblem) || ![400, 422].includes(error.problem.status)) throw error
-      const before = stored === 0 ? '' : ` The first ${stored} decisions are stored already.`
-      throw new FormFault(explain(error.problem.detail, items) + before)
+      throw new FormFault(explain(error.problem, items) + describeStored(stored))
     }
   }
   return { stored, disputed }
 }
 
-/** The API names an item by its number in the request, which the user does not see. */
-function explain(detail: string, items: readonly Decision[]): string {
-  return detail.replaceAll(/items\[(\d+)\]\.(occupationCode|title)/g, (_place, index, field) => {
-    const title = items[Number(index)]?.title ?? ''
-    return field === 'title' ? `The title “${title}”` : `The code for “${title}”`
-  })
+/** The API names an item by its place in the request, which the user does not see. */
+function explain({ detail, errors = {} }: ProblemShown, items: readonly Decision[]): string {
+  const named = items.flatMap(({ title }, index) =>
+    Object.entries({ title: `The title “${title}”`, occupationCode: `The code for “${title}”` }).flatMap(
+      ([field, words]) => {
+        const name = `items[${index}].${field}`
+        return (errors[name] ?? []).map((sentence) => words + sentence.slice(name.length))
+      },
+    ),
+  )
+  return named.length === 0 ? detail : named.join(' ')
 }
 
-const STATES = { confirmed: 'Confirmed', disputed: 'Disputed', unknown: 'Unknown' } as const
+const describeStored = (stored: number): string =>
+  stored === 0
+    ? ' Nothing was stored.'
+    : ` Of the others, the first ${count(stored, 'decision is', 'decisions are')} stored already.`
 
 async function showConfirmed(context: Context): Promise<Shown> {
   const { api, query, principal } = context
@@ -76,7 +85,7 @@ async function showConfirmed(context: Context): Promise<Shown> {
     content: html`<h1>Confirmed titles</h1>
       <p>Job titles whose codes reviewers have confirmed. A title about which reviewers disagree is disputed, and no name of the search until one of them decides otherwise. A title whose code is no longer in the catalogue is no name of the search either: decide about it again. <a href="/console/code">Code a list</a> to review more titles.</p>
       <${Filters} action="/console/code/confirmed">
-        <${Select} name="state" label="State" all="All" value=${state} options=${Object.entries(STATES)} />
+        <${Select} name="state" label="State" all="All" value=${state} options=${listStates('title')} />
       <//>
       <div data-results>
         ${showTitles(page.items, principal.client)}
@@ -92,7 +101,7 @@ function showTitles(items: readonly Reviewed[], reviewer: string): VNode {
     items,
     [
       ['Title', ({ title }) => title],
-      ['State', ({ state }) => STATES[state]],
+      ['State', ({ state }) => showState('title', state)],
       [
         'Decisions',
         ({ decisions, missingCodes = [] }) =>

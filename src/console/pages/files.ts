@@ -88,7 +88,7 @@ function showForms(workbench: Workbench): VNode {
     <${PostForm} class="drop" enctype="multipart/form-data" action=${linkTo(workbench, '/files')}
       data-upload data-put=${linkTo(workbench, '/filesFILE')} data-then=${stepLink(workbench, 'files')}
       data-kinds=${JSON.stringify(describeKinds(rules))} data-stored=${files.map(({ file }) => file).join(' ')}>
-      <p>Drop files anywhere on this page, or choose them: CSV, NDJSON, workbooks (XLSX), or a ZIP archive of these.${files.length > 0 && ' A file takes the place of the one of its kind.'}</p>
+      <p><span data-how>Choose a file</span>: CSV, NDJSON, workbooks (XLSX), or a ZIP archive of these.${files.length > 0 && ' A file takes the place of the one of its kind.'}</p>
       <div class="row">
         <${Select} name="kind" label="What it is" value="*" options=${[['*', 'All files, in one archive or workbook'], ...kinds]} />
         <${Field} name="file" label="Files" type="file" required accept=".csv,.tsv,.txt,.ndjson,.gz,.zip,.xlsx,.xlsm" />
@@ -125,7 +125,7 @@ function showTable({ submission, rules }: Workbench, origins: Origins): VNode {
       ],
       [
         'Records',
-        ({ file }) => received.get(file)?.records ?? html`<span class="soft">missing</span>`,
+        ({ file }) => received.get(file)?.records ?? html`<span class="soft">Missing</span>`,
         'number',
       ],
       ['Received', ({ file }) => showTime(origins.sent.get(file)?.time), 'when'],

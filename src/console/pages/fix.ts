@@ -76,24 +76,34 @@ const CAUSES_SHOWN = 50
 async function showCauses(workbench: Checked): Promise<Shown> {
   const { api, run, isOpen, isCurrent, mayWrite } = workbench
   const found = (run.errorCount ?? 0) + (run.warningCount ?? 0)
-  const [{ causes, note }, summary, runs, { explanations = [] }, origins, repairs] = await Promise.all([
-    api.call<{ causes: readonly Cause[]; note?: string }>(findingsOf(workbench, '/causes')),
-    api.call<Summary>(findingsOf(workbench, '/summary')),
-    readRuns(workbench),
-    readExplanations(workbench),
-    mayWrite ? readOrigins(workbench) : undefined,
-    mayWrite && isCurrent && found > 0 ? findRepairs(workbench) : undefined,
-  ])
+  const [{ causes, note }, summary, runs, { explanations = [], open = [] }, origins, repairs] =
+    await Promise.all([
+      api.call<{ causes: readonly Cause[]; note?: string }>(findingsOf(workbench, '/causes')),
+      api.call<Summary>(findingsOf(workbench, '/summary')),
+      readRuns(workbench),
+      readExplanations(workbench),
+      mayWrite ? readOrigins(workbench) : undefined,
+      mayWrite && isCurrent && found > 0 ? findRepairs(workbench) : undefined,
+    ])
   const stateOf = (cause: Cause) => findExplanation(explanations, cause)?.state
   const { shown, more } = cut(workbench, causes, CAUSES_SHOWN, 'cause')
   const errors = causes.filter(({ severity }) => severity === 'Error').length
   const isExplained = note === undefined && causes.every((cause) => stateOf(cause) === 'Explained')
+  const hasErrors = (run.errorCount ?? 0) > 0 || run.stoppedCount !== undefined
+  const next =
+    found === 0
+      ? 'Nothing is left to fix.'
+      : open.length > 0
+        ? 'No errors are left. Correct or explain the warnings first.'
+        : isExplained
+          ? 'No errors are left, and all warnings are explained.'
+          : 'No errors are left, and the warnings need no explanation.'
   const earlier = findEarlier(runs)
   return showStep(workbench, 'fix', {
     title: 'Fix',
     content: html`
       ${showChecked(workbench, errors)}
-      ${(run.errorCount ?? 0) === 0 && run.stoppedCount === undefined && isOpen && isCurrent && html`<p>${found === 0 ? 'Nothing is left to fix.' : isExplained ? 'No errors are left, and all warnings are explained.' : 'No errors are left. Correct or explain the warnings first.'} <a class="button" href=${stepLink(workbench, 'submit')}>Go on to submit</a></p>`}
+      ${!hasErrors && isOpen && isCurrent && html`<p>${next} <a class="button" href=${stepLink(workbench, 'submit')}>Go on to submit</a></p>`}
       ${errors > 0 && html`<p>All are errors, unless they are called a warning. Begin at the top of a file: what follows from a cause disappears with it.</p>`}
       ${repairs !== undefined && showRepairNotice(workbench, repairs)}
       ${origins?.canUndo === true && showUndo(workbench)}
@@ -173,16 +183,17 @@ function listCodes(codes: readonly string[], { rules }: Workbench): VNode {
 }
 
 function showCause(
-  context: Context,
+  context: Workbench,
   cause: Cause,
   state: string | undefined,
   repairs: Repairs | 'pending' | undefined,
 ): VNode {
   const { key, kind, severity, sentence, fix, records, example } = cause
   return html`<h2><a href=${kind === 'file' && records === 0 ? stepLink(context, 'files') : recordsLink(context, { cause: key })}>${sentence}</a></h2>
-    <p>${fix}${markRepair(key, repairs)}${
+    <p>${fix}${markRepair(key, repairs)}${severity === 'Warning' && html` ${tag(severity)}`}${
+      (context.mayWrite || state === 'Explained') &&
       severity === 'Warning' &&
-      html` ${tag(severity)} <a href=${recordsLink(context, { cause: key })}>${describeState(state)}<span class="visually-hidden">: ${sentence}</span></a>`
+      html` <a href=${recordsLink(context, { cause: key })}>${describeState(state)}<span class="visually-hidden">: ${sentence}</span></a>`
     }</p>
     ${
       example !== undefined &&

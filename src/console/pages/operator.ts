@@ -4,9 +4,9 @@ import { count, formatNumber } from '../../foundation/text/format-number.ts'
 import { type Complete, type Having, readProblem } from '../api.ts'
 import { type Context, get, type Route, type Shown } from '../context.ts'
 import { html, pairs, type VNode } from '../html.ts'
-import { listRevisions, showRevisions } from '../revisions.ts'
 import { table } from '../table.ts'
 import { Day, showTime } from '../time.ts'
+import { nameState } from './states.ts'
 
 export const operatorPages: readonly Route[] = [get('/operator', showOperator)]
 
@@ -31,17 +31,10 @@ type Overview = Complete<Omit<types.Overview, 'jobs' | 'keys'>> & {
   readonly keys: readonly Key[]
 }
 
-/** The newest revisions that the page shows. */
-const REVISIONS = 10
-
-async function showOperator({ services, api, principal }: Context): Promise<Shown> {
+async function showOperator({ services, api }: Context): Promise<Shown> {
   const now = Date.now()
   const overview = await api.call<Overview>('/overview')
-  const [ready, catalogue] = await Promise.all([
-    services.app.inject('/readyz'),
-    // Without its scope, an operator sees the rest.
-    principal.scopes.has('occupations:read') ? listRevisions(api, REVISIONS) : undefined,
-  ])
+  const ready = await services.app.inject('/readyz')
   const { version, database, submissions, runs, jobs, keys, expiringKeys, refusals } = overview
   const refused = Object.entries(refusals).map(
     ([reason, number]) => [REASONS[reason as RefusalReason], number] as const,
@@ -63,16 +56,13 @@ async function showOperator({ services, api, principal }: Context): Promise<Show
         ['Database', database],
         ['Health', health],
       ])}
-      <h2>Catalogue</h2>
-      ${
-        catalogue === undefined
-          ? html`<p class="soft">Not shown: your key lacks the scope <code>occupations:read</code>.</p>`
-          : showRevisions(catalogue.revisions)
-      }
       <h2>Submissions</h2>
       ${showCounts(Object.entries(submissions), 'submissions')}
-      <h3>Runs</h3>
-      ${showCounts(Object.entries(runs), 'runs')}
+      <h3>Checks</h3>
+      ${showCounts(
+        Object.entries(runs).map(([status, number]) => [nameState('check', status), number]),
+        'checks',
+      )}
       <h3>Queue</h3>
       ${waiting.length === 0 ? html`<p class="soft">No jobs waiting.</p>` : html`<ul>${waiting.map((each) => html`<li>${each}</li>`)}</ul>`}
       <h2>Organisations</h2>

@@ -10,6 +10,7 @@ import { readList } from '../lists.ts'
 import { PostForm } from '../post-form.ts'
 import { type Column, sortRows, table } from '../table.ts'
 import { showTime } from '../time.ts'
+import { showState } from './states.ts'
 
 export const organisationPages: readonly Route[] = [
   get('/operator/organisations', listOrganisations),
@@ -51,7 +52,7 @@ const COLUMNS: readonly Column<Organisation>[] = [
     ({ eid }) => html`<a href=${organisationLink(eid)}>${eid}</a>`,
     { sort: ({ eid }) => eid },
   ],
-  ['State', ({ state }) => showState(state), { sort: ({ state }) => state }],
+  ['State', ({ state }) => showState('organisation', state), { sort: ({ state }) => state }],
   ['Valid keys', ({ keys }) => keys, 'number'],
   ['Submissions', ({ submissions }) => submissions, 'number'],
   [
@@ -59,24 +60,24 @@ const COLUMNS: readonly Column<Organisation>[] = [
     ({ fileBytes }) => formatBytes(fileBytes),
     { style: 'number', sort: ({ fileBytes }) => fileBytes },
   ],
-  ['Active runs', ({ activeRuns }) => activeRuns, 'number'],
+  ['Active checks', ({ activeRuns }) => activeRuns, 'number'],
   ['Findings', ({ findings }) => findings, 'number'],
 ]
-
-const showState = (state: string) =>
-  state === 'Suspended' ? html`<strong class="warning">Suspended</strong>` : state
 
 async function showOrganisation(context: Context): Promise<Shown> {
   const organisation = await context.api.call<Organisation>(pathOf(context))
   const { eid, state, suspended, reason, keys, submissions, fileBytes, runs, activeRuns, findings } =
     organisation
   const facts = [
-    ['State', suspended === undefined ? state : html`${showState(state)} since ${showTime(suspended)}`],
-    ['Note', reason],
+    [
+      'State',
+      html`${showState('organisation', state)}${suspended !== undefined && html` since ${showTime(suspended)}`}`,
+    ],
+    ['Reason', reason],
     ['Valid keys', formatNumber(keys)],
     ['Submissions', formatNumber(submissions)],
     ['Files', formatBytes(fileBytes)],
-    ['Runs', `${formatNumber(runs)}, of which ${formatNumber(activeRuns)} queued or in progress`],
+    ['Checks', `${formatNumber(runs)}, of which ${formatNumber(activeRuns)} waiting or running`],
     ['Findings', formatNumber(findings)],
   ] as const
   return {
@@ -90,17 +91,17 @@ async function showOrganisation(context: Context): Promise<Shown> {
 
 function showSuspend(eid: string) {
   return html`<h2>Suspend</h2>
-    <p>Every request for its data is refused within a second, with any credential, and its runs that are queued or in
-      progress are cancelled. Nothing is deleted.</p>
+    <p>Every request for its data is refused within a second, with any credential, and its checks that wait or run are
+      cancelled. Nothing is deleted.</p>
     <${PostForm} action=${organisationLink(eid, '/suspend')}>
-      <p><${Field} name="reason" label="Note for operators, without personal data" /></p>
+      <p><${Field} name="reason" label="Reason, for operators, without personal data" /></p>
       <button type="submit" class="danger">Suspend</button>
     <//>`
 }
 
 function showResume(eid: string) {
   return html`<h2>Resume</h2>
-    <p>Its requests are accepted again within a second. Runs that were cancelled are not started again.</p>
+    <p>Its requests are accepted again within a second. Checks that were cancelled are not started again.</p>
     <${PostForm} action=${organisationLink(eid, '/resume')}><button type="submit">Resume</button><//>`
 }
 

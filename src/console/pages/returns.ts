@@ -14,7 +14,7 @@ import { ruleLink } from '../rules.ts'
 import { type Column, sortRows, table } from '../table.ts'
 import { showTime, Until } from '../time.ts'
 import { organisationLink } from './organisations.ts'
-import { nameStanding, STANDINGS, showStanding } from './standing.ts'
+import { nameState, STANDINGS, showStanding, showState } from './states.ts'
 
 /** The pages of the collecting agency. */
 export const returnPages: readonly Route[] = [
@@ -61,8 +61,8 @@ async function listReturns(context: Context): Promise<Shown> {
           ],
           [
             'Due',
-            ({ dueDate, timeZone, window }) =>
-              html`<${Until} at=${dueDate} zone=${timeZone} /> ${showPhase(window)}`,
+            ({ dueDate, timeZone, window = 'Open' }) =>
+              html`<${Until} at=${dueDate} zone=${timeZone} /> ${window !== 'Open' && showState('window', window)}`,
             'when',
           ],
           ['Progress', ({ statuses }) => showProgress(statuses)],
@@ -82,12 +82,6 @@ async function listReturns(context: Context): Promise<Shown> {
   }
 }
 
-function showPhase(window: types.OwnReturn['window']): VNode | false {
-  if (window === 'Overdue') return html`<span class="soft">overdue</span>`
-  if (window === 'NotOpen') return html`<span class="soft">not open</span>`
-  return window === 'Closed' && html`<span class="soft">closed</span>`
-}
-
 type Statuses = Readonly<Record<string, number>>
 
 const sum = (statuses: Statuses): number => Object.values(statuses).reduce((all, each) => all + each, 0)
@@ -100,12 +94,17 @@ async function readStatuses(api: Context['api'], returnId = ''): Promise<Statuse
 
 const BAR = 200
 
-/** How far the organisations are, as a bar and its legend. */
-function showProgress(statuses: Statuses): VNode {
+/**
+ * How far the organisations are, as a bar and its legend.
+ *
+ * @param linkOf the page of those in a state, or of all, if the legend is links to them
+ * @param current the state whose page is shown
+ */
+function showProgress(statuses: Statuses, linkOf?: (standing?: string) => string, current?: string): VNode {
   const all = sum(statuses)
-  const parts = STANDINGS.flatMap(([standing, name, style]) => {
+  const parts = STANDINGS.flatMap(({ standing, name, style }) => {
     const { [standing]: number = 0 } = statuses
-    return number === 0 ? [] : [{ name, style, number }]
+    return number === 0 ? [] : [{ standing, name, style, number }]
   })
   let at = 0
   return html`<div class="progress">
@@ -116,9 +115,29 @@ function showProgress(statuses: Statuses): VNode {
         return html`<rect class=${style} x=${at - width} width=${width} height="10" />`
       },
     )}</svg>
-    <ul>${parts.map(({ name, style, number }) => html`<li><i class=${style}></i>${name} ${formatNumber(number)}</li>`)}</ul>
+    ${
+      linkOf === undefined
+        ? html`<ul>${parts.map((part) => html`<li>${nameParts(part)}</li>`)}</ul>`
+        : views(
+            'Organisations by state',
+            [
+              [linkOf(), `All ${formatNumber(all)}`],
+              ...parts.map((part) => [linkOf(part.standing), nameParts(part)] as const),
+            ],
+            linkOf(current),
+          )
+    }
   </div>`
 }
+
+interface Part {
+  readonly name: string
+  readonly style: string
+  readonly number: number
+}
+
+const nameParts = ({ name, style, number }: Part): VNode =>
+  html`<i class=${style}></i>${name} ${formatNumber(number)}`
 
 const PAGE_SIZE = 100
 
@@ -148,13 +167,13 @@ async function showOverview(context: Context): Promise<Shown> {
     [
       'Organisation',
       ({ eid = '', suspended }) =>
-        html`<a href=${standingLink(returnId, eid)}>${eid}</a>${suspended !== undefined && html` <span class="tag error">suspended</span>`}`,
+        html`<a href=${standingLink(returnId, eid)}>${eid}</a>${suspended !== undefined && html` ${showState('organisation', 'Suspended')}`}`,
       { sort: ({ eid }) => eid },
     ],
     [
       'State',
       (standing) => showStanding({ ...described, ...standing }),
-      { sort: ({ returnStatus = '' }) => nameStanding(returnStatus) },
+      { sort: ({ returnStatus = '' }) => nameState('submission', returnStatus) },
     ],
     ['Errors', ({ errorCount }) => errorCount, 'number'],
     ['Warnings', ({ warningCount }) => warningCount, 'number'],
@@ -172,16 +191,7 @@ async function showOverview(context: Context): Promise<Shown> {
   const statuses = (overview.statuses ?? {}) as Statuses
   const { shown, more } = cut(context, causes, CAUSES_SHOWN, 'cause')
   const title = described.name ?? `Return ${returnId}`
-  const byState = [
-    [returnLink(returnId), `All ${formatNumber(sum(statuses))}`] as const,
-    ...STANDINGS.map(
-      ([standing, name]) =>
-        [
-          returnLink(returnId, { status: standing }),
-          `${name} ${formatOptional(statuses[standing])}`,
-        ] as const,
-    ),
-  ]
+  const ofState = (standing?: string) => returnLink(returnId, { status: standing })
   const toRules = principal.scopes.has('validation-results:read') ? described.definition : undefined
   return {
     title,
@@ -192,13 +202,15 @@ async function showOverview(context: Context): Promise<Shown> {
         ${described.closeWindowDate !== undefined && html`<span>Closes <${Until} at=${described.closeWindowDate} zone=${described.timeZone} /></span>`}
       </p>
       ${described.notes !== undefined && html`<p>${described.notes}</p>`}
-      ${showProgress(statuses)}
-      ${views('Organisations by state', byState, returnLink(returnId, { status }))}
-      <p class="soft">In the last 24 hours: ${count(changes.started ?? 0, 'submission')} created, ${changes.submitted ?? 0} submitted, ${changes.reopened ?? 0} reopened.</p>
+      ${showProgress(statuses, ofState, status)}
+      <p class="soft">In the last 24 hours: ${count(changes.started ?? 0, 'submission')} created, ${changes.submitted ?? 0} submitted, ${changes.reopened ?? 0} reopened.${causes.length > 0 && html` <a href="#causes">Most frequent causes</a>`}</p>
       ${described.window !== 'NotOpen' && showMissing(missing.results ?? [], missing.totalCount ?? 0)}
-      ${table('Organisations', sortRows(sortedOn, results, columns), columns, { sortedOn })}
+      ${table('Organisations', sortRows(sortedOn, results, columns), columns, {
+        empty: 'No organisation has this state.',
+        sortedOn,
+      })}
       ${pager}
-      ${causes.length > 0 && html`<h2>Most frequent causes</h2>${showCauses(shown, toRules)}`}
+      ${causes.length > 0 && html`<h2 id="causes">Most frequent causes</h2>${showCauses(shown, toRules)}`}
       ${more}`,
   }
 }
@@ -227,7 +239,7 @@ function showCauses(causes: readonly types.ReturnCausesCauses[], definition: str
     ['File', ({ file }) => file],
     ['Field', ({ field, columns = 1 }) => (columns > 1 ? count(columns, 'column') : field), 'mono'],
     ['Organisations', ({ organisations }) => organisations, 'number'],
-    ['Records', ({ records }) => records, 'number'],
+    ['Records', ({ records = 0 }) => records > 0 && records, 'number'],
   ])
 }
 
@@ -240,8 +252,8 @@ async function showOrganisation({ api, params, principal }: Context): Promise<Sh
   const mayRead = principal.eids.has(organisation) && principal.scopes.has('validation-results:read')
   const facts = [
     ['State', showStanding({ ...known, ...standing })],
-    ['Suspended', suspended && html`<strong class="warning">since ${showTime(suspended)}</strong>`],
-    ['Errors', errorCount === undefined ? 'not known: no check covers the files' : formatNumber(errorCount)],
+    ['Suspended', suspended && html`since ${showTime(suspended)}`],
+    ['Errors', formatOptional(errorCount)],
     ['Warnings', formatOptional(warningCount)],
     ['Created', showTime(dateCreated)],
     ['Submitted', showTime(dateSubmitted)],

@@ -1,15 +1,14 @@
 import type * as types from '../../../client/src/types.ts'
-import { lookUp } from '../../foundation/look-up.ts'
 import { formatNumber } from '../../foundation/text/format-number.ts'
 import { type Context, get, type Outcome, post, type Route, type Shown } from '../context.ts'
 import { readForm } from '../forms.ts'
 import { html, type VNode } from '../html.ts'
 import { PostForm } from '../post-form.ts'
 import { orderFiles, titlesOf } from '../rules.ts'
-import { showRunChart } from '../run-chart.ts'
 import { table } from '../table.ts'
 import { showTime } from '../time.ts'
 import { findEarlier, findingsOf, readRuns } from './findings.ts'
+import { nameState, showState } from './states.ts'
 import {
   hasFindings,
   isGoing,
@@ -36,14 +35,12 @@ export const runPages: readonly Route[] = [
 async function showCheck(context: Context): Promise<Shown> {
   const [workbench, runs] = await Promise.all([readWorkbench(context), readRuns(context)])
   const { run } = workbench
-  const done = runs.filter(({ status }) => status === 'Processed').toReversed()
   return showStep(workbench, 'check', {
     title: 'Check',
     content: html`
       ${run === undefined ? html`<p>No check is stored.</p>` : showRun(workbench, run)}
       ${(run === undefined || !isGoing(run)) && showStart(workbench)}
       ${runs.length > 0 && html`<h2>Checks so far</h2>`}
-      ${done.length > 1 && showRunChart(done)}
       ${runs.length > 0 && runTable(context, runs)}`,
   })
 }
@@ -58,7 +55,7 @@ function showStart(workbench: Workbench): VNode | false {
 }
 
 function showRun(workbench: Workbench, run: Run): VNode {
-  const { mayWrite, isCurrent } = workbench
+  const { mayWrite, isCurrent, isOpen } = workbench
   if (isGoing(run)) {
     return html`<div data-follow=${linkTo(workbench, '/progress')}
       data-done=${stepLink(workbench, 'fix')}>
@@ -75,14 +72,16 @@ function showRun(workbench: Workbench, run: Run): VNode {
     </div>`
   }
   if (run.status !== 'Processed')
-    return html`<p class="problem">The last check did not finish: ${describeRun(run).toLowerCase()}. ${run.reason ?? ''}</p>`
+    return html`<p class="problem">The last check did not finish: ${nameState('check', run.status).toLowerCase()}. ${run.reason ?? ''}</p>`
   return html`${showVerdict(run)}
     ${!isCurrent && html`<p>The files have changed since this check.</p>`}
-    <p>${
+    ${
       hasFindings(run)
-        ? html`<a class="button" href=${stepLink(workbench, 'fix')}>See the findings</a>`
-        : html`<a class="button" href=${stepLink(workbench, 'submit')}>Go on to submit</a>`
-    }</p>`
+        ? html`<p><a class="button" href=${stepLink(workbench, 'fix')}>See the findings</a></p>`
+        : isCurrent &&
+          isOpen &&
+          html`<p><a class="button" href=${stepLink(workbench, 'submit')}>Go on to submit</a></p>`
+    }`
 }
 
 /** How many records of each file have been read. */
@@ -121,17 +120,6 @@ function describeProgress(run: Run): string {
   return `${stage ?? 'The check is running'}: ${formatNumber(done)} of ${formatNumber(total)} records.`
 }
 
-const STATUSES = lookUp<string>({
-  Queued: 'Waiting',
-  InProgress: 'Running',
-  Processed: 'Finished',
-  Halted: 'Stopped at a limit',
-  Cancelled: 'Cancelled',
-  UnknownError: 'Failed',
-})
-
-const describeRun = ({ status }: Run): string => STATUSES[status] ?? status
-
 function runTable(context: Context, runs: readonly Run[]): VNode {
   const earlier = findEarlier(runs)
   const isEarlier = ({ runId }: Run) => runId === earlier?.runId
@@ -141,7 +129,7 @@ function runTable(context: Context, runs: readonly Run[]): VNode {
     [
       ['Check', ({ runId }) => runId, 'number'],
       ['When', ({ dateCompleted, dateReceived }) => showTime(dateCompleted ?? dateReceived), 'when'],
-      ['State', describeRun],
+      ['State', ({ status }) => showState('check', status)],
       ['Errors', ({ errorCount }) => errorCount, 'number'],
       ['Warnings', ({ warningCount }) => warningCount, 'number'],
       [
@@ -193,6 +181,7 @@ async function compareRuns(context: Context): Promise<Shown> {
       return {
         ...kind,
         from: changes.from,
+        to: changes.to,
         partial: changes.partial === true,
         number: changes[`${kind.status}Count`] ?? 0,
         entries: changes.results ?? [],
@@ -202,7 +191,7 @@ async function compareRuns(context: Context): Promise<Shown> {
   return showStep(workbench, 'check', {
     title: 'Two checks compared',
     content: html`
-      <h2>Check ${shown[0]?.from} and the newest check</h2>
+      <h2>Check ${shown[0]?.from} and check ${shown[0]?.to}</h2>
       <p class="verdict">${shown.map(
         ({ name, style, number }, index) =>
           html`${index > 0 && ', '}<span class=${style}>${name}: ${formatNumber(number)}</span>`,
@@ -214,14 +203,18 @@ async function compareRuns(context: Context): Promise<Shown> {
       <div class="side-by-side">${shown.map(
         ({ name, style, number, entries }) => html`<section>
           <h2 class=${style}>${name}</h2>
-          ${entries.map(showCompared)}
+          ${entries.map((entry) => showCompared(entry, workbench))}
           ${number > entries.length && html`<p class="soft">The first ${entries.length} of ${formatNumber(number)}.</p>`}
         </section>`,
       )}</div>`,
   })
 }
 
-function showCompared({ errorCode, errorDescription, fileType, localId }: types.ValidationEntry): VNode {
-  const place = [fileType, localId].filter(Boolean).join(' · ')
+function showCompared(
+  { errorCode, errorDescription, fileType, localId }: types.ValidationEntry,
+  { rules }: Workbench,
+): VNode {
+  const file = rules?.definition.files.find((each) => each.fileType === fileType)
+  const place = [file?.title ?? fileType, localId].filter(Boolean).join(' · ')
   return html`<p><strong>${errorCode}</strong> ${errorDescription} <span class="soft">${place}</span></p>`
 }

@@ -9,9 +9,9 @@ import { readList } from '../lists.ts'
 import { Filters, PostForm } from '../post-form.ts'
 import { type Column, sortRows, table } from '../table.ts'
 import { showTime, Until } from '../time.ts'
-import { nameStanding, showStanding, showWindow } from './standing.ts'
+import { isPast, nameState, showStanding, showWindow, standingOf } from './states.ts'
 import {
-  describeStatus,
+  coversFiles,
   nameReturn,
   type Run,
   readWorkbench,
@@ -87,13 +87,12 @@ function takeRefusal(error: unknown): ApiProblem {
 
 /** A return and its submission; what only the submission says is that of its return. */
 function lineOf(submission: Submission | undefined, known: types.OwnReturn = {}): Line {
-  const { submissionToken, dueDate, reopenedUntil, validationRun, ...own }: Partial<Submission> =
-    submission ?? {}
-  const { errorCount, warningCount }: Partial<Run> = validationRun ?? {}
-  const name = nameReturn({ returnId: known.returnId ?? '', ...own })
-  const reopened = reopenedUntil && { returnStatus: 'Reopened', reopenedUntil }
-  const ofReturn = { submissionToken, name, dueDate, errorCount, warningCount, ...reopened, ...known }
-  return { ...(ofReturn as types.OwnReturn), submission }
+  if (submission === undefined) return { name: nameReturn({ returnId: '', ...known }), ...known }
+  const { submissionToken, dueDate, reopenedUntil, validationRun } = submission
+  const { errorCount, warningCount }: Partial<Run> = (coversFiles(submission) && validationRun) || {}
+  const returnStatus = standingOf(submission)
+  const own = { submissionToken, dueDate, reopenedUntil, returnStatus, errorCount, warningCount }
+  return { ...(own as types.OwnReturn), name: nameReturn(submission), ...known, submission }
 }
 
 /** The returns with their submissions, by what is to be done first, and then the other submissions. */
@@ -114,10 +113,10 @@ function joinLines(returns: readonly types.OwnReturn[], submissions: readonly Su
 const isDeleted = ({ submission }: Line): boolean => submission?.submissionStatus === 'Cancelled'
 
 /** What is overdue first, then what is open by when it is due, then what is done or missed; what is not open is last. */
-function rank({ window, returnStatus }: Line): number {
+function rank({ window, returnStatus, reopenedUntil = '' }: Line): number {
   if (window === 'NotOpen') return 4
-  if (returnStatus === 'Reopened') return 0
   if (returnStatus === 'Submitted') return 3
+  if (returnStatus === 'Reopened') return isPast(reopenedUntil) ? 2 : 0
   return window === 'Overdue' ? 0 : window === 'Open' ? 1 : 2
 }
 
@@ -141,18 +140,8 @@ function showLines(context: Context, lines: readonly Line[], eid: string, isWhol
         html`${showName(line)}${line.notes !== undefined && html`<br /><span class="soft">${line.notes}</span>`}`,
       { sort: ({ name }) => name },
     ],
-    [
-      'Due',
-      (line) =>
-        line.dueDate !== undefined &&
-        html`<${Until} at=${line.dueDate} zone=${line.timeZone} /> ${showWindow(line, line.returnStatus === 'Submitted')}`,
-      { style: 'when', sort: ({ dueDate }) => dueDate },
-    ],
-    [
-      'State',
-      (line) => (line.returnStatus === undefined ? nameState(line) : showStanding(line)),
-      { sort: nameState },
-    ],
+    ...(lines.some(({ dueDate }) => dueDate !== undefined) ? [DUE] : []),
+    ['State', showStanding, { sort: ({ returnStatus = '' }) => nameState('submission', returnStatus) }],
     ['Errors', ({ errorCount }) => errorCount, 'number'],
     ['Warnings', ({ warningCount }) => warningCount, 'number'],
     ['Checked', (line) => showTime(checkedAt(line)), { style: 'when', sort: checkedAt }],
@@ -166,10 +155,18 @@ function showLines(context: Context, lines: readonly Line[], eid: string, isWhol
   })
 }
 
-const checkedAt = ({ submission }: Line): string | undefined => submission?.validationRun?.dateCompleted
+const DUE: Column<Line> = [
+  'Due',
+  (line) =>
+    line.dueDate !== undefined &&
+    html`<${Until} at=${line.dueDate} zone=${line.timeZone} /> ${showWindow(line)}`,
+  { style: 'when', sort: ({ dueDate }) => dueDate },
+]
 
-const nameState = ({ returnStatus, submission }: Line): string =>
-  returnStatus === undefined ? describeStatus(submission?.submissionStatus ?? '') : nameStanding(returnStatus)
+function checkedAt({ submission }: Line): string | undefined {
+  const run = submission?.validationRun
+  return run?.status === 'Processed' ? run.dateCompleted : undefined
+}
 
 async function createSubmission({ api, request, eid }: Context): Promise<Outcome> {
   const form = await readForm(request)

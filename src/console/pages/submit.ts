@@ -12,7 +12,9 @@ import { type Origins, readOrigins, showSender } from './activity.ts'
 import { listUnexplained, readExplanations } from './explanations.ts'
 import { readReceipt, receiptLink } from './receipt.ts'
 import { reopenSubmission, showReopenForm } from './returns.ts'
+import { isPast } from './states.ts'
 import {
+  isPublished,
   linkTo,
   listObstacles,
   pathOf,
@@ -48,10 +50,15 @@ async function showSubmit(context: Context): Promise<Shown> {
 }
 
 /** Why it cannot be submitted any more, and what can be done. */
-function showClosed({ closeWindowDate: closed }: Submission): VNode {
-  return closed !== undefined && Date.parse(closed) <= Date.now()
-    ? html`<p>The return closed <${Until} at=${closed} />, and this submission was not submitted. Ask the agency to open it again.</p>`
-    : html`<p>This submission has expired and can no longer be submitted. Start a new one for the return.</p>`
+function showClosed(submission: Submission): VNode {
+  if (isPublished(submission))
+    return html`<p>A command published these findings. The submission has no files here, so it is not submitted here.</p>`
+  const { closeWindowDate: closed, reopenedUntil } = submission
+  if (closed === undefined || !isPast(closed))
+    return html`<p>This submission has expired and can no longer be submitted. Start a new one for the return.</p>`
+  return reopenedUntil === undefined
+    ? html`<p>The return closed <${Until} at=${closed} />, and this submission was not submitted. Ask the agency for a later closing date.</p>`
+    : html`<p>This submission was not submitted again in the time for which it was reopened, and the return has closed. Ask the agency for a later closing date, and start a new one then.</p>`
 }
 
 async function showOpen(workbench: Workbench): Promise<VNode> {

@@ -1,5 +1,4 @@
 import type * as types from '../../../client/src/types.ts'
-import { lookUp } from '../../foundation/look-up.ts'
 import { count } from '../../foundation/text/format-number.ts'
 import type { Having } from '../api.ts'
 import type { Context, Shown } from '../context.ts'
@@ -7,6 +6,7 @@ import { crumbs, html, type VNode } from '../html.ts'
 import { link, type Query, submissionLink } from '../links.ts'
 import { type Catalogue, readRules } from '../rules.ts'
 import { showTime, Until } from '../time.ts'
+import { showState, standingOf } from './states.ts'
 
 /** A submission from `/v1/submissions/{token}`. */
 export type Submission = Having<
@@ -75,7 +75,7 @@ export async function readWorkbench(context: Context): Promise<Workbench> {
   const { files = [], submissionStatus: status, validationRun: run } = submission
   const received = new Set<string>(files.map(({ file }) => file))
   const missing = (rules?.definition.files ?? []).filter(({ file }) => !received.has(file))
-  const isOpen = ['Pending', 'Validating', 'Validated'].includes(status)
+  const isOpen = ['Pending', 'Validating', 'Validated'].includes(status) && !isPublished(submission)
   return {
     ...context,
     submission,
@@ -86,15 +86,24 @@ export async function readWorkbench(context: Context): Promise<Workbench> {
     step: chooseStep(submission, missing.length),
     isOpen,
     mayWrite: isOpen && principal.scopes.has('submissions:write'),
-    isCurrent: run?.status === 'Processed' && coversFiles(submission),
+    isCurrent: coversFiles(submission),
   }
 }
 
-/** Whether the newest check read the files as they are. */
-function coversFiles({ files = [], submissionStatus: status, validationRun: run }: Submission): boolean {
+/** Whether its findings were published by a command: it then never has files, and takes no records. */
+export const isPublished = ({ submissionStatus: status, maxRecordPerBatch }: Submission): boolean =>
+  status !== 'Cancelled' && maxRecordPerBatch === undefined
+
+/** Whether the newest check has finished, and read the files as they are. */
+export function coversFiles({
+  files = [],
+  submissionStatus: status,
+  validationRun: run,
+}: Submission): boolean {
+  if (run?.status !== 'Processed') return false
   // Only the times say so of a submission that was closed as it was.
   if (status === 'Closed')
-    return files.every(({ received = '' }) => Date.parse(received) <= Date.parse(run?.dateReceived ?? ''))
+    return files.every(({ received = '' }) => Date.parse(received) <= Date.parse(run.dateReceived ?? ''))
   return status === 'Validated' || status === 'Submitted'
 }
 
@@ -132,30 +141,34 @@ export function showStep(
   const { returnId, dueDate, files = [], submissionStatus: status } = submission
   const errors = run?.errorCount ?? 0
   const isDeleted = status === 'Cancelled'
+  // What was kept for some time may be deleted.
+  const none = isOpen ? 'Not checked' : 'None stored'
   const hints: Readonly<Record<Step, string>> = {
     files:
       files.length === 0
-        ? 'none yet'
+        ? 'None stored'
         : missing.length > 0
           ? `${missing.length} missing`
           : count(files.length, 'file'),
     check:
       run === undefined
-        ? 'not yet'
+        ? none
         : isGoing(run)
-          ? 'in progress'
+          ? 'Running'
           : isCurrent
-            ? 'done'
+            ? 'Finished'
             : run.status === 'Processed'
-              ? 'files changed'
-              : 'not finished',
+              ? 'Files changed'
+              : 'Not finished',
     fix: !isCurrent
-      ? 'not checked yet'
+      ? run === undefined
+        ? none
+        : 'Not checked'
       : errors > 0
         ? count(errors, 'error')
         : run?.stoppedCount === undefined
-          ? 'no errors'
-          : 'not complete',
+          ? 'No errors'
+          : 'Not fully checked',
     submit: describeSubmit(workbench),
   }
   return {
@@ -166,7 +179,7 @@ export function showStep(
       <p class="facts">
         ${submission.returnName !== undefined && html`<span>Return ${returnId}</span>`}
         <span>Organisation ${submission.eid}</span>
-        <span>${reopened === undefined ? describeStatus(status) : 'Reopened'}</span>
+        <span>${showState('submission', standingOf(submission))}</span>
         ${isOpen && submission.tokenExpiry !== undefined && html`<span>Open until <${Until} at=${submission.tokenExpiry} /></span>`}
         <a href=${linkTo(workbench, '/activity')}>Activity</a>
       </p>
@@ -205,14 +218,16 @@ export function listObstacles(workbench: Workbench): readonly Obstacle[] {
   const to = (step: Step, words: string) => html`<a href=${stepLink(workbench, step)}>${words}</a>`
   const open: Obstacle[] = []
   const add = (hint: string, todo: VNode) => open.push({ hint, todo })
-  if ((submission.files ?? []).length === 0) add('no files', html`${to('files', 'Send the files')}.`)
+  if ((submission.files ?? []).length === 0) {
+    add('no files', html`${to('files', 'Send the files')}.`)
+    return open
+  }
   if (run !== undefined && isGoing(run)) {
     add('being checked', html`The check is in progress. ${to('check', 'See how far it is')}.`)
     return open
   }
   if (!isCurrent) {
-    const todo = html`The newest check does not cover the current files. ${to('check', 'Check them')}.`
-    add('not checked', todo)
+    add('not checked', html`No finished check covers the current files. ${to('check', 'Check them')}.`)
     return open
   }
   if (errors > 0) {
@@ -223,7 +238,7 @@ export function listObstacles(workbench: Workbench): readonly Obstacle[] {
   }
   if (stopped > 0)
     add(
-      'check not complete',
+      'not fully checked',
       html`${to('fix', count(stopped, 'rule was', 'rules were'))} stopped, so nobody knows what ${stopped === 1 ? 'it finds' : 'they find'}. ${to('check', 'Check again')}; if that does not help, ask the operator of this service.`,
     )
   return open
@@ -232,23 +247,13 @@ export function listObstacles(workbench: Workbench): readonly Obstacle[] {
 /** Whether the submission has been submitted, or the first thing that keeps it from that. */
 function describeSubmit(workbench: Workbench): string {
   const { submission, isOpen, reopened } = workbench
-  if (submission.submissionStatus === 'Submitted') return 'done'
-  if (!isOpen) return 'too late'
+  if (submission.submissionStatus === 'Submitted') return 'Submitted'
+  if (isPublished(submission)) return 'Not submitted'
+  if (!isOpen) return 'Too late'
   const [first] = listObstacles(workbench)
-  if (first !== undefined) return `not yet: ${first.hint}`
-  return reopened === undefined ? 'not yet' : 'reopened'
+  if (first !== undefined) return `Not yet: ${first.hint}`
+  return reopened === undefined ? 'Not submitted' : 'Not submitted again'
 }
-
-const STATUSES = lookUp<string>({
-  Pending: 'Not checked',
-  Validating: 'Being checked',
-  Validated: 'Checked',
-  Submitted: 'Submitted',
-  Closed: 'Closed',
-  Cancelled: 'Deleted',
-})
-
-export const describeStatus = (status: string): string => STATUSES[status] ?? status
 
 /**
  * The sentence of a finished check.
@@ -271,15 +276,19 @@ export function showVerdict(run: Run, kinds = 0): VNode {
 /** The workbench of a submission whose newest check is finished. */
 export type Checked = Workbench & { readonly run: Run }
 
-/** A page about what the newest check found. Before the first check, or after one that did not finish, it says so. */
+/** A page about what the newest check found. Before it has finished, or if it did not, the page says so. */
 export const ofCheck =
   (show: (workbench: Checked) => Promise<Shown>) =>
   async (context: Context): Promise<Shown> => {
     const workbench = await readWorkbench(context)
     const { run } = workbench
     if (run?.status === 'Processed') return await show({ ...workbench, run })
-    return showStep(workbench, 'fix', {
-      title: 'Fix',
-      content: html`<p>No finished check is stored.${workbench.mayWrite && html` <a href=${stepLink(context, 'check')}>Check the files</a> first.`}</p>`,
-    })
+    const toCheck = (words: string) => html` <a href=${stepLink(context, 'check')}>${words}</a>`
+    const state =
+      run === undefined
+        ? html`No finished check is stored.${workbench.mayWrite && html`${toCheck('Check the files')} first.`}`
+        : isGoing(run)
+          ? html`A check is in progress. Its findings are shown here once it has finished.${toCheck('See how far it is')}`
+          : html`The newest check did not finish.${toCheck('See why')}`
+    return showStep(workbench, 'fix', { title: 'Fix', content: html`<p>${state}</p>` })
   }

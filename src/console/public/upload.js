@@ -22,7 +22,8 @@ function attachUpload(form) {
   status.after(leaveOut)
   const kept = new Set(form.dataset.stored.split(' '))
   let sending = false
-  // Without this script, one file is sent at a time, and the check does not start by itself.
+  // Without this script, one file is chosen and sent at a time, and the check does not start by itself.
+  form.querySelector('[data-how]').textContent = 'Drop files anywhere on this page, or choose them'
   checksThen.closest('[hidden]').hidden = false
   form.querySelector('select').closest('label').remove()
   Object.assign(input, { multiple: true, required: false })
@@ -115,7 +116,7 @@ function attachUpload(form) {
     if (items.length > 0 && !sending)
       status.textContent =
         undecided.length > 0
-          ? `Choose what ${undecided.map(({ name }) => name).join(', ')} is.`
+          ? list(undecided.length === 1 ? 'Choose what it is' : 'Choose what each is', undecided)
           : pairs.length > 0
             ? `Only one file of a kind can be sent: ${pairs.map(({ title }) => title).join(', ')}.`
             : sent.length > 0

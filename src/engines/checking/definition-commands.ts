@@ -24,7 +24,9 @@ export function addDefinitionCommands(program: Command): void {
         })
         if (flags.json) return await writeOut(`${JSON.stringify({ definitions: list })}\n`)
         for (const { name, version, title, files, checks } of list) {
-          await print(`${name.padEnd(12)} ${version.padEnd(12)} ${files} files, ${checks} checks: ${title}\n`)
+          await print(
+            `${name.padEnd(12)} ${version.padEnd(12)} ${count(files, 'file')}, ${count(checks, 'check')}: ${title}\n`,
+          )
         }
       }),
     )

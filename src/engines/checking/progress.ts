@@ -1,5 +1,5 @@
 import { showLine } from '../../foundation/command-line/terminal.ts'
-import { formatNumber } from '../../foundation/text/format-number.ts'
+import { count } from '../../foundation/text/format-number.ts'
 import type { EngineProgress } from './check-files.ts'
 
 /** Shows the progress of a check on a terminal, and nothing in a pipe. */
@@ -18,7 +18,7 @@ export class CheckProgress {
 function describe(progress: EngineProgress): string {
   switch (progress.phase) {
     case 'read':
-      return `Reading ${progress.file}: ${formatNumber(progress.records)} records`
+      return `Reading ${progress.file}: ${count(progress.records, 'record')}`
     case 'rule':
       return `Running rule ${progress.code}`
     case 'write':

@@ -1,6 +1,7 @@
 import { existsSync, readdirSync, statSync } from 'node:fs'
 import { basename, join, posix, resolve } from 'node:path'
 import { type Fault, UserError } from '../../foundation/faults/user-error.ts'
+import { count } from '../../foundation/text/format-number.ts'
 import { suggest } from '../../foundation/text/suggest.ts'
 import { describeFormat } from '../records/index.ts'
 import type { Definition, Resource } from './definition/definition.ts'
@@ -210,7 +211,7 @@ function describeNone(path: string, definition: Definition, containers: Containe
   const archive = there.find((name) => /\.zip$/i.test(name))
   if (archive !== undefined) return none(`, but it has the archive ${archive}. ${advise(archive)}`)
   const names = there.map((name) => containers.nameOf(join(path, name)) ?? name).slice(0, SHOWN_NAMES)
-  const more = there.length > names.length ? ` and ${there.length - names.length} others` : ''
+  const more = there.length > names.length ? ` and ${count(there.length - names.length, 'other')}` : ''
   return none(names.length === 0 ? known : `${known}. Rename what is there: ${names.join(', ')}${more}`)
 }
 

@@ -34,10 +34,7 @@ export async function explain(
       throw new Problem('conflict', 'The submission has not been validated yet. Request a validation run.')
     const found = findTarget(current.summary, target)
     if (found === undefined)
-      throw new Problem(
-        'no-such-cause',
-        'The current run has no findings with this code or cause. Its summary lists the codes, and its causes the keys.',
-      )
+      throw new Problem('no-such-cause', 'The current run has no findings with this code or cause.')
     const { isError, ...about } = found
     if (isError)
       throw new Problem('conflict', 'These findings are errors. Only warnings can be explained; fix errors.')

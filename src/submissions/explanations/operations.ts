@@ -1,6 +1,7 @@
 import { actorOf } from '../../api/access/principal.ts'
 import type { Operation } from '../../api/contract/contract.ts'
 import { describeDocument } from '../../api/contract/describe.ts'
+import { describeFaults } from '../../api/contract/problems.ts'
 import { document } from '../../api/contract/results.ts'
 import type { Reader } from '../../foundation/database/database.ts'
 import { type Rendered, Type } from '../../foundation/schema/type.ts'
@@ -90,9 +91,11 @@ export function explanationOperations(options: SubmissionOptions): readonly Oper
       },
     }).handle(async ({ authorized, path: { target }, body, principal, refuse }) => {
       const { token, eid } = authorized
-      const text = readLine(body.text, (fault) => refuse('invalid-body', `text ${fault}`))
+      const refuseText = (message: string) =>
+        refuse('invalid-body', ...describeFaults([{ name: 'text', message }]))
+      const text = readLine(body.text, refuseText)
       if (body.reason === 'Other' && text === undefined)
-        refuse('invalid-body', 'The reason Other needs a text that says why.')
+        refuseText('is missing: the reason Other needs a text that says why')
       const actor = actorOf(principal)
       const { explanation, summary } = await explain(database, sealer, {
         token,

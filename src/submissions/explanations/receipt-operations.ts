@@ -3,6 +3,7 @@ import { withScope } from '../../api/contract/access-rules.ts'
 import { type Operation, operationsOf } from '../../api/contract/contract.ts'
 import { describeDocument } from '../../api/contract/describe.ts'
 import { int32From1, text } from '../../api/contract/fields.ts'
+import { describeFaults } from '../../api/contract/problems.ts'
 import { document } from '../../api/contract/results.ts'
 import { Type } from '../../foundation/schema/type.ts'
 import { parseTimestamp } from '../../foundation/text/timestamp.ts'
@@ -94,12 +95,14 @@ export function receiptOperations({
         gone: REFUSALS.gone,
       },
     }).handle(async ({ path: { submissionToken }, body, principal, refuse }) => {
-      const reason = readLine(body.reason, (fault) => refuse('invalid-body', `reason ${fault}`))
-      if (reason === undefined) return refuse('invalid-body', 'reason must not be empty.')
+      const refuseValue = (name: string, message: string) =>
+        refuse('invalid-body', ...describeFaults([{ name, message }]))
+      const reason = readLine(body.reason, (fault) => refuseValue('reason', fault))
+      if (reason === undefined) return refuseValue('reason', 'must not be empty')
       const until = body.until === undefined ? undefined : parseTimestamp(body.until)?.milliseconds
       const now = Date.now()
       if (body.until !== undefined && (until === undefined || until <= now || until > now + LONGEST))
-        refuse('invalid-body', 'until must be a date-time in the future, such as 2027-02-14T17:00:00+13:00.')
+        refuseValue('until', 'must be a date-time in the future, such as 2027-02-14T17:00:00+13:00')
       const found = await findAny(database, submissionToken)
       if (found === undefined) return refuse('no-such-submission', 'No submission has this token.')
       const { token, eid, returnId } = found

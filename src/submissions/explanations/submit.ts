@@ -120,7 +120,7 @@ function assertExplained(open: readonly OpenWarning[]): void {
   const subject = open.length === 1 ? 'This warning needs' : 'These warnings need'
   throw new Problem(
     'conflict',
-    `${subject} an explanation before the submission: ${named.join(', ')}${others}. Explain each one with PUT /v1/submissions/{token}/explanations/{code}, or fix it and validate again.`,
+    `${subject} an explanation before the submission: ${named.join(', ')}${others}. Explain each one, or fix it and validate again.`,
   )
 }
 

@@ -69,7 +69,7 @@ function batchOperation(
       'no-such-file': 'The definition has no such file.',
       ...REFUSALS,
     },
-    describeBodyFaults: () => ({ members: { errorCode: 'CV1' } }),
+    bodyFaultMembers: { errorCode: 'CV1' },
   }).handle(async ({ authorized, body: { content }, principal }) => {
     assertKnown(definitions, authorized)
     const { submission, resource } = authorized

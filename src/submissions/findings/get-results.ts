@@ -1,9 +1,8 @@
 import type { LRUCache } from 'lru-cache'
 import type { Operation } from '../../api/contract/contract.ts'
 import { describePage, NEXT_LINK, NOT_MODIFIED } from '../../api/contract/describe.ts'
-import { Problem, type ProblemOptions } from '../../api/contract/problems.ts'
+import { describeFaults, type Members, Problem, type ValueFault } from '../../api/contract/problems.ts'
 import { notModified, page } from '../../api/contract/results.ts'
-import { describeFaults, type ParameterFault } from '../../api/request/parameters.ts'
 import { makeEtag, Page, surround } from '../../api/serving/page.ts'
 import { cacheUpTo, SharedReads } from '../../api/serving/page-cache.ts'
 import type { Reader } from '../../foundation/database/database.ts'
@@ -114,29 +113,25 @@ function assertWithin(
   if (page <= lastPage) return
   const [one, many] = [`entry at ${pageSize} a page ends`, `entries at ${pageSize} a page end`]
   const message = `is ${page}, past the last page: ${count(submission.totalCount, one, many)} on page ${lastPage}`
-  throw refusePage('PR2', [{ parameter: 'page', message }], submission, received)
+  throw refusePage('PR2', [{ name: 'page', message }], submission, received)
 }
 
 function refusePage(...refusal: Parameters<typeof describePageFaults>): Problem {
   const [, faults] = refusal
-  return new Problem('invalid-parameters', describeFaults(faults), describePageFaults(...refusal))
+  const [detail] = describeFaults(faults)
+  return new Problem('invalid-parameters', detail, { members: describePageFaults(...refusal) })
 }
 
 /** Further members of the 400 (section 2.10 of the interface). */
 function describePageFaults(
   errorCode: 'PR1' | 'PR2',
-  faults: readonly ParameterFault[],
+  faults: readonly ValueFault[],
   submission: SubmissionRow,
   received: Readonly<Record<string, string>>,
-): ProblemOptions {
-  const errors = Object.fromEntries(
-    faults.map(({ parameter }) => [
-      parameter,
-      faults.filter((each) => each.parameter === parameter).map(({ message }) => `${parameter} ${message}.`),
-    ]),
-  )
+): Members {
   const { returnId, token: submissionToken } = submission
-  return { members: { errors, returnId, submissionToken, content: received, errorCode } }
+  const own = { returnId, submissionToken, content: received, errorCode }
+  return describeFaults(faults, own)[1].members
 }
 
 async function readResultsPage(
@@ -186,7 +181,7 @@ async function select(
 /** @throws {Problem} the extended 400 of section 2.10, if a page of an unpaged representation is requested */
 function assertWhole(submission: SubmissionRow, received: Readonly<Record<string, string>>): void {
   const faults = ['page', 'pageSize']
-    .filter((parameter) => (received[parameter] ?? '') !== '')
-    .map((parameter) => ({ parameter, message: 'applies to JSON only: CSV and NDJSON hold all entries' }))
+    .filter((name) => (received[name] ?? '') !== '')
+    .map((name) => ({ name, message: 'applies to JSON only: CSV and NDJSON hold all entries' }))
   if (faults.length > 0) throw refusePage('PR1', faults, submission, received)
 }

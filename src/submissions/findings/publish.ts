@@ -7,6 +7,7 @@ import { Sealer } from '../../foundation/database/seal.ts'
 import { FaultList, InputRefused, isFault, refuse } from '../../foundation/faults/faults.ts'
 import type { Fault } from '../../foundation/faults/user-error.ts'
 import { compileSchema } from '../../foundation/schema/compile.ts'
+import { count } from '../../foundation/text/format-number.ts'
 import { quote } from '../../foundation/text/quote.ts'
 import { recordActivity } from '../activity/activity.ts'
 import { lockSubmission, type SubmissionName, type SubmissionWriter } from '../lock.ts'
@@ -178,7 +179,8 @@ function findPublicationFaults({ eid, returnId, token }: SubmissionName & { retu
   return checks.flatMap(([field, value, pattern, right]) => {
     if (pattern.test(value)) return []
     // A token grants access, and messages are often logged.
-    const shown = field === '--token' ? `; it has ${value.length} characters` : `, not ${quote(value)}`
+    const shown =
+      field === '--token' ? `; it has ${count(value.length, 'character')}` : `, not ${quote(value)}`
     return [{ field, message: `must be ${right}${shown}` }]
   })
 }

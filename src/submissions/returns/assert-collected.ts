@@ -53,7 +53,7 @@ export async function assertCollected(
   if (window === 'Closed' && !(await isReopened(reader, eid, returnId)))
     throw new Problem(
       'conflict',
-      `Return ${returnId} is closed: it was open from ${showInstant(found.opens, found.zone)} to ${showEnd(found.closes, found.zone)}. Ask the agency to open a submission again.`,
+      `Return ${returnId} is closed: it was open from ${showInstant(found.opens, found.zone)} to ${showEnd(found.closes, found.zone)}. Ask the agency to open a submitted one again, or for a later closing date.`,
     )
   return found
 }

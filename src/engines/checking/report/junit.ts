@@ -1,3 +1,4 @@
+import { count } from '../../../foundation/text/format-number.ts'
 import type { Cause, CodeSummary } from '../engine/summary.ts'
 import { summariseMessage } from '../explain.ts'
 import { describeCause, placeOf } from './causes.ts'
@@ -74,6 +75,7 @@ function listCauses(causes: readonly Cause[]): string[] {
   const listed = causes
     .slice(0, LISTED_CAUSES)
     .map((cause) => `Cause: ${describeCause(cause)} First: ${placeOf(cause)}.`)
-  if (causes.length > LISTED_CAUSES) listed.push(`… and ${causes.length - LISTED_CAUSES} more causes`)
+  if (causes.length > LISTED_CAUSES)
+    listed.push(`… and ${count(causes.length - LISTED_CAUSES, 'more cause')}`)
   return listed
 }
