@@ -396,6 +396,7 @@ describe('what was done to a whole column is undone:', () => {
       ['2025-02-17 00:00:00', '2025-03-01T00:00:00.000Z', '2025-04-01 0:00'],
       ['2025-02-17', '2025-03-01', '2025-04-01'],
     ],
+    ['spaces, unless they stand for no value', { missingValues: [' '] }, [' ', 'a ', '  '], [' ', 'a', '']],
     [
       'unless another has a time',
       { type: 'date' },
