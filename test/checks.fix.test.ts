@@ -275,6 +275,18 @@ describe('a spreadsheet that removes leading zeros removes them from all columns
   })
 })
 
+test.each<[object, string]>([
+  [{}, 'id,fee\nA,1.5\nB,2.5\nC,3.5\n'],
+  [{ dialect: { delimiter: ';' } }, 'sep=;\nid;fee\nA;1.5\nB;2.5\nC;3.5\n'],
+])('a file that names its separator keeps its header: %j', async (resource, expected) => {
+  const definition = define({
+    things: { fields: [{ name: 'id' }, { name: 'fee', type: 'number' }], resource },
+  })
+  const folder = writeFiles({ 'things.csv': '\ufeffsep=;\nid;fee\nA;1,5\nB;2,5\nC;3,5\n' })
+  const { read } = await fix(inputsOf(folder, ['things.csv']), definition)
+  expect(read('things.csv').toString()).toBe(`\ufeff${expected}`)
+})
+
 test('a value that is left says why, once for all of its column', async () => {
   const text = LOANS.replaceAll(/2025-(\d\d)-\d\d/g, '05/$1/2025')
   const { left } = await fixOnly(loans(text))
