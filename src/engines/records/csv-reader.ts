@@ -1,7 +1,7 @@
 import { isAscii, isUtf8 } from 'node:buffer'
 import { ByteWindow, type RecordReader, type Source, type WindowOptions } from './byte-window.ts'
 import { NOT_UTF8, NUL, type RecordFault, STRAY_QUOTE, TEXT_AFTER_QUOTE } from './record-fault.ts'
-import { detectSeparator } from './separator.ts'
+import { detectSeparator, namesSeparator } from './separator.ts'
 
 export interface CsvOptions extends WindowOptions {
   /** Between cells. Without one, the first line decides. */
@@ -183,9 +183,9 @@ export class CsvReader extends ByteWindow implements RecordReader {
     this.#separatorCode = separator.charCodeAt(0)
   }
 
-  /** Reads `sep=;` before the header, with which spreadsheet programs name the separator. */
+  /** Reads the name of the separator before the header. */
   #readDirective(start: number, stop: number): boolean {
-    if (stop - start !== 5 || !/^sep=$/i.test(this.#text.slice(start, stop - 1))) return false
+    if (stop - start !== 5 || !namesSeparator(this.#text.slice(start, stop))) return false
     if (!this.#isStated) this.#useSeparator(this.#text.charAt(stop - 1))
     this.#known = undefined
     return true

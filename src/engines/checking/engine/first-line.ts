@@ -1,7 +1,7 @@
 import { lookUp } from '../../../foundation/look-up.ts'
 import { count } from '../../../foundation/text/format-number.ts'
 import { quote } from '../../../foundation/text/quote.ts'
-import { detectSeparator, SEPARATORS, splitRecord } from '../../records/index.ts'
+import { detectSeparator, namesSeparator, SEPARATORS, splitRecord } from '../../records/index.ts'
 import type { Resource } from '../definition/definition.ts'
 import { mapColumns } from './columns.ts'
 import { isUnusual } from './dialect.ts'
@@ -24,7 +24,7 @@ function nameSeparator(separator: string): string {
 /** The lines at the start of a text, and the first that is neither empty nor the name of a separator. */
 function readLines(text: string): { lines: readonly string[]; first: string } {
   const lines = text.split(/\r\n|\n|\r/, LINES_ABOVE + 1)
-  return { lines, first: lines.find((each) => each !== '' && !/^sep=.$/i.test(each)) ?? '' }
+  return { lines, first: lines.find((each) => each !== '' && !namesSeparator(each)) ?? '' }
 }
 
 /**
