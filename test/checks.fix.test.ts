@@ -359,23 +359,26 @@ test('the folder of an input, one that leads to it, and existing files are refus
 
 const canFill = requireProgram(hasSmallDisk, '--fix on a full disk', 'no file system can be mounted')
 
-const fixMany = (to: string, signal = new AbortController().signal) =>
-  fix(inputsOf(writeFiles(loans(LOANS + 'L9,M1,,,1.00\n'.repeat(50_000)))), undefined, { to, signal })
+const fixMany = (to: string, rows: number, signal?: AbortSignal) => {
+  const files = inputsOf(writeFiles(loans(LOANS + 'L9,M1,,,1.00\n'.repeat(rows))))
+  return fix(files, undefined, { to, ...(signal !== undefined && { signal }) })
+}
 
 test('a stop in the middle leaves no file, and no folder that was not there', async () => {
   const to = temporaryFolder()
   const stopped = AbortSignal.abort(new Error('stopped'))
-  for (const each of [to, join(to, 'new')]) await expect(fixMany(each, stopped)).rejects.toThrow('stopped')
+  for (const each of [to, join(to, 'new')]) await expect(fixMany(each, 1, stopped)).rejects.toThrow('stopped')
   expect(readdirSync(to)).toEqual([])
 })
 
 test.skipIf(!canFill)('a full or read-only disk leaves no file, and is explained', async () => {
   const disk = SmallDisk.create(8)
-  disk.fill(64 * 1024)
-  await expect(fixMany(disk.folder)).rejects.toThrow(/cannot be written: the disk is full/)
+  // The first file fits.
+  disk.fill(1.5 * 2 ** 20)
+  await expect(fixMany(disk.folder, 150_000)).rejects.toThrow(/cannot be written: the disk is full/)
   expect(readdirSync(disk.folder).sort()).toEqual(['filler', 'lost+found'])
   disk.setReadOnly(true)
-  await expect(fixMany(disk.folder)).rejects.toThrow(/cannot be written: its file system is read-only/)
+  await expect(fixMany(disk.folder, 1)).rejects.toThrow(/cannot be written: its file system is read-only/)
 })
 
 test('the labels of codes are written as the codes', async () => {
