@@ -74,7 +74,11 @@ test.each([
     '--file .: must have the form NAME=FILE. Name a folder, or other files, before --file',
   ],
   ['an option that does not exist', ['--bogus', '.'], "error: unknown option '--bogus'"],
-  ['an unknown code', ['members.csv', '--only', 'MEM-02'], /The definition library has no code MEM-02/],
+  [
+    'an unknown code',
+    ['members.csv', '--only', 'MEM-02'],
+    / no code MEM-02.*\. mahi definitions show \/\S+ lists its codes\./,
+  ],
   ['new findings without a baseline', ['members.csv', '--fail-on', 'new'], '--fail-on new needs --baseline'],
   [
     'a baseline that is something else',

@@ -275,6 +275,18 @@ describe('a spreadsheet that removes leading zeros removes them from all columns
   })
 })
 
+test.each<[object, string]>([
+  [{}, 'id,fee\nA,1.5\nB,2.5\nC,3.5\n'],
+  [{ dialect: { delimiter: ';' } }, 'sep=;\nid;fee\nA;1.5\nB;2.5\nC;3.5\n'],
+])('a file that names its separator keeps its header: %j', async (resource, expected) => {
+  const definition = define({
+    things: { fields: [{ name: 'id' }, { name: 'fee', type: 'number' }], resource },
+  })
+  const folder = writeFiles({ 'things.csv': '\ufeffsep=;\nid;fee\nA;1,5\nB;2,5\nC;3,5\n' })
+  const { read } = await fix(inputsOf(folder, ['things.csv']), definition)
+  expect(read('things.csv').toString()).toBe(`\ufeff${expected}`)
+})
+
 test('a value that is left says why, once for all of its column', async () => {
   const text = LOANS.replaceAll(/2025-(\d\d)-\d\d/g, '05/$1/2025')
   const { left } = await fixOnly(loans(text))
@@ -347,23 +359,26 @@ test('the folder of an input, one that leads to it, and existing files are refus
 
 const canFill = requireProgram(hasSmallDisk, '--fix on a full disk', 'no file system can be mounted')
 
-const fixMany = (to: string, signal = new AbortController().signal) =>
-  fix(inputsOf(writeFiles(loans(LOANS + 'L9,M1,,,1.00\n'.repeat(50_000)))), undefined, { to, signal })
+const fixMany = (to: string, rows: number, signal?: AbortSignal) => {
+  const files = inputsOf(writeFiles(loans(LOANS + 'L9,M1,,,1.00\n'.repeat(rows))))
+  return fix(files, undefined, { to, ...(signal !== undefined && { signal }) })
+}
 
 test('a stop in the middle leaves no file, and no folder that was not there', async () => {
   const to = temporaryFolder()
   const stopped = AbortSignal.abort(new Error('stopped'))
-  for (const each of [to, join(to, 'new')]) await expect(fixMany(each, stopped)).rejects.toThrow('stopped')
+  for (const each of [to, join(to, 'new')]) await expect(fixMany(each, 1, stopped)).rejects.toThrow('stopped')
   expect(readdirSync(to)).toEqual([])
 })
 
 test.skipIf(!canFill)('a full or read-only disk leaves no file, and is explained', async () => {
   const disk = SmallDisk.create(8)
-  disk.fill(64 * 1024)
-  await expect(fixMany(disk.folder)).rejects.toThrow(/cannot be written: the disk is full/)
+  // The first file fits.
+  disk.fill(1.5 * 2 ** 20)
+  await expect(fixMany(disk.folder, 150_000)).rejects.toThrow(/cannot be written: the disk is full/)
   expect(readdirSync(disk.folder).sort()).toEqual(['filler', 'lost+found'])
   disk.setReadOnly(true)
-  await expect(fixMany(disk.folder)).rejects.toThrow(/cannot be written: its file system is read-only/)
+  await expect(fixMany(disk.folder, 1)).rejects.toThrow(/cannot be written: its file system is read-only/)
 })
 
 test('the labels of codes are written as the codes', async () => {
@@ -396,6 +411,7 @@ describe('what was done to a whole column is undone:', () => {
       ['2025-02-17 00:00:00', '2025-03-01T00:00:00.000Z', '2025-04-01 0:00'],
       ['2025-02-17', '2025-03-01', '2025-04-01'],
     ],
+    ['spaces, unless they stand for no value', { missingValues: [' '] }, [' ', 'a ', '  '], [' ', 'a', '']],
     [
       'unless another has a time',
       { type: 'date' },

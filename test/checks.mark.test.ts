@@ -6,7 +6,7 @@ import readXlsx from 'read-excel-file/node'
 import { expect, test } from 'vitest'
 import { loadDefinition } from '../src/engines/checking/definition/load.ts'
 import { chooseMarkFolder, type MarkFormat, markFiles } from '../src/engines/checking/repair/mark.ts'
-import { checkInputs } from './support/checking.ts'
+import { checkInputs, toInputs } from './support/checking.ts'
 import { writeDefinition } from './support/definition.ts'
 import { requireProgram } from './support/require-program.ts'
 import { hasSmallDisk, SmallDisk } from './support/small-disk.ts'
@@ -22,11 +22,7 @@ async function mark(
   to = temporaryFolder(),
 ) {
   const definition = loadDefinition(writeDefinition())
-  const contents = { 'book-loans.csv': LOANS, ...content }
-  const folder = writeFiles(contents)
-  const files = Object.keys(contents).map((name) => {
-    return { resource: name.replace(/\..*/, ''), name, path: join(folder, name) }
-  })
+  const files = toInputs({ 'book-loans.csv': LOANS, ...content })
   const { summary, findings } = await checkInputs(files, { definition })
   const all = async function* () {
     yield* findings
@@ -185,8 +181,7 @@ test('a workbook has a summary of causes, and a sheet for each file with coloure
 })
 
 test('a folder that has one of the files is refused', () => {
-  const path = join(writeFiles({ 'members.csv': MEMBERS }), 'members.csv')
-  const files = [{ resource: 'members', name: 'members.csv', path }]
+  const files = toInputs({ 'members.csv': MEMBERS })
   const folder = writeFiles({ 'members.csv': 'mine', 'marked.xlsx': 'mine' })
   const choose = (format: MarkFormat) => () => chooseMarkFolder(folder, files, { format, overwrite: false })
   expect(choose('csv')).toThrow(`${folder} already has members.csv: name another folder`)

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { loadDefinition } from '../src/engines/checking/definition/load.ts'
+import { judgeFirstLine } from '../src/engines/checking/engine/first-line.ts'
 import { tabulateCauses } from '../src/engines/checking/report/cause-table.ts'
 import { listGaps } from '../src/engines/checking/report/report.ts'
 import { selectFiles } from '../src/engines/checking/select-files.ts'
@@ -56,6 +57,13 @@ describe('a header is described by what a person sees:', () => {
       'name,,\nMade on 1 February,,\ncode,name,n\nA,x,1\n',
       ['The first line has the name of only 1 column. Line 3 has more: delete the lines above it.'],
     ],
+    [
+      'a title below empty lines and the name of a separator',
+      '\n\nsep=;\nMade on 1 February;;\ncode;name;n\nA;x;1\n',
+      [
+        'The first line has none of the expected columns, such as code, name, n. Line 5 has them: delete the lines above it.',
+      ],
+    ],
     ['a JSON list', '[{"code": "A"}]\n', ['The file is a JSON list, not CSV. Export it as CSV in UTF-8.']],
     [
       'a page',
@@ -81,6 +89,15 @@ describe('a header is described by what a person sees:', () => {
     ],
   ])('%s', async (_what, text, expected, table) => {
     expect(await adviseOn(text, table as Table)).toEqual(expected)
+  })
+
+  test.each([
+    ['\ufeff\n\nTitle\r\ncode,name,n\r\n', /Line 4 has them: delete the lines above it\.$/],
+    ['\ufeffsep=;\ncode;name;n\n', undefined],
+  ])('%j is described in the same way before it is checked', (text, expected) => {
+    const { resources } = loadDefinition(define({ tab: TABLE }))
+    const said = resources.slice(0, 1).map((each) => judgeFirstLine(Buffer.from(text), each, resources))
+    expect(said).toEqual([expected && expect.stringMatching(expected)])
   })
 
   test('a character that nobody sees is named, and the column is read', async () => {

@@ -122,7 +122,7 @@ describe('files as people have them', () => {
       'packed.csv.gz': gzipSync('id,when\n1,2025-01-01\n'),
       'header only.csv': 'id,name\n',
       'wide.csv': Buffer.from('\ufeffid\tname\n1\ta\n', 'utf16le'),
-      'data/rivers.csv': 'id;length\n1;2\n',
+      'data/rivers.csv': 'sep=;\nid;length\n1;2\n',
       'titled.csv': 'Report of 2025;;\n\nMade on 1 February;;\nid;name;n\n1;x;2\n2;y;3\n',
       'data/2024/wide.csv': 'id\n1\n',
       'book.xlsx': makeXlsx({ Lakes: sheet, 'Sea sides': sheet }),

@@ -97,6 +97,8 @@ describe('accepted and refused values of', () => {
       ['.', 'E5', '1E', '--1', '1E999'],
     ],
     [{ type: 'integer' }, ['+1', '-0', '007'], ['1.0', '1E2', '+', '1,000']],
+    // Spaces may be what stands for no value.
+    [{ type: 'integer', missingValues: [' ', ' NA'] }, [' ', ' NA', '5'], ['NA', '']],
     [{ type: 'number', decimalChar: ',' }, ['1,5', '-,5', '12'], ['1.5', '1,2,3', '1.000']],
     [
       { type: 'number', groupChar: ',' },

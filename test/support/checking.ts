@@ -11,6 +11,7 @@ import {
 import type { Definition } from '../../src/engines/checking/definition/definition.ts'
 import { findDefinition, loadDefinition } from '../../src/engines/checking/definition/load.ts'
 import { type EngineInput, runEngine } from '../../src/engines/checking/engine/run.ts'
+import { DEFAULT_LIMITS } from '../../src/engines/checking/process/limits.ts'
 import { chooseFixFolder, type Fixed } from '../../src/engines/checking/repair/fix.ts'
 import { writeCopies } from '../../src/engines/checking/repair/write-copies.ts'
 import type { InputFile } from '../../src/engines/checking/request.ts'
@@ -69,22 +70,9 @@ export async function checkFolder(folder: string, name: string, options: Options
 export async function checkInputs(files: readonly InputFile[], options: Options = {}): Promise<Checked> {
   const folder = temporaryFolder()
   const output = join(folder, 'findings.ndjson')
-  const summary = await runEngine(
-    {
-      files,
-      complete: false,
-      only: [],
-      findingsOfCode: 100_000,
-      findingsBytes: 1e9,
-      diskBytes: 1e9,
-      skip: {},
-      folder: join(folder, 'work'),
-      output,
-      ...options,
-      definition: readDefinition(options.definition),
-    },
-    () => undefined,
-  )
+  const input = { ...DEFAULT_LIMITS, files, skip: {}, folder: join(folder, 'work'), output, ...options }
+  const definition = readDefinition(options.definition)
+  const summary = await runEngine({ ...input, definition }, () => undefined)
   const text = readFileSync(output, 'utf8')
   return { summary, text, findings: parseLines<Finding>(text) }
 }

@@ -94,6 +94,29 @@ export default [
     test: 'test/checks.causes.test.ts',
   },
 
+  // Values.
+  {
+    fault: 'spaces that stand for no value are a finding',
+    file: `${engine}/field-checks.ts`,
+    text: 'mayHaveSpaces && !missing.has(value)',
+    replacement: 'mayHaveSpaces',
+    test: 'test/checks.values.test.ts',
+  },
+  {
+    fault: 'a text that describes may have one type only',
+    file: 'src/engines/checking/definition/read-field.ts',
+    text: "item.get('label').description()",
+    replacement: "item.get('label').text()",
+    test: 'test/checks.standard.test.ts',
+  },
+  {
+    fault: 'the line of a header is counted from the first line that is not empty',
+    file: `${engine}/first-line.ts`,
+    text: ".replace(/^\\ufeff/, '')",
+    replacement: ".replace(/^\\ufeff?(?:\\r?\\n)*/, '')",
+    test: 'test/checks.messages.test.ts',
+  },
+
   // Unknown values.
   {
     fault: 'unknown: a value of the wrong type counts as absent',
@@ -279,6 +302,27 @@ export default [
     file: `${repair}/fix.ts`,
     text: 'if (none?.isCertain) {',
     replacement: 'if (none !== undefined) {',
+    test: 'test/checks.fix.test.ts',
+  },
+  {
+    fault: '--fix: copies without the list of all changes are left on a full disk',
+    file: `${repair}/output-folder.ts`,
+    text: 'taken.push(name)',
+    replacement: '',
+    test: 'test/checks.fix.test.ts',
+  },
+  {
+    fault: '--fix: the name of a separator is left that was replaced',
+    file: `${repair}/fix.ts`,
+    text: 'isFirst && plan.separates',
+    replacement: 'false',
+    test: 'test/checks.fix.test.ts',
+  },
+  {
+    fault: '--fix: spaces that stand for no value are removed',
+    file: `${repair}/column-evidence.ts`,
+    text: 'if (field.missingValues.includes(cell)) return undefined',
+    replacement: '',
     test: 'test/checks.fix.test.ts',
   },
 

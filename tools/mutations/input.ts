@@ -5,6 +5,14 @@ const database = 'src/foundation/database'
 const schema = 'src/foundation/schema/compile.ts'
 
 export default [
+  {
+    fault: 'a line that names the separator is the header where it is stated',
+    file: `${records}/csv-reader.ts`,
+    text: 'known ?? (this.#isStated ? undefined : [])',
+    replacement: 'this.#isStated ? undefined : (known ?? [])',
+    test: 'test/checks.fix.test.ts',
+  },
+
   // Archives and gzip.
   {
     fault: 'other data after a gzip and zeros is skipped',

@@ -3,6 +3,7 @@ import { lookUp } from '../../foundation/look-up.ts'
 import { suggest } from '../../foundation/text/suggest.ts'
 import { PLACEHOLDER } from './definition/check-info.ts'
 import { type Check, type Definition, listChecks, type Resource } from './definition/definition.ts'
+import { isOwnDefinition } from './definition/load.ts'
 import { describeCheck, summariseMessage } from './explain.ts'
 
 /**
@@ -17,8 +18,10 @@ export function findCode(definition: Definition, code: string): { resource: Reso
     all.find(({ check }) => check.replaces?.split(/[\s,]+/).includes(code))
   if (found !== undefined) return found
   const codes = all.map(({ check }) => check.code)
+  const { name, folder } = definition
+  const shown = isOwnDefinition(folder) ? name : folder
   throw new UserError(
-    `The definition ${definition.name} has no code ${code}${suggest(code, codes)}. mahi definitions show ${definition.name} lists its codes.`,
+    `The definition ${name} has no code ${code}${suggest(code, codes)}. mahi definitions show ${shown} lists its codes.`,
   )
 }
 

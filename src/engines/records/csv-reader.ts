@@ -1,12 +1,12 @@
 import { isAscii, isUtf8 } from 'node:buffer'
 import { ByteWindow, type RecordReader, type Source, type WindowOptions } from './byte-window.ts'
 import { NOT_UTF8, NUL, type RecordFault, STRAY_QUOTE, TEXT_AFTER_QUOTE } from './record-fault.ts'
-import { detectSeparator } from './separator.ts'
+import { detectSeparator, namesSeparator } from './separator.ts'
 
 export interface CsvOptions extends WindowOptions {
   /** Between cells. Without one, the first line decides. */
   readonly separator?: string | undefined
-  /** The names of columns that the file may have, by which its separator is found. */
+  /** The names of columns that the file may have, by which its separator is found. `sep=;` may be before its header. */
   readonly known?: readonly string[] | undefined
   /** Whether quotes are ordinary text. */
   readonly unquoted?: boolean | undefined
@@ -63,8 +63,10 @@ export class CsvReader extends ByteWindow implements RecordReader {
   /** Whether an empty line is a record: of a file with one column, it is an empty value. */
   emptyLines = false
 
-  /** The columns by which the separator is to be found; `undefined` once it is known. */
+  /** The columns by which the separator is to be found; `undefined` once the first line has been read. */
   #known: readonly string[] | undefined
+  /** Whether the separator is given, whatever the file says. */
+  readonly #isStated: boolean
   readonly #hasNul: boolean
   readonly #unquoted: boolean
   readonly #countsOnly: boolean
@@ -90,7 +92,8 @@ export class CsvReader extends ByteWindow implements RecordReader {
   constructor(source: Source, options: CsvOptions = {}) {
     super(source, options)
     const { separator, known, unquoted = false, hasNul = false, countsOnly = false } = options
-    this.#known = separator === undefined ? (known ?? []) : undefined
+    this.#isStated = separator !== undefined
+    this.#known = known ?? (this.#isStated ? undefined : [])
     this.#separator = Buffer.from(separator ?? ',').toString('latin1')
     this.#separatorCode = this.#separator.charCodeAt(0)
     this.#unquoted = unquoted
@@ -169,17 +172,21 @@ export class CsvReader extends ByteWindow implements RecordReader {
   }
 
   #findSeparator(known: readonly string[], start: number, stop: number): void {
-    const line = this.buffer.toString('utf8', start, Math.min(stop, start + LOOKED_AT))
-    this.#separator = detectSeparator(line, known)
-    this.#separatorCode = this.#separator.charCodeAt(0)
     this.#known = undefined
+    if (this.#isStated) return
+    const line = this.buffer.toString('utf8', start, Math.min(stop, start + LOOKED_AT))
+    this.#useSeparator(detectSeparator(line, known))
   }
 
-  /** Reads `sep=;` before the header, with which spreadsheet programs name the separator. */
+  #useSeparator(separator: string): void {
+    this.#separator = separator
+    this.#separatorCode = separator.charCodeAt(0)
+  }
+
+  /** Reads the name of the separator before the header. */
   #readDirective(start: number, stop: number): boolean {
-    if (stop - start !== 5 || !/^sep=$/i.test(this.#text.slice(start, stop - 1))) return false
-    this.#separator = this.#text.charAt(stop - 1)
-    this.#separatorCode = this.#separator.charCodeAt(0)
+    if (stop - start !== 5 || !namesSeparator(this.#text.slice(start, stop))) return false
+    if (!this.#isStated) this.#useSeparator(this.#text.charAt(stop - 1))
     this.#known = undefined
     return true
   }

@@ -23,6 +23,11 @@ export function detectSeparator(firstLine: string, known: readonly string[] = []
   return best.separator
 }
 
+/** Whether a line is `sep=;`, with which spreadsheet programs name the separator before the header. */
+export function namesSeparator(line: string): boolean {
+  return /^sep=.$/i.test(line)
+}
+
 /** The cells of a header, whose quoted names may contain the separator. */
 function splitHeader(line: string, separator: string): readonly string[] {
   const cells: string[] = []

@@ -190,6 +190,5 @@ function compileChecks(
 
 /** Whether a cell has no value. One that cannot be read is a separate finding, and does not count as empty. */
 function isAbsent({ keepSpaces, missingValues }: Field, cell = ''): boolean {
-  const value = keepSpaces ? cell : cell.trim()
-  return missingValues.includes(value)
+  return missingValues.includes(cell) || (!keepSpaces && missingValues.includes(cell.trim()))
 }

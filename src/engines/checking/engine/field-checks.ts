@@ -57,7 +57,8 @@ export function compileField(
     if (length !== 0 && trims) {
       const first = value.charCodeAt(0)
       const last = value.charCodeAt(length - 1)
-      if (first <= 32 || last <= 32 || first >= 160 || last >= 160) {
+      const mayHaveSpaces = first <= 32 || last <= 32 || first >= 160 || last >= 160
+      if (mayHaveSpaces && !missing.has(value)) {
         value = value.trim()
         // A value of only spaces is empty, which is the finding where there must be one.
         if (value.length !== length && spaces !== -1 && (value !== '' || required === -1)) report(spaces)

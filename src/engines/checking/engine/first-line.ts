@@ -1,7 +1,7 @@
 import { lookUp } from '../../../foundation/look-up.ts'
 import { count } from '../../../foundation/text/format-number.ts'
 import { quote } from '../../../foundation/text/quote.ts'
-import { detectSeparator, SEPARATORS, splitRecord } from '../../records/index.ts'
+import { detectSeparator, namesSeparator, SEPARATORS, splitRecord } from '../../records/index.ts'
 import type { Resource } from '../definition/definition.ts'
 import { mapColumns } from './columns.ts'
 import { isUnusual } from './dialect.ts'
@@ -21,6 +21,12 @@ function nameSeparator(separator: string): string {
   return SEPARATOR_NAMES[separator] ?? quote(separator)
 }
 
+/** The lines at the start of a text, and the first that is neither empty nor the name of a separator. */
+function readLines(text: string): { lines: readonly string[]; first: string } {
+  const lines = text.split(/\r\n|\n|\r/, LINES_ABOVE + 1)
+  return { lines, first: lines.find((each) => each !== '' && !namesSeparator(each)) ?? '' }
+}
+
 /**
  * Says why the first line of a CSV file is not its header, if it has few columns of its definition: it is separated
  * or quoted in another way, or the header is below it.
@@ -28,8 +34,7 @@ function nameSeparator(separator: string): string {
  * @param found the columns of the definition that it has
  */
 export function describeHeader(text: string, resource: Resource, found: number): FileFault | undefined {
-  const lines = text.split(/\r\n|\n|\r/, LINES_ABOVE + 1)
-  const [first = ''] = lines
+  const { lines, first } = readLines(text)
   const { delimiter } = resource.dialect
   const isHeader = (cells: readonly string[]) => {
     const known = countColumns(cells, resource)
@@ -46,7 +51,7 @@ export function describeHeader(text: string, resource: Resource, found: number):
     return {
       message: `The file is separated by ${nameSeparator(other)}, but the definition says ${nameSeparator(delimiter)}. Export the file again with ${nameSeparator(delimiter)}, or correct the delimiter in the definition.`,
     }
-  const line = 1 + lines.findIndex((each, at) => at > 0 && isHeader(splitLine(each, resource)))
+  const line = 1 + lines.findIndex((each) => each !== first && isHeader(splitLine(each, resource)))
   const expected = resource.fields.slice(0, 3).map(({ name }) => name)
   const start =
     found === 0
@@ -71,11 +76,11 @@ export function judgeFirstLine(
   all: readonly Resource[],
 ): string | undefined {
   if (isUnusual(resource.dialect) || resource.dialect.headerRows.length === 0) return undefined
-  const text = start.toString('utf8').replace(/^\ufeff?(?:\r?\n)*/, '')
-  const [line = ''] = text.split(/\r\n|\n|\r/, 1)
-  const { own, other } = compareColumns((each) => splitLine(line, each), resource, all)
+  const text = start.toString('utf8').replace(/^\ufeff/, '')
+  const { first } = readLines(text)
+  const { own, other } = compareColumns((each) => splitLine(first, each), resource, all)
   if (other !== undefined) return describeOther(own, resource, other).message
-  if (own > 0) return undefined
+  if (own > 0 || first === '') return undefined
   return describeHeader(text, resource, own)?.message
 }
 

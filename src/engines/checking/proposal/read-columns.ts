@@ -4,6 +4,7 @@ import {
   detectSeparator,
   FileSource,
   NdjsonReader,
+  namesSeparator,
   type RecordReader,
   splitRecord,
   trimName,
@@ -109,8 +110,8 @@ const LINES_ABOVE = 20
 function findHeader(start: string): { line: number; separator: string | undefined } {
   const lines = start.split(/\r\n|\n|\r/, LINES_ABOVE + 1).map((text) => {
     const separator = detectSeparator(text)
-    const filled = (splitRecord(text, separator) ?? []).filter((cell) => cell.trim() !== '').length
-    return { separator, filled }
+    const cells = namesSeparator(text) ? [] : (splitRecord(text, separator) ?? [])
+    return { separator, filled: cells.filter((cell) => cell.trim() !== '').length }
   })
   const most = Math.max(...lines.map(({ filled }) => filled))
   const first = lines.find(({ filled }) => filled > 0)?.filled ?? 0

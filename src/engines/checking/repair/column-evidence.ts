@@ -124,6 +124,7 @@ export function repairValue(
   { spaces: trims, habits, doubted }: ColumnRepair,
 ): ValueRepair | undefined {
   const { field, reportsSpaces, isValid } = tester
+  if (field.missingValues.includes(cell)) return undefined
   const trimmed = field.keepSpaces ? cell : cell.trim()
   if (trimmed === '' && cell !== '' && reportsSpaces) return { value: '', why: 'It had only spaces.' }
   if (trimmed === '' || field.missingValues.includes(trimmed)) return undefined

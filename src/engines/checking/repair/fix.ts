@@ -115,20 +115,22 @@ function describeUnsure({ count: lines, lines: first }: FilePlan['unsure']): str
 
 /** Yields the bytes of a corrected file, in pieces of whole rows. */
 async function* repairRows(plan: FilePlan, passage: Passage, changes: ChangeList): AsyncGenerator<Buffer> {
-  const { source, separator } = plan.file
+  const { source } = plan.file
   const writer = new PieceWriter()
-  const { reader, close } = openReader(source, separator)
+  const { reader, close } = openReader(source)
   let isRemoved = false
   /** Copies what is between two rows: of a removed one, only the empty lines behind it. */
-  const copyUntil = (end: number) => {
+  const copyUntil = (end: number, isOfHeader = false) => {
     const pieces = [...passage.until(end)].map((piece) => Buffer.from(piece))
     const rest = Buffer.concat(pieces)
-    writer.add(isRemoved ? rest.subarray(rest.indexOf(10) + 1) : rest)
+    // `sep=;` would name the separator that was.
+    if (isOfHeader) writer.add(Buffer.from(rest.toString('latin1').replace(/sep=.\r?\n/i, ''), 'latin1'))
+    else writer.add(isRemoved ? rest.subarray(rest.indexOf(10) + 1) : rest)
   }
   try {
     // The reader is synchronous and the output is not, so each row is taken in turn.
     for (let isFirst = true; reader.next(); isFirst = false) {
-      copyUntil(reader.offset)
+      copyUntil(reader.offset, isFirst && plan.separates)
       const text = repairRow(plan, reader, isFirst, changes)
       isRemoved = text === ''
       if (text !== undefined) {

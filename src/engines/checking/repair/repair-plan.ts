@@ -99,7 +99,7 @@ function planFile(file: SeparatedFile, testers: readonly FieldTester[]): FilePla
       if (isUnsure(text) && ++unsure.count <= SHOWN_LINES) unsure.lines.push(line)
     } else if (encoding !== 'UTF-8') misread ||= MISREAD.test(text)
   }
-  withReader(source, separator, (reader) => {
+  withReader(source, (reader) => {
     judge(reader)
     while (reader.next()) {
       judge(reader)
@@ -145,7 +145,7 @@ function isRemoved({ fault, cells, count }: CsvReader, find: FindNoRecord): bool
 
 /** Reads the records whose values can be assigned to columns. */
 function readRecords({ file, findNoRecord }: FilePlan, take: (cells: readonly string[]) => void): void {
-  withReader(file.source, file.separator, (reader) => {
+  withReader(file.source, (reader) => {
     while (reader.next())
       if (isWhole(reader, file.columns.width) && !isRemoved(reader, findNoRecord)) take(reader.cells)
   })

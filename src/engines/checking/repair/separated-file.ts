@@ -25,7 +25,7 @@ export function readSeparated(source: SourceFile): SeparatedFile | undefined {
   // A definition that describes another form of files, or none with names, says how they are written.
   if (isUnusual(dialect) || dialect.headerRows.length === 0) return undefined
   if (encoding !== undefined && nameEncoding(encoding) !== 'utf-8') return undefined
-  return withReader(source, dialect.delimiter, (reader) => {
+  return withReader(source, (reader) => {
     if (reader.fault !== undefined || reader.count === 0) return undefined
     const header = reader.cells.slice(0, reader.count)
     const renamings = renameColumns(resource, header)
@@ -38,12 +38,8 @@ export function readSeparated(source: SourceFile): SeparatedFile | undefined {
 }
 
 /** Reads a file from its header, which is the reader's first record. */
-export function withReader<T>(
-  source: SourceFile,
-  separator: string | undefined,
-  work: (reader: CsvReader) => T,
-): T | undefined {
-  const { reader, close } = openReader(source, separator)
+export function withReader<T>(source: SourceFile, work: (reader: CsvReader) => T): T | undefined {
+  const { reader, close } = openReader(source)
   try {
     return reader.next() ? work(reader) : undefined
   } finally {
@@ -51,9 +47,9 @@ export function withReader<T>(
   }
 }
 
-/** @param separator if it is known already */
-export function openReader({ resource, prepared }: SourceFile, separator: string | undefined) {
-  return openTable(prepared, { known: resource.fields.map(({ name }) => name), separator })
+/** Opens a file as a check does. */
+export function openReader({ resource: { fields, dialect }, prepared }: SourceFile) {
+  return openTable(prepared, { known: fields.map(({ name }) => name), separator: dialect.delimiter })
 }
 
 /** Whether the values of the current record can be assigned to columns. */
