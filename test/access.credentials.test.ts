@@ -75,13 +75,15 @@ test('every operation refuses a request without a credential, and a key without 
   }
   const { key } = await service.createKey({ scopes: [], eids: ['1001'] })
   const { key: full } = await service.createKey({ scopes: [...SCOPES], eids: ['1001'] })
+  const token = 'submission-of-1002'
+  await service.publish([], { token, eid: '1002' })
   let [refused, owned] = [0, 0]
   for (const [path, operations] of Object.entries(paths))
     for (const [method, { security = [], parameters = [] }] of Object.entries(operations)) {
       const [scope] = security.flatMap(({ apiKey = [] }) => apiKey)
       if (scope === undefined) continue
       const ask = async (headers: Record<string, string>) => {
-        const url = path.replaceAll(/\{[^}]+\}/g, 'x')
+        const url = path.replace('{submissionToken}', token).replaceAll(/\{[^}]+\}/g, 'x')
         const options = { method: method.toUpperCase() as 'GET', url, headers }
         const response = await service.request(options)
         return [method, path, response.statusCode, response.json().detail]
@@ -94,8 +96,8 @@ test('every operation refuses a request without a credential, and a key without 
       const covered = 'This key covers organisation 1001, not 1002.'
       expect(await ask({ 'x-api-key': full, eid: '1002' })).toEqual([method, path, 401, covered])
       if (!path.includes('{submissionToken}')) continue
-      const unknown = 'Organisation 1001 has no submission with this token.'
-      expect(await ask({ 'x-api-key': full, eid: '1001' })).toEqual([method, path, 401, unknown])
+      const foreign = 'Organisation 1001 has no submission with this token.'
+      expect(await ask({ 'x-api-key': full, eid: '1001' })).toEqual([method, path, 401, foreign])
       owned++
     }
   expect(refused).toBeGreaterThan(40)

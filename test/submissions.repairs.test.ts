@@ -278,23 +278,6 @@ test.each([
   expect(stored).toEqual([{ digest: digestOf(left), previous: null }])
 })
 
-test('other organisations and other scopes neither see nor make a repair', async () => {
-  const { service, token } = await start()
-  const { key: other } = await service.createKey({ scopes: ['submissions:write'], eids: ['1002'] })
-  const { key: reader } = await service.createKey({ scopes: ['validation-results:read'], eids: ['1001'] })
-  const ask = async (method: 'GET' | 'POST' | 'DELETE', key: string, eid: string) =>
-    await service.request({
-      method,
-      url: `/v1/submissions/${token}/repairs`,
-      headers: { 'x-api-key': key, eid },
-    })
-  for (const method of ['GET', 'POST', 'DELETE'] as const)
-    expect((await ask(method, other, '1002')).statusCode).toBe(401)
-  for (const method of ['POST', 'DELETE'] as const)
-    expect((await ask(method, reader, '1001')).statusCode).toBe(401)
-  expect((await ask('GET', reader, '1001')).statusCode).toBe(404)
-})
-
 test('a cause of several columns of which one stays does not disappear', () => {
   const several = { key: 'several', codes: ['A-1', 'A-2', 'A-3'] }
   const dates = { key: 'dates', codes: ['A-4'] }

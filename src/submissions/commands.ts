@@ -77,7 +77,11 @@ export function addSubmissionCommands(
           return await cancelSubmission(database, { ...submission, actor: COMMAND }, recordErasure())
         })
         const summary = { submissionToken: token, eid, submissionStatus: 'Cancelled' }
-        await report(flags, summary, 'The submission is cancelled. A worker deletes its data.')
+        await report(
+          flags,
+          summary,
+          'The submission is cancelled. A worker deletes what is left of its data.',
+        )
       }),
     )
 

@@ -1,6 +1,7 @@
 import type { Database } from '../foundation/database/database.ts'
 import { enqueue } from '../foundation/jobs/queue.ts'
 import type { SubmissionWriter } from './lock.ts'
+import { deleteCauses } from './returns/causes.ts'
 
 /** What owns more rows than one transaction should delete: versions of files and runs. */
 type Owner = 'version' | 'run'
@@ -86,7 +87,7 @@ export async function deleteFiles(writer: SubmissionWriter, token: string): Prom
 
 /** Deletes the runs of a submission, which then has no current one, and returns the number of their findings. */
 export async function deleteResults(writer: SubmissionWriter, token: string): Promise<number> {
-  await writer.run('delete from submission_cause where token = $1', [token])
+  await deleteCauses(writer, token)
   await writer.run('update submission set run = 0, total = 0, published = 0 where token = $1', [token])
   return await deleteOwners(writer, 'run', token)
 }

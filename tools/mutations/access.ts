@@ -20,7 +20,7 @@ export default [
     file: 'src/api/access/admit.ts',
     text: '    return undefined\n  }\n  await forgive',
     replacement:
-      "    if (reason === 'expired') throw unauthorized('This key has expired.')\n    return undefined\n  }\n  await forgive",
+      "    if (reason === 'expired') throw Object.assign(unauthorized(), { detail: 'This key has expired.' })\n    return undefined\n  }\n  await forgive",
     test: CREDENTIALS,
   },
   {

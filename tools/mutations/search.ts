@@ -222,4 +222,11 @@ export default [
     replacement: 'for (const each of [...added].slice(1)) each()',
     test: 'test/client.abort.test.ts',
   },
+  {
+    fault: 'a call to load the search index is lost as an earlier load ends',
+    file: 'src/catalogue/search/live-index.ts',
+    text: 'this.#loading = undefined',
+    replacement: 'await Promise.resolve().then(() => (this.#loading = undefined))',
+    test: 'test/search.index.test.ts',
+  },
 ] satisfies Mutation[]
