@@ -162,6 +162,25 @@ describeInBrowser('the console in a browser', () => {
     expect([await shown.isWithinWidth(), await shown.findBarriers()]).toEqual([true, []])
   })
 
+  test('the headings of a long table stay in sight, also once it is ordered', async () => {
+    const console = await start()
+    const shown = await console.open({ viewport: { width: 1280, height: 800 } })
+    const { page } = shown
+    await shown.goto('/console/code')
+    await page
+      .getByLabel('Job titles')
+      .fill(Array.from({ length: 100 }, (_, at) => `Teacher ${at}`).join('\n'))
+    await page.getByRole('button', { name: 'Find the codes' }).click()
+    await page.getByRole('link', { name: 'Title', exact: true }).click()
+    await page.waitForURL(/sort=title#rows$/)
+    // The reader is at the table.
+    await expect.poll(() => page.evaluate(() => scrollY)).toBeGreaterThan(0)
+    await page.getByText('Teacher 99', { exact: true }).scrollIntoViewIfNeeded()
+    const heading = page.getByRole('columnheader', { name: 'Title' })
+    expect((await heading.boundingBox())?.y).toBe(0)
+    expect(await shown.isWithinWidth()).toBe(true)
+  })
+
   test('the record of an occupation and the command for it can be copied', async () => {
     const console = await start()
     const shown = await console.open({ permissions: ['clipboard-read', 'clipboard-write'] })

@@ -88,8 +88,8 @@ function showLists(lists: readonly Draft<TitleList>[]): VNode {
       ['List', ({ id, content }) => html`<a href=${listLink(id)}>${content.name}</a>`],
       ['Titles', ({ content }) => content.count, 'number'],
       ['To choose', ({ content }) => countStates(content).open, 'number'],
-      ['Begun', ({ content }) => showTime(content.begun), 'when'],
-      ['Changed', ({ changed }) => showTime(new Date(changed).toISOString()), 'when'],
+      ['Begun', ({ content }) => showTime(content.begun)],
+      ['Changed', ({ changed }) => showTime(new Date(changed).toISOString())],
     ])}`
 }
 
