@@ -273,6 +273,8 @@ test('counts are of the files as they are, and a list of submissions without dat
     service.database.write('schema', (writer) =>
       writer.run(`update submission_run set status = '${status}', completed = ${completed}`),
     )
+  await setRun('Queued', 'null')
+  expect(textOf(await show('/check'))).toMatch(/Check Waiting .* Submit Not yet: being checked/)
   await setRun('InProgress', 'null')
   expect(textOf(await show('/findings'))).toContain('A check is in progress.')
   await setRun('UnknownError', '1')
