@@ -103,6 +103,8 @@ test('what cannot be used is said in the words of the page, and a form keeps wha
     ['/changes/1?since=', undefined, 200, 'New (1 occupation)'],
     [`/changes/1?since=${SHORTER}`, undefined, 404, 'Revisions are whole numbers.'],
     ['/rules?q=', undefined, 200, 'more rules'],
+    ['/rules/sdr/CCO-201', undefined, 200, 'FileCourse completions'],
+    ['/rules/sdr/CCO-201', undefined, 200, 'Finds records 1, 2, 3.'],
     [`/rules?q=${SHORTER}`, undefined, 200, '0 rules.'],
     [`${submission}?eid=2002`, undefined, 401, 'No submission of your organisations has this address'],
     ['/submissions?eid=2002', undefined, 401, 'covers organisation 1001, not 2002'],

@@ -266,13 +266,15 @@ test('counts are of the files as they are, and a list of submissions without dat
   expect(textOf(before)).toMatch(/Return 202512 Has errors 3 0 \d/)
   expect([columns(before), before.includes('>Due<')]).toEqual([6, false])
   await put('member,born\nM1,2001-01-13\n')
-  expect(textOf(await list())).toMatch(/Return 202512 Not checked \d/)
+  expect(textOf(await list())).toMatch(/Return 202512 Not checked \d+ \w+ \d{4},/)
 
   // While the next check is in progress, or if it did not finish, the page of the findings says that.
   const setRun = (status: string, completed: string) =>
     service.database.write('schema', (writer) =>
       writer.run(`update submission_run set status = '${status}', completed = ${completed}`),
     )
+  await setRun('Queued', 'null')
+  expect(textOf(await show('/check'))).toMatch(/Check Waiting .* Submit Not yet: being checked/)
   await setRun('InProgress', 'null')
   expect(textOf(await show('/findings'))).toContain('A check is in progress.')
   await setRun('UnknownError', '1')

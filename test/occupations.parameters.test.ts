@@ -178,7 +178,7 @@ test('faults of the path count among the 20 that are listed', async () => {
   const service = await Service.start()
 
   const names = Array.from({ length: 30 }, (_, index) => `x${index}`)
-  const detail = readRefusal(await ask(service, `/v1/occupation-revisions/first?${names.join('&')}`))
+  const { detail } = (await ask(service, `/v1/occupation-revisions/first?${names.join('&')}`)).json()
   expect(detail).toMatch(/^revision must .* x18 is .* At most 20 faults are listed\.$/)
   expect(detail).not.toContain('x19 is')
 })

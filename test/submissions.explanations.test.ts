@@ -78,21 +78,21 @@ test('a warning that needs an explanation is named until it is explained, and th
 test('an explanation holds until there are more than 10 % or 5 more findings', async () => {
   expect([1, 20, 50, 59, 60, 200].map(mostExplained)).toEqual([6, 25, 55, 64, 66, 220])
   const { provider } = await startCollection()
-  const token = await submitTo(provider, { notes: 3 })
+  const token = await submitTo(provider, { notes: 1 })
   await provider.ask('PUT', at(token, 'LEA-note'), { reason: 'Verified' })
   for (const [notes, state] of [
-    [9, 'Reopened'],
-    [8, 'Explained'],
+    [7, 'Reopened'],
+    [6, 'Explained'],
   ] as const) {
     await provider.put(token, 'learners', makeLearners({ notes }))
     await provider.check(token)
     const { body } = await provider.ask('GET', at(token, 'LEA-note'))
-    expect(body).toMatchObject({ state, findings: notes, explainedFindings: 3 })
+    expect(body).toMatchObject({ state, findings: notes, explainedFindings: 1 })
     if (state === 'Reopened') {
-      expect(body.reopened).toBe('It was given for 3 findings, and the current run has 9.')
+      expect(body.reopened).toBe('It was given for 1 finding, and the current run has 7.')
       const refused = await provider.ask('POST', `/submissions/${token}/submit`)
       expect(refused.status).toBe(409)
-      expect(refused.body.detail).toContain('LEA-note (9 findings, 3 when it was explained)')
+      expect(refused.body.detail).toContain('LEA-note (7 findings, 1 when it was explained)')
     }
   }
   expect((await provider.ask('POST', `/submissions/${token}/submit`)).status).toBe(200)

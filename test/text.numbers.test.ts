@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { describePreview } from '../src/catalogue/history/describe.ts'
 import { formatBytes, formatNumber } from '../src/foundation/text/format-number.ts'
 import { cases } from './support/properties.ts'
 
@@ -21,4 +22,15 @@ test('numbers are written as in New Zealand English', () => {
 test('a size has the unit in which it can be read', () => {
   const sizes = [0, 1, 44_000, 2 ** 20, 3.5 * 2 ** 30]
   expect(sizes.map(formatBytes)).toEqual(['0 KiB', '1 KiB', '43 KiB', '1.0 MiB', '3.5 GiB'])
+})
+
+test('one more record, and one more field, are counted as one', () => {
+  const fields = Array.from({ length: 11 }, (_, at) => ({ field: `f${at}`, before: 'a', after: 'b' }))
+  const changes = Array.from(
+    { length: 20 },
+    () => ({ occupationCode: 'A', change: 'updated', fields }) as const,
+  )
+  const preview = describePreview(changes, 21)
+  expect(preview).toContain('and 1 more field\n')
+  expect(preview).toContain('and 1 more record (--json')
 })

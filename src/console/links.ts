@@ -1,5 +1,4 @@
 import type { FastifyRequest } from 'fastify'
-import { FormFault } from './faults.ts'
 
 /** The parameters of a query; those that are empty or undefined are left out. */
 export type Query = Readonly<Record<string, string | number | undefined>>
@@ -57,15 +56,3 @@ export interface Here {
 /** The URL of the page itself with other parameters, and without the notice about what was done before. */
 export const linkHere = ({ request, query }: Here, changed: Query): string =>
   link(pagePath(request), { ...Object.fromEntries(query), notice: undefined, ...changed })
-
-/**
- * The number of the page that a query names; the first without one.
- *
- * @throws {FormFault}
- */
-export function readPage(query: URLSearchParams): number {
-  const given = query.get('page') ?? '1'
-  if (/^\d{1,7}$/.test(given)) return Number(given)
-  const shown = JSON.stringify(given.slice(0, 20).toWellFormed())
-  throw new FormFault(`The page number must be a whole number from 1, not ${shown}.`)
-}

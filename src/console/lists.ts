@@ -1,8 +1,9 @@
 import { count, formatNumber } from '../foundation/text/format-number.ts'
 import type { Call } from './api.ts'
 import type { Context } from './context.ts'
+import { FormFault } from './faults.ts'
 import { html, type VNode } from './html.ts'
-import { linkHere, readPage } from './links.ts'
+import { linkHere } from './links.ts'
 
 /** A page of a list of the API. */
 interface Page<Item> {
@@ -10,6 +11,18 @@ interface Page<Item> {
   readonly totalCount: number
   /** The links to the other pages. */
   readonly pager: VNode | false
+}
+
+/**
+ * The number of the page that a query names; the first without one.
+ *
+ * @throws {FormFault}
+ */
+export function readPage(query: URLSearchParams): number {
+  const given = query.get('page') ?? '1'
+  if (/^\d{1,7}$/.test(given)) return Number(given)
+  const shown = JSON.stringify(given.slice(0, 20).toWellFormed())
+  throw new FormFault(`The page number must be a whole number from 1, not ${shown}.`)
 }
 
 /**

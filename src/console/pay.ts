@@ -1,10 +1,9 @@
 import { formatNumber } from '../foundation/text/format-number.ts'
 import type { Api } from './api.ts'
 import { html, type VNode } from './html.ts'
-import type { Here } from './links.ts'
 import type { Pay } from './records.ts'
 import { listRevisions } from './revisions.ts'
-import { type Column, sortRows, table } from './table.ts'
+import { type Column, table } from './table.ts'
 
 /** How amounts are shown. */
 export interface Amounts {
@@ -98,28 +97,27 @@ export function payChart(
   </svg>`
 }
 
-/**
- * The same amounts as a table.
- *
- * @param sortedOn the page, if its occupations are all that are compared
- */
+/** The same amounts as a table. */
 export function payTable(
   rows: readonly { readonly name: string; readonly pay: Pay | undefined }[],
   { basis, show }: Amounts,
-  sortedOn?: Here,
 ): VNode {
   const percentile = (name: string, field: keyof Pay): Column<(typeof rows)[number]> => [
     name,
     ({ pay }) => (pay?.[field] === undefined ? 'not known' : show(pay[field])),
-    { style: 'number', sort: ({ pay }) => pay?.[field] },
-  ]
-  const columns: readonly Column<(typeof rows)[number]>[] = [
-    ['Occupation', ({ name }) => name, { sort: ({ name }) => name }],
-    percentile('10th', 'payLowerBound'),
-    percentile('25th', 'payMidLowerBound'),
-    percentile('75th', 'payMidUpperBound'),
-    percentile('90th', 'payUpperBound'),
+    'number',
   ]
   const caption = `Annual pay by percentile${basis === undefined ? '' : `, ${basis}`}`
-  return table('Annual pay', sortRows(sortedOn, rows, columns), columns, { caption, sortedOn })
+  return table(
+    'Annual pay',
+    rows,
+    [
+      ['Occupation', ({ name }) => name],
+      percentile('10th', 'payLowerBound'),
+      percentile('25th', 'payMidLowerBound'),
+      percentile('75th', 'payMidUpperBound'),
+      percentile('90th', 'payUpperBound'),
+    ],
+    { caption },
+  )
 }

@@ -54,7 +54,7 @@ async function unlessMissing<T>(call: Promise<T>): Promise<T | undefined> {
 }
 
 /** The titles of the files of a definition, by their names, in its order. */
-export const titlesOf = (rules: Catalogue | undefined): ReadonlyMap<string, string> =>
+export const titlesOf = (rules: Pick<Catalogue, 'definition'> | undefined): ReadonlyMap<string, string> =>
   new Map(rules?.definition.files.map(({ file, title }) => [file, title]))
 
 /** Files in the order of their definition. */

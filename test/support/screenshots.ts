@@ -13,6 +13,7 @@ await withDemoPage(async (page, origin) => {
   await shoot('occupations')
   await page.goto(`${origin}/console/submissions`)
   await page.locator('tbody th a').first().click()
+  await page.getByText('Mahi looks for what it can repair.').waitFor({ state: 'hidden' })
   await shoot('findings')
   await page.locator('.causes h2 a').nth(2).click()
   await shoot('records')

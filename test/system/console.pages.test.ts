@@ -245,7 +245,7 @@ async function findFaults(shown: ConsolePage, expected: Expected): Promise<strin
     ...(await shown.findBarriers()),
   ]
   const size = page.viewportSize() ?? WIDE
-  for (const viewport of [NARROW, { width: 768, height: 800 }, size]) {
+  for (const viewport of [NARROW, { width: 768, height: 800 }, { width: 1024, height: 800 }, size]) {
     await page.setViewportSize(viewport)
     if (!(await shown.isWithinWidth())) faults.push(`wider than ${viewport.width} px`)
     const empty = page

@@ -242,6 +242,28 @@ describeInBrowser('submissions in the console', () => {
     expect(shown.troubles.filter((each) => !each.includes('ERR_FAILED'))).toEqual([])
   })
 
+  test('thirty files at once, and two of one name, are all listed, and can all be left out', async () => {
+    const console = await start()
+    const shown = await console.open()
+    const { page } = shown
+    await startSubmission(shown)
+    await page.getByText('Check them when all have arrived').waitFor()
+    const names = Array.from({ length: 30 }, (_, at) => `notes ${at}.csv`)
+    await drop(page, Object.fromEntries(names.map((name) => [name, 'a,b\n1,2\n'])))
+    const rows = page.locator('[data-found] tbody tr')
+    await expect.poll(() => rows.count()).toBe(30)
+    await drop(page, { 'notes 0.csv': 'a,b\n1,2\n3,4\n' })
+    await expect.poll(() => rows.count()).toBe(31)
+    expect(await rows.filter({ hasText: 'notes 0.csv' }).locator('td.number').allTextContents()).toEqual([
+      '1',
+      '2',
+    ])
+    await page.getByRole('button', { name: 'Leave out these 31' }).click()
+    await page.getByText('There is nothing to send.').waitFor()
+    expect(await page.getByRole('button', { name: /^Send/ }).isDisabled()).toBe(true)
+    expect(shown.troubles).toEqual([])
+  })
+
   test.for([
     ['arrives', 'Stored.', 'Not sent yet: courses.csv.'],
     ['breaks', /^Refused: /, 'Refused: learners.csv. Not sent yet: courses.csv.'],

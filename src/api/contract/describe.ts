@@ -229,7 +229,7 @@ export function describeErrors(
   const schemaOf = (slugs: readonly ProblemSlug[], status: number) =>
     (status === 400 ? badRequest.schemaName : slugs.map((slug) => SCHEMAS[slug]).find(Boolean)) ??
     (ofSubmission ? SUBMISSION_SCHEMAS[status] : undefined) ??
-    (status === 400 ? 'ValueProblem' : 'Problem')
+    (status === 400 || status === 422 ? 'ValueProblem' : 'Problem')
   const byStatus = Map.groupBy(Object.keys(own) as ProblemSlug[], (slug) => PROBLEMS[slug].status)
   return Object.fromEntries(
     [...byStatus].map(([status, slugs]) => {

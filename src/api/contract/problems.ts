@@ -325,7 +325,7 @@ const ProblemBody = Type.Object(PROBLEM_MEMBERS, {
   description: 'An error (RFC 9457).',
 })
 
-/** The 400 of an operation that the interface does not specify. */
+/** The 400 and the 422 of an operation that the interface does not specify. */
 const ValueProblemBody = Type.Object(
   { ...PROBLEM_MEMBERS, ...ERRORS },
   { title: 'ValueProblem', description: 'An error of the parameters or of the body.' },

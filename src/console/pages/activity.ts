@@ -22,7 +22,7 @@ async function showActivity(context: Context): Promise<Shown> {
     title: 'Activity',
     content: html`<h2>Activity</h2>
       ${table('Activity', results, [
-        ['When', ({ time }) => showTime(time), 'when'],
+        ['When', ({ time }) => showTime(time)],
         ['Who', ({ actor }) => actor?.name],
         ['What', (each) => describe(each, workbench)],
       ])}

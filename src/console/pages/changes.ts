@@ -33,7 +33,7 @@ async function showRevisions({ api }: Context): Promise<Shown> {
               revision === 0 ? revision : html`<a href=${`/console/changes/${revision}`}>${revision}</a>`,
             { label: 'Revision' },
           ],
-          ['When', ({ stored }) => showTime(stored), 'when'],
+          ['When', ({ stored }) => showTime(stored)],
           [
             'Command',
             ({ command, files }) =>

@@ -13,8 +13,8 @@ import { FormFault } from '../faults.ts'
 import { Field, Select } from '../fields.ts'
 import { orMalformed, readForm, readUpload } from '../forms.ts'
 import { html, type VNode } from '../html.ts'
-import { link, occupationLink, type Query, readPage } from '../links.ts'
-import { inBatches, showPager } from '../lists.ts'
+import { link, occupationLink, type Query } from '../links.ts'
+import { inBatches, readPage, showPager } from '../lists.ts'
 import { Filters, PostForm } from '../post-form.ts'
 import { isCode, nameOf, type OccupationPage } from '../records.ts'
 import { type Column, sortRows, table } from '../table.ts'
@@ -88,8 +88,8 @@ function showLists(lists: readonly Draft<TitleList>[]): VNode {
       ['List', ({ id, content }) => html`<a href=${listLink(id)}>${content.name}</a>`],
       ['Titles', ({ content }) => content.count, 'number'],
       ['To choose', ({ content }) => countStates(content).open, 'number'],
-      ['Begun', ({ content }) => showTime(content.begun), 'when'],
-      ['Changed', ({ changed }) => showTime(new Date(changed).toISOString()), 'when'],
+      ['Begun', ({ content }) => showTime(content.begun)],
+      ['Changed', ({ changed }) => showTime(new Date(changed).toISOString())],
     ])}`
 }
 

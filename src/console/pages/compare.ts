@@ -47,11 +47,6 @@ async function compare(context: Context): Promise<Shown> {
   const byCode = new Map((page.data ?? []).map((record) => [record.occupationCode, record]))
   const records = codes.flatMap((code) => byCode.get(code) ?? [])
   const missing = codes.filter((code) => !byCode.has(code))
-  // The form of a search sends each code separately.
-  const here = {
-    ...context,
-    query: new URLSearchParams({ ...Object.fromEntries(query), code: codes.join(',') }),
-  }
   const pays = records.map(({ renumeration }) => renumeration)
   const scale = payScale(pays)
   const amounts = await readAmounts(api)
@@ -89,13 +84,12 @@ async function compare(context: Context): Promise<Shown> {
             row: (row) => (differs(row) ? { class: 'differs' } : {}),
           },
         )}
-        <details open=${query.has('sort')}>
+        <details>
           <summary>Pay as a table</summary>
           <p>${describeBasis(amounts)}</p>
           ${payTable(
             records.map((record) => ({ name: nameOf(record), pay: record.renumeration })),
             amounts,
-            records.length > 1 ? here : undefined,
           )}
         </details>`
       }`,

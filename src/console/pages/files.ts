@@ -128,7 +128,7 @@ function showTable({ submission, rules }: Workbench, origins: Origins): VNode {
         ({ file }) => received.get(file)?.records ?? html`<span class="soft">Missing</span>`,
         'number',
       ],
-      ['Received', ({ file }) => showTime(origins.sent.get(file)?.time), 'when'],
+      ['Received', ({ file }) => showTime(origins.sent.get(file)?.time)],
       ['Sent by', ({ file }) => showSender(origins, file)],
     ],
     { class: 'files cards' },

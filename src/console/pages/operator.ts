@@ -74,8 +74,8 @@ async function showOperator({ services, api }: Context): Promise<Shown> {
         ['Client', ({ client }) => client],
         ['Scopes', ({ scopes }) => scopes.join(', ')],
         ['Organisations', ({ eids }) => eids.join(', ')],
-        ['Last used', ({ used }) => (used === undefined ? 'never' : html`<${Day} at=${used} />`), 'when'],
-        ['Expires', (key) => showEnd(key, now), 'when'],
+        ['Last used', ({ used }) => (used === undefined ? 'never' : html`<${Day} at=${used} />`)],
+        ['Expires', (key) => showEnd(key, now)],
       ])}
       <h2>Refused credentials</h2>
       <p class="soft">Since this process started. The log names the caller of each.</p>

@@ -63,7 +63,6 @@ async function listReturns(context: Context): Promise<Shown> {
             'Due',
             ({ dueDate, timeZone, window = 'Open' }) =>
               html`<${Until} at=${dueDate} zone=${timeZone} /> ${window !== 'Open' && showState('window', window)}`,
-            'when',
           ],
           ['Progress', ({ statuses }) => showProgress(statuses)],
           [
@@ -177,15 +176,11 @@ async function showOverview(context: Context): Promise<Shown> {
     ],
     ['Errors', ({ errorCount }) => errorCount, 'number'],
     ['Warnings', ({ warningCount }) => warningCount, 'number'],
-    [
-      'Created',
-      ({ dateCreated }) => showTime(dateCreated),
-      { style: 'when', sort: ({ dateCreated }) => dateCreated },
-    ],
+    ['Created', ({ dateCreated }) => showTime(dateCreated), { sort: ({ dateCreated }) => dateCreated }],
     [
       'Submitted',
       ({ dateSubmitted }) => showTime(dateSubmitted),
-      { style: 'when', sort: ({ dateSubmitted }) => dateSubmitted },
+      { sort: ({ dateSubmitted }) => dateSubmitted },
     ],
   ]
   const statuses = (overview.statuses ?? {}) as Statuses

@@ -78,9 +78,10 @@ async function showRule({ api, params }: Context): Promise<Shown> {
   const rule = await readRule(api, name, code)
   if (rule === undefined) return noSuchRule()
   const { message, why, fix, source, examples = [], sql } = rule
+  const titles = titlesOf(rule)
   const facts = [
     ['Severity', rule.severity],
-    ['File', rule.file],
+    ['File', titles.get(rule.file) ?? rule.file],
     ['Columns', rule.fields.join(', ')],
     ['Official number', rule.replaces],
     ['Basis', rule.basis],
@@ -96,7 +97,7 @@ async function showRule({ api, params }: Context): Promise<Shown> {
       ${why !== undefined && html`<h2>Why it matters</h2><p>${why}</p>`}
       ${fix !== undefined && html`<h2>How to fix it</h2><p>${fix}</p>`}
       ${pairs(facts)}
-      ${examples.length > 0 && html`<h2>Examples</h2>${examples.map(showExample)}`}
+      ${examples.length > 0 && html`<h2>Examples</h2>${examples.map((example) => showExample(example, titles))}`}
       ${sql !== undefined && html`<details><summary>The rule in SQL</summary><pre tabindex="0">${sql}</pre></details>`}
       <p class="soft">${rule.definition.notice}</p>`,
   }
@@ -106,16 +107,16 @@ function showSource(source: string): VNode | string {
   return /^https?:\/\//.test(source) ? html`<a href=${source} rel="noreferrer">${source}</a>` : source
 }
 
-function showExample({ name, files, finds }: RuleExample): VNode {
+function showExample({ name, files, finds }: RuleExample, titles: ReadonlyMap<string, string>): VNode {
   return html`<section>
     <h3>${name}</h3>
-    <p class="soft">${finds.length === 0 ? 'Finds nothing.' : `Finds record ${finds.join(', ')}.`}</p>
+    <p class="soft">${finds.length === 0 ? 'Finds nothing.' : `Finds ${finds.length === 1 ? 'record' : 'records'} ${finds.join(', ')}.`}</p>
     ${files.map(({ file, columns, rows }) =>
       table(
         file,
         rows,
         columns.map((name, at) => [name, (row) => row[at]]),
-        { class: 'narrow', caption: file },
+        { class: 'narrow', caption: titles.get(file) ?? file },
       ),
     )}
   </section>`

@@ -128,7 +128,7 @@ function runTable(context: Context, runs: readonly Run[]): VNode {
     runs,
     [
       ['Check', ({ runId }) => runId, 'number'],
-      ['When', ({ dateCompleted, dateReceived }) => showTime(dateCompleted ?? dateReceived), 'when'],
+      ['When', ({ dateCompleted, dateReceived }) => showTime(dateCompleted ?? dateReceived)],
       ['State', ({ status }) => showState('check', status)],
       ['Errors', ({ errorCount }) => errorCount, 'number'],
       ['Warnings', ({ warningCount }) => warningCount, 'number'],

@@ -4,8 +4,8 @@ import { type Context, get, type Outcome, post, type Route, type Shown } from '.
 import { Field, Select } from '../fields.ts'
 import { readForm } from '../forms.ts'
 import { html, type VNode } from '../html.ts'
-import { link, readPage, submissionLink } from '../links.ts'
-import { readList } from '../lists.ts'
+import { link, submissionLink } from '../links.ts'
+import { readList, readPage } from '../lists.ts'
 import { Filters, PostForm } from '../post-form.ts'
 import { type Column, sortRows, table } from '../table.ts'
 import { showTime, Until } from '../time.ts'
@@ -144,7 +144,7 @@ function showLines(context: Context, lines: readonly Line[], eid: string, isWhol
     ['State', showStanding, { sort: ({ returnStatus = '' }) => nameState('submission', returnStatus) }],
     ['Errors', ({ errorCount }) => errorCount, 'number'],
     ['Warnings', ({ warningCount }) => warningCount, 'number'],
-    ['Checked', (line) => showTime(checkedAt(line)), { style: 'when', sort: checkedAt }],
+    ['Checked', (line) => showTime(checkedAt(line)), { sort: checkedAt }],
     ['', showStart, { hidden: 'Start' }],
   ]
   return table<Line>('Submissions', sortRows(sortedOn, lines, columns), columns, {
@@ -160,7 +160,7 @@ const DUE: Column<Line> = [
   (line) =>
     line.dueDate !== undefined &&
     html`<${Until} at=${line.dueDate} zone=${line.timeZone} /> ${showWindow(line)}`,
-  { style: 'when', sort: ({ dueDate }) => dueDate },
+  { sort: ({ dueDate }) => dueDate },
 ]
 
 function checkedAt({ submission }: Line): string | undefined {

@@ -6,7 +6,7 @@ import { crumbs, html, type VNode } from '../html.ts'
 import { link, type Query, submissionLink } from '../links.ts'
 import { type Catalogue, readRules } from '../rules.ts'
 import { showTime, Until } from '../time.ts'
-import { showState, standingOf } from './states.ts'
+import { nameState, showState, standingOf } from './states.ts'
 
 /** A submission from `/v1/submissions/{token}`. */
 export type Submission = Having<
@@ -153,13 +153,9 @@ export function showStep(
     check:
       run === undefined
         ? none
-        : isGoing(run)
-          ? 'Running'
-          : isCurrent
-            ? 'Finished'
-            : run.status === 'Processed'
-              ? 'Files changed'
-              : 'Not finished',
+        : run.status === 'Processed' && !isCurrent
+          ? 'Files changed'
+          : nameState('check', run.status),
     fix: !isCurrent
       ? run === undefined
         ? none

@@ -1,20 +1,7 @@
 // Enhances pages that also work without scripts. Each part finds its own elements.
 
-let made = 0
-
 for (const form of document.querySelectorAll('form[data-submit="now"]')) form.requestSubmit()
 for (const input of document.querySelectorAll('input[data-suggest]')) attachCombobox(input)
-
-// "/" focuses the search box, as on many sites, except while the user types.
-document.addEventListener('keydown', (event) => {
-  if (event.key !== '/' || event.ctrlKey || event.metaKey || event.altKey) return
-  if (event.target.closest('input, textarea, select, [contenteditable]')) return
-  const search = document.querySelector('input[type="search"]')
-  if (!search) return
-  event.preventDefault()
-  search.focus()
-  search.select()
-})
 
 // Submits filter forms as soon as a choice changes, and filters while the user types.
 for (const form of document.querySelectorAll('form[data-live]')) {
@@ -109,7 +96,7 @@ function mark(text, ranges) {
 /** Offers suggestions below a search box while the user types. */
 function attachCombobox(input) {
   const list = document.createElement('ul')
-  list.id = `suggestions-${++made}`
+  list.id = 'suggestions'
   list.setAttribute('role', 'listbox')
   list.setAttribute('aria-label', 'Suggestions')
   list.hidden = true
