@@ -23,12 +23,14 @@ async function mark(
 ) {
   const definition = loadDefinition(writeDefinition())
   const files = toInputs({ 'book-loans.csv': LOANS, ...content })
-  const { summary, findings } = await checkInputs(files, { definition })
-  const all = async function* () {
-    yield* findings
+  const { summary, findings, text } = await checkInputs(files, { definition })
+  const marks = {
+    format,
+    summary,
+    findings: join(writeFiles({ 'findings.ndjson': text }), 'findings.ndjson'),
   }
   const folders = { copies: to, temporary: temporaryFolder() }
-  const names = await markFiles({ summary, findings: all }, { format, definition, files, ...folders })
+  const names = await markFiles({ definition, files }, marks, folders)
   const copy = (name: string) => readFileSync(join(to, name), 'utf8')
   return { findings: findings.map(({ errorCode }) => errorCode), names, to, copy }
 }

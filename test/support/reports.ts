@@ -1,10 +1,10 @@
 import { join } from 'node:path'
-import { FORMATS, type FormatName } from '../../src/engines/checking/report/formats.ts'
+import { FORMATS } from '../../src/engines/checking/report/formats.ts'
 import type { Checked } from './checking.ts'
 import { writeFiles } from './temporary.ts'
 
 /** The report of a check, as text. */
-export async function renderReport(format: FormatName, checked: Checked): Promise<string> {
+export async function renderReport(format: keyof typeof FORMATS, checked: Checked): Promise<string> {
   const write = await FORMATS[format]()
   const path = join(writeFiles({ 'run.ndjson': checked.text }), 'run.ndjson')
   let text = ''

@@ -1,24 +1,16 @@
 import type { Check, Resource } from './definition/definition.ts'
 import { kindOfCheck } from './engine/check-kinds.ts'
 
+type Explained = 'why' | 'fix' | 'source' | 'replaces' | 'basis' | 'since' | 'until'
+
 /** A check for display and for the rule catalogue. */
-export interface CheckDescription {
-  readonly code: string
-  readonly severity: Check['severity']
+export interface CheckDescription
+  extends Pick<Check, 'code' | 'severity' | 'fields' | 'kind' | 'status'>,
+    Readonly<Partial<Record<Explained, string>>> {
   readonly file: string
   readonly fileType: Resource['fileType']
-  readonly fields: readonly string[]
-  readonly kind: string
   /** The message, with unresolved placeholders. */
   readonly message: string
-  readonly why?: string
-  readonly fix?: string
-  readonly source?: string
-  readonly replaces?: string
-  readonly basis?: string
-  readonly since?: string
-  readonly until?: string
-  readonly status: Check['status']
   readonly needsExplanation?: true
 }
 

@@ -1,8 +1,6 @@
 import { join } from 'node:path'
 import { replaceFile } from '../../../foundation/command-line/output-file.ts'
-import type { InputFile } from '../check-files.ts'
-import type { Definition } from '../definition/definition.ts'
-import type { CheckSummary, Finding } from '../engine/summary.ts'
+import { type CheckRequest, type CheckSummary, type InputFile, readFindings } from '../check-files.ts'
 import { writeMarkedCsv } from './mark-csv.ts'
 import { type Folders, nameOutside, nameUniquely, OutputFolder } from './output-folder.ts'
 import { RowFindings } from './row-findings.ts'
@@ -13,16 +11,12 @@ export type MarkFormat = 'csv' | 'xlsx'
 /** The name of the workbook in the folder. */
 const WORKBOOK = 'marked.xlsx'
 
-export interface MarkOptions extends Folders {
+/** The form of marked copies, and what the check of the files has found. */
+export interface Marks {
   readonly format: MarkFormat
-  readonly definition: Definition
-  readonly files: readonly InputFile[]
-}
-
-/** What a check has found, as `checkFiles` returns it. */
-export interface MarkInput {
   readonly summary: CheckSummary
-  readonly findings: () => AsyncIterable<Finding>
+  /** The path of the findings as NDJSON. */
+  readonly findings: string
 }
 
 /** Chooses the folder of marked copies, before anything is checked. */
@@ -48,12 +42,13 @@ export function chooseMarkFolder(
  * @returns the names of the written files; a file that cannot be read has no copy and no sheet
  */
 export async function markFiles(
-  { summary, findings }: MarkInput,
-  { format, definition, files, copies, temporary }: MarkOptions,
+  { definition, files }: CheckRequest,
+  { format, summary, findings }: Marks,
+  { copies, temporary }: Folders,
 ): Promise<string[]> {
   const sources = await prepareSources(files, definition, temporary)
   const rows = new RowFindings(
-    findings(),
+    readFindings(findings),
     sources.map(({ name }) => name),
   )
   if (format === 'xlsx') {

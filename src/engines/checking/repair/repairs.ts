@@ -7,10 +7,10 @@ import type { CheckRequest, CheckResult } from '../check-files.ts'
 import type { ChangeGroup, LeftRows } from './change-list.ts'
 import { CHANGES } from './changes-name.ts'
 import { chooseFixFolder, type Fixed } from './fix.ts'
-import { chooseMarkFolder } from './mark.ts'
+import { chooseMarkFolder, type Marks } from './mark.ts'
 import type { OutputFolder } from './output-folder.ts'
 import { orderCopies, useCopy } from './return-files.ts'
-import type { Copies, CopyOrder } from './write-copies.ts'
+import type { Copies } from './write-copies.ts'
 
 export interface RepairFlags {
   readonly fix?: string | undefined
@@ -68,7 +68,7 @@ export class Repairs {
     this.#marked = (await this.#copy(folder, marks, signal)).names.map((name) => join(folder.path, name))
   }
 
-  async #copy(folder: OutputFolder, marks: CopyOrder['marks'], signal: AbortSignal): Promise<Copies> {
+  async #copy(folder: OutputFolder, marks: Marks | undefined, signal: AbortSignal): Promise<Copies> {
     const temporary = await mkdtemp(join(tmpdir(), 'mahi-copies-'))
     try {
       const order = { request: this.#request, marks, isPacked: false }

@@ -5,6 +5,7 @@ import { type CheckRequest, checkFiles, type InputFile } from '../check-files.ts
 import { DEFAULT_LIMITS, type Limits } from '../process/limits.ts'
 import { runOrder } from '../process/run-order.ts'
 import type { Fixed } from './fix.ts'
+import type { Marks } from './mark.ts'
 import type { Copies, CopyOrder, writeCopies } from './write-copies.ts'
 
 /** What is made of checked files: a workbook or CSV files with the findings beside each row, or corrected copies. */
@@ -65,7 +66,7 @@ export async function returnFiles(
   { form, ...options }: ReturnOptions,
 ): Promise<string> {
   const isPacked = form !== 'workbook'
-  const order = async (marks?: CopyOrder['marks']) => {
+  const order = async (marks?: Marks) => {
     const { folder, names } = await orderCopies({ request, marks, isPacked }, options)
     return join(folder, names[0] ?? '')
   }

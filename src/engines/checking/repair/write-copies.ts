@@ -3,20 +3,18 @@ import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
-import { type CheckRequest, type CheckSummary, readFindings } from '../check-files.ts'
+import type { CheckRequest } from '../check-files.ts'
 import { CHANGES } from './changes-name.ts'
 import { type Fixed, fixFiles } from './fix.ts'
-import { type MarkFormat, markFiles } from './mark.ts'
+import { type Marks, markFiles } from './mark.ts'
 
 /** Which copies are made of which files. */
 export interface CopyOrder {
   readonly request: CheckRequest
   /** An empty folder, which only this work uses. */
   readonly folder: string
-  /** The form of marked copies, and what the check of the files has found. Without it, copies are corrected. */
-  readonly marks?:
-    | { readonly format: MarkFormat; readonly summary: CheckSummary; readonly findings: string }
-    | undefined
+  /** Of marked copies; others are corrected. */
+  readonly marks?: Marks | undefined
   /** Whether all copies become one archive. */
   readonly isPacked: boolean
 }
@@ -38,10 +36,7 @@ export async function writeCopies({ request, folder, marks, isPacked }: CopyOrde
   const names =
     marks === undefined
       ? [...(fixed?.copies.values() ?? []), CHANGES]
-      : await markFiles(
-          { summary: marks.summary, findings: () => readFindings(marks.findings) },
-          { format: marks.format, definition: request.definition, files: request.files, ...folders },
-        )
+      : await markFiles(request, marks, folders)
   return { folder: copies, names: isPacked ? [await pack(copies, names)] : names, fixed }
 }
 

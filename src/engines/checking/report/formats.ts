@@ -48,5 +48,3 @@ export const FORMATS = {
   html: async () => (await import('./html.ts')).writeHtml,
   junit: async () => (await import('./junit.ts')).writeJunit,
 } satisfies Record<string, () => Promise<ReportWriter>>
-
-export type FormatName = keyof typeof FORMATS
