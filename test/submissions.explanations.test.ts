@@ -399,3 +399,17 @@ test('an actor has the name of the identity provider, a subject, or a client', (
   expect(actorOf({ ...principal, name: 'x'.repeat(300) }).name).toHaveLength(200)
   expect(actorOf(undefined).id).toBe('service')
 })
+
+test('published findings are no check of the files, which nobody can submit by them', async () => {
+  const { provider, service } = await startCollection()
+  const token = await provider.create()
+  await provider.put(token, 'courses', COURSES)
+  await provider.put(token, 'learners', makeLearners({ faults: 1 }))
+  await service.publish([], { token, eid: provider.eid, returnId: '202512' })
+  const { status, body } = await provider.ask('POST', `/submissions/${token}/submit`)
+  expect([status, body.detail]).toEqual([
+    409,
+    'The current run has not read the files as they are. Request a new one.',
+  ])
+  expect((await provider.ask('GET', `/submissions/${token}`)).body.submissionStatus).toBe('Pending')
+})

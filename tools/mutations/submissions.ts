@@ -532,4 +532,11 @@ export default [
     replacement: "key !== ''",
     test: REPAIRS,
   },
+  {
+    fault: 'published findings count as a check of the files, which can then be submitted',
+    file: 'src/submissions/findings/publish.ts',
+    text: 'case when created is null then revision else -1 end',
+    replacement: 'revision',
+    test: 'test/submissions.explanations.test.ts',
+  },
 ] satisfies Mutation[]

@@ -86,7 +86,7 @@ async function assertChecked(
     throw new Problem('conflict', 'The submission has not been validated yet. Request a validation run.')
   const { run } = current
   if (run.revision !== submission.revision)
-    throw new Problem('conflict', 'The files were changed after the current run. Request a new one.')
+    throw new Problem('conflict', 'The current run has not read the files as they are. Request a new one.')
   if (run.errors > 0)
     throw new Problem(
       'conflict',

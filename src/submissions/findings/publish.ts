@@ -82,7 +82,8 @@ export async function publishResults(
       await writer.run(
         `insert into submission_run
            (run, token, number, eid, status, received, revision, total, errors, warnings, files)
-         select $1, token, runs + 1, eid, 'InProgress', $2, revision, 0, 0, 0, '[]' from submission where token = $3`,
+         select $1, token, runs + 1, eid, 'InProgress', $2, case when created is null then revision else -1 end, 0, 0, 0,
+           '[]' from submission where token = $3`,
         [runId, now, token],
       )
       await writer.run('update submission set runs = runs + 1 where token = $1', [token])

@@ -92,7 +92,7 @@ export interface Run {
   readonly received: number
   readonly started: number | null
   readonly completed: number | null
-  /** The revision of the files that the run covers. */
+  /** The revision of the files that the run covers; -1 if it was published, and there are files that it has not read. */
   readonly revision: number
   readonly total: number
   readonly errors: number

@@ -278,7 +278,8 @@ export const publish =
   (state) => {
     if (state.ended === 'Cancelled') return respond(state, 'refused')
     const number = state.requested + 1
-    const run: ModelRun = { number, status: 'Processed', revision: state.revision, errors, isOld: false }
+    // It has read no files.
+    const run: ModelRun = { number, status: 'Processed', revision: -1, errors, isOld: false }
     return respond({ ...state, requested: number, runs: [...state.runs, run], current: number }, 'published')
   }
 
