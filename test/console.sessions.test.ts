@@ -470,6 +470,8 @@ test('a key lands on the first page that its scopes allow, and another page says
     const { statusCode, body } = await send({ url: other, headers: { cookie } })
     expect([statusCode, body.includes(`lacks the scope ${missing}`)]).toEqual([401, true])
     expect(body).toContain('mahi keys create --scope')
+    // Who has signed in with an identity provider has no key.
+    expect(body).not.toMatch(/your key/i)
     expect(body.slice(body.indexOf('<main'))).not.toMatch(/header|X-API-Key/i)
     // The logo leads home.
     expect(body).toContain('class="brand" href="/console"')

@@ -211,9 +211,9 @@ async function openHome({ principal, api }: Context): Promise<Outcome> {
   return {
     title: 'No pages',
     content: html`<h1>Nothing to show</h1>
-      <p>You are signed in, but your key has none of the scopes that pages of the console need, such as${' '}
+      <p>You are signed in, but have none of the scopes that pages of the console need, such as${' '}
         <code>occupations:read</code> for the catalogue and <code>validation-results:read</code> for submissions.</p>
-      <p>Ask the operator of this service for a key that has them: <code>mahi keys create --scope</code>.</p>`,
+      <p>Ask the operator of this service for those that you need. They come with a key (<code>mahi keys create --scope</code>), or from your identity provider.</p>`,
   }
 }
 
@@ -235,10 +235,10 @@ function sendUnscoped(
   const refusal = {
     status: 401,
     title: 'This page needs another scope',
-    detail: `Your key lacks the scope ${scope}, which this page needs.`,
+    detail: `Your sign-in lacks the scope ${scope}, which this page needs.`,
   }
-  const next = html`Ask the operator of this service for a key with it: <code>mahi keys create --scope ${scope}</code>. Then sign
-    out, and sign in with that key, or <a href="/console">go to your first page</a>.`
+  const next = html`Ask the operator of this service for it. It comes with a key (<code>mahi keys create --scope ${scope}</code>), or
+    from your identity provider. Then sign out and in again, or <a href="/console">go to your first page</a>.`
   return sendRefusal(request, reply, refusal, next, { session, timeZone })
 }
 

@@ -38,8 +38,8 @@ async function listSubmissions(context: Context): Promise<Shown> {
     return {
       title: 'Submissions',
       content: html`<h1>Submissions</h1>
-        <p class="problem">Your key covers no organisation, so there are no submissions to show. The operator of this
-          service creates a key that covers yours.</p>`,
+        <p class="problem">Your sign-in covers no organisation, so there are no submissions to show. Ask the operator
+          of this service to have it cover yours.</p>`,
     }
   }
   const head = html`<h1>Submissions</h1>

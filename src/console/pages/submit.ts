@@ -81,7 +81,7 @@ async function showOpen(workbench: Workbench): Promise<VNode> {
           <p>The receipt names who submits them: ${actorOf(workbench.principal).name}.</p>
           <button type="submit">Submit</button>
         <//>`
-        : html`<p>Your key does not have the scope <code>submissions:write</code>, which submitting needs. The operator of this service gives it to a key.</p>`
+        : html`<p>Submitting needs the scope <code>submissions:write</code>, which your sign-in lacks. Ask the operator of this service for it.</p>`
     }`
 }
 
