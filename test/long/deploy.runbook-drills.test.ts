@@ -10,11 +10,14 @@ import { fillDatabase, UNLIMITED, withDatabase } from '../support/filled-databas
 import { hasRedisServer, OwnRedis } from '../support/redis.ts'
 import { Operator, serveWithMetrics } from '../support/runbook.ts'
 import { temporaryFolder } from '../support/temporary.ts'
+import { testOnSqlite } from '../support/test-where.ts'
 
 /** Waits until a condition of an alert holds, or no longer does. */
 const reached = (check: () => Promise<boolean>) => until(async () => ((await check()) ? true : undefined))
 
 const DAY = 86_400_000
+
+const testSqlite = testOnSqlite('backups by mahi: PostgreSQL has programs of its own')
 
 /** A service in trouble, and an operator who follows a procedure. */
 async function startService(environment: Readonly<Record<string, string>> = {}) {
@@ -27,7 +30,7 @@ async function startService(environment: Readonly<Record<string, string>> = {}) 
 }
 
 describe('procedures that are followed from the first step to the last', () => {
-  test('MahiBackupOld: no backup for nine days', async () => {
+  testSqlite('MahiBackupOld: no backup for nine days', async () => {
     const { change, read, operator } = await startService()
     await change(`update migration set applied = applied - ${9 * DAY}`)
     await reached(async () => (await read('mahi_backup_age_seconds')) > 26 * 3600)
@@ -99,7 +102,7 @@ describe('procedures for a process', () => {
     expect(await askWith(fresh)).toBe(200)
   })
 
-  test('MahiBackupFails: the folder of the backups cannot be written', async () => {
+  testSqlite('MahiBackupFails: the folder of the backups cannot be written', async () => {
     const { mahi, read, operator } = await startService()
     const folder = join(temporaryFolder(), 'backups')
     writeFileSync(folder, '')
@@ -132,7 +135,11 @@ test('MahiRunsWait, MahiRunsFail and MahiRunsHalt: a return waits, its worker lo
   const { submissions } = createClient({ baseUrl: url, apiKey: key, eid: '1001' })
   const { submissionToken: token = '' } = await submissions.create({ returnId: '202512' })
   const rows = Array.from({ length: 20_000 }, (_, index) => `L${index},S${index}\n`)
+  // It also reads what is uploaded.
+  const reader = operator.work()
   await submissions.putFile(token, 'learners', `localId,studentIdentificationCode\n${rows.join('')}`)
+  reader.kill('SIGTERM')
+  await reader.ended
   const request = async () => (await submissions.validate(token)).runId ?? 0
   const wait = async (run: number) => (await submissions.waitForRun(token, run)).status
 

@@ -291,4 +291,11 @@ export default [
     replacement: 'return { ...listed, revision }',
     test: 'test/catalogue.windows.test.ts',
   },
+  {
+    fault: 'CSV of names: a name that begins with = is a formula',
+    file: 'src/catalogue/names/commands.ts',
+    text: 'readText, renderForSpreadsheets }',
+    replacement: 'readText, renderRows as renderForSpreadsheets }',
+    test: 'test/occupations.names.test.ts',
+  },
 ] satisfies Mutation[]

@@ -181,13 +181,6 @@ export default [
     test: ENCRYPTION,
   },
   {
-    fault: 'CSV of validation results: a value that begins with = is a formula',
-    file: 'src/submissions/findings/export.ts',
-    text: 'import { listCells, renderForSpreadsheets } from',
-    replacement: 'import { listCells, renderRows as renderForSpreadsheets } from',
-    test: 'test/results.exports.test.ts',
-  },
-  {
     fault: 'who asks for work that was refused is told once only, and others that it never was',
     file: 'src/submissions/files/file-job.ts',
     text: 'update submission_job set revision = -1 where id = $1 and completed is not null',
