@@ -7,6 +7,7 @@ import { readServiceUrl } from '../src/foundation/command-line/service-url.ts'
 import { askService, openClient } from '../src/remote/service.ts'
 import { fetchCommand } from '../src/remote/submit-report.ts'
 import { checkLimitsOf } from '../src/submissions/check-limits.ts'
+import { COURSES as COURSES_FILE, makeLearners, startCollection, submitTo } from './support/collection.ts'
 import { Installation } from './support/command.ts'
 import { listen, listenOn } from './support/connection.ts'
 import { define } from './support/definition.ts'
@@ -177,6 +178,39 @@ test('an upload that breaks off says which files were received, and what to do',
   expect(stderr.trimEnd().split('\n').at(-1)).toMatch(
     /^http\S+: The response is incomplete or missing: .+\. Received before that: learners\.csv\. Run the same command again when the service runs$/,
   )
+})
+
+test('submitting files of a submitted return says that this is another submission, which replaces it', async () => {
+  const { provider, service, definition, createCaller } = await startCollection()
+  const token = await submitTo(provider)
+  const url = `http://127.0.0.1:${await listen(service)}`
+  const mahi = new Installation()
+  mahi.write('courses.csv', COURSES_FILE)
+  mahi.write('learners.csv', makeLearners())
+  const given = ['--definition', definition, '--url', url, '--eid', '1001', '--return', '202512', '--wait']
+  const submit = (key = provider.key, wait = given) =>
+    mahi.run(['submit', 'courses.csv', 'learners.csv', ...wait], { environment: { MAHI_API_KEY: key } })
+  const open = await submit()
+  expect(open.stderr).not.toContain('already submitted')
+  expect(open.stderr).toContain('The return is not submitted yet. Submit it with: ')
+
+  await provider.ask('POST', `/submissions/${token}/submit`)
+  const { code, stderr } = await submit()
+  const receipt = /receipt 1 of \d+ \w+ \d{4}, \d\d:\d\d/.source
+  expect([code, stderr]).toEqual([
+    0,
+    expect.stringMatching(
+      `^Return 202512 is already submitted: ${receipt}\\. This is another submission, which replaces it once it is submitted too\\.\n`,
+    ),
+  ])
+  expect(stderr).toMatch(
+    new RegExp(`This submission is not submitted yet, so ${receipt} still counts\\. Submit it with: .+\n$`),
+  )
+
+  // A key that may only send is not told, and sends.
+  const { key } = await createCaller('sender', ['1001'], ['submissions:write'])
+  const sent = await submit(key, given.slice(0, -1))
+  expect([sent.code, sent.stderr.includes('already submitted')]).toEqual([0, false])
 })
 
 const COURSES = [['Course Code', 'title'], ['FIC00001', 'Whakaaro, and more'], [], ['FIC00002', 'Mahi']]

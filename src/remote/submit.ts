@@ -23,6 +23,7 @@ import {
   type SentFiles,
   tabulateFindings,
 } from './submit-report.ts'
+import { describeSubmittedBefore } from './submitted-before.ts'
 
 interface SubmitFlags {
   url: string
@@ -108,6 +109,11 @@ async function submitFiles(
   const { submissionToken: token } = await submissions.create({ returnId: flags.return, definition })
   sending.token = token
   sending.stage = 'sending'
+  const before = await describeSubmittedBefore(submissions, flags.return)
+  if (before !== undefined)
+    say(
+      `Return ${flags.return} is already submitted: ${before}. This is another submission, which replaces it once it is submitted too.`,
+    )
   const sent = await sendFiles(submissions, token, files, flags, sending)
   const repairs = flags.fix === true ? await repairSent(submissions, token, sent, flags) : undefined
   sending.stage = 'requesting'
@@ -119,7 +125,7 @@ async function submitFiles(
   sending.page = page
   if (flags.wait === true) {
     const ended = await waitForSent(submissions, place, requested, sent, flags, sending)
-    await reportRun(submissions, place, ended, sent, { repairs, console: await page }, flags)
+    await reportRun(submissions, place, ended, sent, { repairs, console: await page }, flags, before)
   } else {
     await reportRequest(place, requested, sent, { repairs, console: await page }, flags)
   }
@@ -237,6 +243,7 @@ async function reportRun(
   sent: SentFiles,
   more: More,
   flags: SubmitFlags,
+  before: string | undefined,
 ): Promise<void> {
   const { run } = ended
   if (run.status !== 'Processed')
@@ -258,7 +265,7 @@ async function reportRun(
   if (more.console !== undefined) say(`Console: ${more.console}`)
   // Who has not sent what was checked is not led to submit it.
   const next = isOwn
-    ? await describeNextSteps(submissions, place, ended, summary)
+    ? await describeNextSteps(submissions, place, ended, summary, before)
     : [
         'Agree with the others who send files of this return, then run the same command again to send all of yours.',
       ]
