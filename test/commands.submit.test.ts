@@ -243,6 +243,21 @@ test('with --fix, the service repairs what was sent, and the command says what',
   expect(JSON.parse((await submit('--json')).stdout)).toMatchObject({ repairs: [] })
 })
 
+test('a spreadsheet in another format is refused before anything is sent, by its name', async () => {
+  const mahi = new Installation()
+  const type = 'mimetypeapplication/vnd.oasis.opendocument.spreadsheet'
+  mahi.write('course-completions.ods', `PK\x03\x04${'.'.repeat(26)}${type}`)
+  mahi.write('learners.csv', 'localId\n1\n')
+  for (const path of ['.', 'course-completions.ods']) {
+    const given = ['submit', path, '--url', URL, '--eid', '1001', '--return', '202512']
+    const { code, stderr } = await mahi.run(given, { environment: { MAHI_API_KEY: 'key' } })
+    expect([code, stderr]).toEqual([
+      1,
+      'course-completions.ods: is a spreadsheet (ODS), not CSV. Save it as XLSX or CSV.\n',
+    ])
+  }
+})
+
 test('archives and workbooks are sent as the files that mahi check reads in them', async () => {
   const service = await Service.start()
   const url = `http://127.0.0.1:${await listen(service)}`

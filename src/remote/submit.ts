@@ -68,7 +68,7 @@ export function addSubmitCommand(program: Command, apiKey: string | undefined): 
       action(async (paths: string[], flags: SubmitFlags) => {
         if (paths.length === 0 && flags.file === undefined)
           throw new UserError('Name a folder with the files to submit, or the files.')
-        const { Containers, findDefinition, loadDefinition, selectFiles } = await import(
+        const { Containers, describeUnreadable, findDefinition, loadDefinition, selectFiles } = await import(
           '../engines/checking/index.ts'
         )
         const definition = loadDefinition(findDefinition(flags.definition))
@@ -86,6 +86,11 @@ export function addSubmitCommand(program: Command, apiKey: string | undefined): 
             for (const { message } of faults) say(`${name}: ${message}`)
           for (const name of unread) say(`${name} was not sent: it is not a file of ${definition.name}.`)
           for (const each of spare) say(describeSpare(each))
+          const unreadable = files.flatMap((each) => {
+            const message = describeUnreadable(each)
+            return message === undefined ? [] : [{ file: each.name, message }]
+          })
+          if (unreadable.length > 0) throw new UserError(unreadable)
           const { url, eid } = flags
           const { submissions } = openClient(url, { eid, apiKey, scope: 'submissions:write' })
           const sending: Sending = { stage: 'creating', received: [] }
