@@ -3,7 +3,7 @@ import { createServer } from 'node:http'
 import { createServer as createTcpServer } from 'node:net'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { readServiceUrl } from '../src/foundation/command-line/service-url.ts'
+import { BLOCKED_PORTS, readServiceUrl } from '../src/foundation/command-line/service-url.ts'
 import { askService, openClient } from '../src/remote/service.ts'
 import { fetchCommand } from '../src/remote/submit-report.ts'
 import { checkLimitsOf } from '../src/submissions/check-limits.ts'
@@ -16,7 +16,7 @@ import { Service } from './support/service.ts'
 import { startSubmissions } from './support/submissions.ts'
 import { makeXlsx } from './support/xlsx.ts'
 
-const URL = 'http://127.0.0.1:1'
+const URL = 'http://127.0.0.1:2'
 const ORGANISATION = { eid: '1001', scope: 'submissions:write' } as const
 
 test('submitting without a key says which variable is missing', () => {
@@ -68,6 +68,18 @@ test('a URL that is not one is named as the user wrote it, by every command', as
   for (const path of ['/v1', '/v1/submissions', '/console', '/mahi/docs'])
     expect(() => readServiceUrl(`https://host${path}`, '--url')).toThrow('without /')
   expect(readServiceUrl('https://host/mahi/', '--url')).toBe('https://host/mahi')
+})
+
+test('a port that no HTTP client connects to is refused at once', async () => {
+  for (const port of BLOCKED_PORTS) {
+    const refused = await fetch(`http://127.0.0.1:${port}`).catch((error: Error) => error.cause)
+    expect([port, refused]).toEqual([port, expect.objectContaining({ message: 'bad port' })])
+  }
+  const { code, stderr } = await new Installation().run(['mirror', 'http://127.0.0.1:1', 'copy'])
+  expect([code, stderr]).toEqual([
+    1,
+    '<url>: has port 1, to which neither this command nor a browser connects, because it belongs to another protocol. Name the port of the service, such as 8080\n',
+  ])
 })
 
 test('another service, or what speaks no HTTP, is refused at once', async () => {
