@@ -2,6 +2,8 @@ import type { Command } from 'commander'
 import { action, jsonOption, report, type WithDatabase } from './foundation/command-line/command.ts'
 import { describeFailure, reportFailure, writeOut } from './foundation/command-line/terminal.ts'
 import { openDatabase } from './foundation/database/open.ts'
+import { type Fault, UserError } from './foundation/faults/user-error.ts'
+import { tryWritable } from './foundation/writable.ts'
 import { addServeCommand, addWorkCommand } from './service-commands.ts'
 import { indexMemoryOf, listSettings, readSettings } from './settings.ts'
 import { completeEnvironment, readSettingsFile, sayDatabase } from './settings-file.ts'
@@ -191,7 +193,7 @@ function addConfigCommand(program: Command): void {
     .action(
       action(async (flags: { json?: true }) => {
         const settings = listSettings(process.env, readSettingsFile(process.env)?.values)
-        const failure = findFailure(() => readSettings(environment()))
+        const failure = await findFailure()
         if (flags.json) {
           const faults = failure === undefined ? {} : { faults: describeFailure(failure) }
           await writeOut(`${JSON.stringify({ settings, ...faults })}\n`)
@@ -206,11 +208,27 @@ function addConfigCommand(program: Command): void {
     )
 }
 
-function findFailure(check: () => unknown): unknown {
+/** Why `mahi serve` would refuse the settings. */
+async function findFailure(): Promise<unknown> {
   try {
-    check()
-    return undefined
+    const { DEFINITIONS, CHECK_FOLDER, ERASURE_LOG, SNAPSHOT_FOLDER } = readSettings(environment())
+    const { Definitions } = await import('./submissions/rules/definitions.ts')
+    const faults = [
+      () => tryWritable({ CHECK_FOLDER, ERASURE_LOG, SNAPSHOT_FOLDER }),
+      () => new Definitions(DEFINITIONS),
+    ].flatMap(findFaults)
+    return faults.length === 0 ? undefined : new UserError(faults)
   } catch (error) {
     return error
+  }
+}
+
+function findFaults(check: () => unknown): readonly Fault[] {
+  try {
+    check()
+    return []
+  } catch (error) {
+    if (error instanceof UserError) return error.faults
+    throw error
   }
 }

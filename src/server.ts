@@ -11,11 +11,11 @@ import type { Database } from './foundation/database/database.ts'
 import { openDatabase } from './foundation/database/open.ts'
 import { RevisionWatch } from './foundation/database/revision-watch.ts'
 import { Lifecycle } from './foundation/lifecycle.ts'
+import { assertWritable } from './foundation/writable.ts'
 import { reportBuild, reportPool, reportPrimary } from './observe.ts'
 import { reportState } from './operate/gauges.ts'
 import type { Settings } from './settings.ts'
 import { WorkerProcess } from './submissions/runs/worker-process.ts'
-import { assertWritable } from './writable.ts'
 
 export interface ServerOptions {
   /** Filled in on the reference page, for browsers on this machine. */

@@ -190,7 +190,7 @@ export const SETTINGS = {
   JWT_JWKS_URL: define({
     default: undefined,
     meaning: "URL of the issuer's public keys (a JWK Set)",
-    read: readWebAddress,
+    read: readWebAddress('https://login.example/keys'),
   }),
   JWT_EID_CLAIM: define({
     default: 'eid',
@@ -206,7 +206,7 @@ export const SETTINGS = {
     default: undefined,
     meaning:
       'where browsers find the service, such as https://mahi.example.nz, for the links of mahi console; signing in with OIDC needs it',
-    read: readWebAddress,
+    read: readWebAddress('https://mahi.example.nz'),
   }),
   OIDC_ISSUER: define({
     default: undefined,
@@ -505,15 +505,18 @@ function readRedisUrl(text: string): string {
   throw new Error('must be a URL such as redis://host:6379 or rediss://user:password@host:6379/0')
 }
 
-function readWebAddress(text: string): string {
-  const address = /^https?:\/\//.test(text) ? URL.parse(text) : null
-  if (address !== null && !address.username && !address.password) return text
-  throw new Error('must be a URL such as https://login.example/keys')
+/** @param example what the error shows */
+function readWebAddress(example: string): (text: string) => string {
+  return (text) => {
+    const address = /^https?:\/\//.test(text) ? URL.parse(text) : null
+    if (address !== null && !address.username && !address.password) return text
+    throw new Error(`must be a URL such as ${example}`)
+  }
 }
 
 /** Over plain HTTP, anyone on the network could change what the identity provider sends, and sign in as any user. */
 function readIssuer(text: string): string {
-  const { protocol, hostname } = new URL(readWebAddress(text))
+  const { protocol, hostname } = new URL(readWebAddress('https://login.example')(text))
   if (protocol === 'https:' || isLoopbackHost(hostname)) return text
   throw new Error('must begin with https:// unless it is on this machine')
 }

@@ -4,12 +4,12 @@ import { Metrics } from './api/telemetry/metrics.ts'
 import { IndexJob, watchForMissingIndex } from './catalogue/search/index-job.ts'
 import { openDatabase } from './foundation/database/open.ts'
 import { Lifecycle } from './foundation/lifecycle.ts'
+import { assertWritable } from './foundation/writable.ts'
 import { indexMemoryOf, type Settings } from './settings.ts'
 import { checkLimitsOf } from './submissions/check-limits.ts'
 import { openSealer } from './submissions/encryption/open-sealer.ts'
 import { Definitions } from './submissions/rules/definitions.ts'
 import { startSubmissionWorker } from './submissions/runs/worker.ts'
-import { assertWritable } from './writable.ts'
 
 /**
  * Opens the database and runs its queued jobs until stopped.

@@ -37,6 +37,12 @@ test('a terminal shows the causes, and the verdict as the last line', async () =
   )
 })
 
+test('corrected copies are recommended only if a file can be read', async () => {
+  const { stdout } = await checkFolder({ 'members.csv': '%PDF-1.7', 'book-loans.csv': '%PDF-1.7' })
+  expect(stdout).toContain('Every code: --all.')
+  expect(stdout).not.toContain('--fix')
+})
+
 test('nothing of a file or a definition moves the cursor of a terminal', async () => {
   const evil = '\u001b]0;owned\u0007\u001b[31m\u009b31m\u202egnp\u2066\b\u007f'
   const files = {

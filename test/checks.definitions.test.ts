@@ -86,10 +86,10 @@ test('a code list that is not UTF-8, or whose rows differ in width, is reported 
 
 test('a folder without a descriptor is reported', () => {
   expect(faultsOf('/nowhere')).toEqual([
-    '/nowhere/datapackage.json: does not exist; a definition is a folder with this file',
+    '/nowhere/datapackage.json: does not exist; a definition is a folder with this file, or gtfs or sdr',
   ])
   expect(faultsOf('/sdrr')).toEqual([
-    '/sdrr/datapackage.json: does not exist (did you mean "sdr"?); a definition is a folder with this file',
+    '/sdrr/datapackage.json: does not exist (did you mean "sdr"?); a definition is a folder with this file, or gtfs or sdr',
   ])
 })
 

@@ -236,21 +236,25 @@ test('names of files and columns may have another case and other separators, whi
 
 test.each([
   ['things.xlsx', makeXlsx({ things: [['value'], ['y']] }), 'things.xlsx/things'],
-  ['things.ods', 'PK', 'things.ods'],
-  ['things.csv.gz', gzipSync('value\ny\n'), 'things.csv.gz'],
-])('the file that the definition names is read, and %s beside it is listed', async (name, content, shown) => {
-  const fields = [{ name: 'value', type: 'integer' }]
-  for (const path of ['things.csv', 'data/things.csv']) {
-    const definition = define({ things: { fields, resource: { path } } })
-    const beside = path.replace('things.csv', name)
-    const folder = writeFiles({ [path]: 'value\nx\n', [beside]: content })
-    const { found, gaps, notes } = await look([folder], [], definition)
-    expect(found).toEqual([`THI-01-type ${path}:2`])
-    expect([gaps, ...notes].join('\n')).toContain(
-      `${path === 'things.csv' ? shown : beside} was not read: ${path} was read in its place.`,
-    )
-  }
-})
+  ['things.ods', 'PK', 'things.ods', 'replace things.csv by it, saved as CSV or XLSX.'],
+  ['things.csv.gz', gzipSync('value\ny\n'), 'things.csv.gz', 'use --file things=things.csv.gz.'],
+])(
+  'the file that the definition names is read, and %s beside it is listed',
+  async (name, content, shown, advice = '') => {
+    const fields = [{ name: 'value', type: 'integer' }]
+    for (const path of ['things.csv', 'data/things.csv']) {
+      const definition = define({ things: { fields, resource: { path } } })
+      const beside = path.replace('things.csv', name)
+      const folder = writeFiles({ [path]: 'value\nx\n', [beside]: content })
+      const { found, gaps, notes } = await look([folder], [], definition)
+      expect(found).toEqual([`THI-01-type ${path}:2`])
+      expect([gaps, ...notes].join('\n')).toContain(
+        `${path === 'things.csv' ? shown : beside} was not read: ${path} was read in its place.`,
+      )
+      if (path === 'things.csv') expect([gaps, ...notes].join('\n')).toContain(`Remove it, or ${advice}`)
+    }
+  },
+)
 
 test('--file says which file is which, also by its name in the folder that is checked', async () => {
   const folder = writeFiles({ 'book-loans.csv': LOANS.replace('L1,M1,,,\n', ''), 'SDR_2025.csv': FAULTY })

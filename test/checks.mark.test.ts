@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from 'node:fs'
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { ValueType, Workbook } from '@cj-tech-master/excelts'
@@ -7,6 +7,7 @@ import { expect, test } from 'vitest'
 import { loadDefinition } from '../src/engines/checking/definition/load.ts'
 import { chooseMarkFolder, type MarkFormat, markFiles } from '../src/engines/checking/repair/mark.ts'
 import { checkInputs, toInputs } from './support/checking.ts'
+import { Installation } from './support/command.ts'
 import { writeDefinition } from './support/definition.ts'
 import { requireProgram } from './support/require-program.ts'
 import { hasSmallDisk, SmallDisk } from './support/small-disk.ts'
@@ -92,6 +93,25 @@ test('findings about the whole file are in its header, and rows that are no reco
     '',
   ])
 })
+
+test.each(['csv', 'xlsx'] as const)(
+  'rows without a record are none in a marked file either (%s)',
+  async (format) => {
+    const loans = `${LOANS}loanId,memberId,lent,returned,fee\n,,,,\nTotal,,,,14.50\n , ,,,\n`
+    const first = await mark({ 'members.csv': MEMBERS, 'book-loans.csv': loans }, format)
+    const marked = Object.fromEntries(first.names.map((name) => [name, readFileSync(join(first.to, name))]))
+    const noRecords = ['LOA-00-record', 'LOA-00-record', 'LOA-00-record', 'LOA-00-record']
+    expect(first.findings.filter((code) => code === 'LOA-00-record')).toEqual(noRecords)
+    if (format === 'csv') return expect((await mark(marked)).findings).toEqual(first.findings)
+    const mahi = new Installation()
+    writeFileSync(join(mahi.folder, 'marked.xlsx'), marked['marked.xlsx'] ?? '')
+    const options = ['--definition', writeDefinition(), '--format', 'ndjson']
+    const { stdout } = await mahi.run(['check', 'marked.xlsx', ...options])
+    expect(stdout.match(/"errorCode":"[^"]+"/g)).toEqual(
+      first.findings.map((code) => `"errorCode":"${code}"`),
+    )
+  },
+)
 
 test('gzip, other encodings and NDJSON become CSV in UTF-8; a file that cannot be read is not marked', async () => {
   const { copy } = await mark({

@@ -107,6 +107,15 @@ test('a person is asked about what the records leave open', async () => {
 })
 
 describe('files as people have them', () => {
+  test('with the marks of a check, which make no record of an empty row', async () => {
+    const rows = ['A,1', 'B,2', 'C,3', ','].map((row, at) => `${at + 2},Error,Wrong.,${row}\n`)
+    const { text } = await proposeAndCheck(
+      writeFiles({ 'names.csv': `mahi:line,mahi:severity,mahi:findings,id,n\n${rows.join('')}` }),
+    )
+    // A key has no empty value.
+    expect((parse(text) as Written).resources[0]?.schema).toMatchObject({ primaryKey: 'id' })
+  })
+
   test('in folders, sheets of workbooks, encodings, separators and forms', async () => {
     const sheet = [
       ['code', 'name'],

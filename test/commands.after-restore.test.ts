@@ -104,8 +104,8 @@ describe('after a restore', () => {
       [['--log', log, '--replaced', restored], {}, 'name the same database'],
       // A file by another name.
       [['--replaced', restored.replace(/(?<=^sqlite:.*)\/(?=[^/]*$)/, '/./')], {}, 'name the same database'],
-      [['--replaced', `sqlite:${mahi.folder}/absent.db`], {}, 'does not exist'],
-      [[], { DATABASE_URL: `sqlite:${mahi.folder}/absent.db` }, 'does not exist'],
+      [['--replaced', `sqlite:${mahi.folder}/absent.db`], {}, 'absent.db does not exist. Check --replaced\n'],
+      [[], { DATABASE_URL: `sqlite:${mahi.folder}/absent.db` }, 'does not exist. Check DATABASE_URL'],
     ]
     for (const [words, environment, says] of attempts) {
       const outcome = await mahi.run(['after-restore', ...words], {

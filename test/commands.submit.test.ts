@@ -3,10 +3,11 @@ import { createServer } from 'node:http'
 import { createServer as createTcpServer } from 'node:net'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { readServiceUrl } from '../src/foundation/command-line/service-url.ts'
+import { BLOCKED_PORTS, readServiceUrl } from '../src/foundation/command-line/service-url.ts'
 import { askService, openClient } from '../src/remote/service.ts'
 import { fetchCommand } from '../src/remote/submit-report.ts'
 import { checkLimitsOf } from '../src/submissions/check-limits.ts'
+import { COURSES as COURSES_FILE, makeLearners, startCollection, submitTo } from './support/collection.ts'
 import { Installation } from './support/command.ts'
 import { listen, listenOn } from './support/connection.ts'
 import { define } from './support/definition.ts'
@@ -15,7 +16,7 @@ import { Service } from './support/service.ts'
 import { startSubmissions } from './support/submissions.ts'
 import { makeXlsx } from './support/xlsx.ts'
 
-const URL = 'http://127.0.0.1:1'
+const URL = 'http://127.0.0.1:2'
 const ORGANISATION = { eid: '1001', scope: 'submissions:write' } as const
 
 test('submitting without a key says which variable is missing', () => {
@@ -67,6 +68,18 @@ test('a URL that is not one is named as the user wrote it, by every command', as
   for (const path of ['/v1', '/v1/submissions', '/console', '/mahi/docs'])
     expect(() => readServiceUrl(`https://host${path}`, '--url')).toThrow('without /')
   expect(readServiceUrl('https://host/mahi/', '--url')).toBe('https://host/mahi')
+})
+
+test('a port that no HTTP client connects to is refused at once', async () => {
+  for (const port of BLOCKED_PORTS) {
+    const refused = await fetch(`http://127.0.0.1:${port}`).catch((error: Error) => error.cause)
+    expect([port, refused]).toEqual([port, expect.objectContaining({ message: 'bad port' })])
+  }
+  const { code, stderr } = await new Installation().run(['mirror', 'http://127.0.0.1:1', 'copy'])
+  expect([code, stderr]).toEqual([
+    1,
+    '<url>: has port 1, to which neither this command nor a browser connects, because it belongs to another protocol. Name the port of the service, such as 8080\n',
+  ])
 })
 
 test('another service, or what speaks no HTTP, is refused at once', async () => {
@@ -179,6 +192,39 @@ test('an upload that breaks off says which files were received, and what to do',
   )
 })
 
+test('submitting files of a submitted return says that this is another submission, which replaces it', async () => {
+  const { provider, service, definition, createCaller } = await startCollection()
+  const token = await submitTo(provider)
+  const url = `http://127.0.0.1:${await listen(service)}`
+  const mahi = new Installation()
+  mahi.write('courses.csv', COURSES_FILE)
+  mahi.write('learners.csv', makeLearners())
+  const given = ['--definition', definition, '--url', url, '--eid', '1001', '--return', '202512', '--wait']
+  const submit = (key = provider.key, wait = given) =>
+    mahi.run(['submit', 'courses.csv', 'learners.csv', ...wait], { environment: { MAHI_API_KEY: key } })
+  const open = await submit()
+  expect(open.stderr).not.toContain('already submitted')
+  expect(open.stderr).toContain('The return is not submitted yet. Submit it with: ')
+
+  await provider.ask('POST', `/submissions/${token}/submit`)
+  const { code, stderr } = await submit()
+  const receipt = /receipt 1 of \d+ \w+ \d{4}, \d\d:\d\d/.source
+  expect([code, stderr]).toEqual([
+    0,
+    expect.stringMatching(
+      `^Return 202512 is already submitted: ${receipt}\\. This is another submission, which replaces it once it is submitted too\\.\n`,
+    ),
+  ])
+  expect(stderr).toMatch(
+    new RegExp(`This submission is not submitted yet, so ${receipt} still counts\\. Submit it with: .+\n$`),
+  )
+
+  // A key that may only send is not told, and sends.
+  const { key } = await createCaller('sender', ['1001'], ['submissions:write'])
+  const sent = await submit(key, given.slice(0, -1))
+  expect([sent.code, sent.stderr.includes('already submitted')]).toEqual([0, false])
+})
+
 const COURSES = [['Course Code', 'title'], ['FIC00001', 'Whakaaro, and more'], [], ['FIC00002', 'Mahi']]
 const LEARNERS = readFileSync(join(import.meta.dirname, '../samples/sdr/clean/learners.csv'))
 
@@ -207,6 +253,21 @@ test('with --fix, the service repairs what was sent, and the command says what',
   expect(stored.body).toBe(few)
   mahi.write('learners.csv', few)
   expect(JSON.parse((await submit('--json')).stdout)).toMatchObject({ repairs: [] })
+})
+
+test('a spreadsheet in another format is refused before anything is sent, by its name', async () => {
+  const mahi = new Installation()
+  const type = 'mimetypeapplication/vnd.oasis.opendocument.spreadsheet'
+  mahi.write('course-completions.ods', `PK\x03\x04${'.'.repeat(26)}${type}`)
+  mahi.write('learners.csv', 'localId\n1\n')
+  for (const path of ['.', 'course-completions.ods']) {
+    const given = ['submit', path, '--url', URL, '--eid', '1001', '--return', '202512']
+    const { code, stderr } = await mahi.run(given, { environment: { MAHI_API_KEY: 'key' } })
+    expect([code, stderr]).toEqual([
+      1,
+      'course-completions.ods: is a spreadsheet (ODS), not CSV. Save it as XLSX or CSV.\n',
+    ])
+  }
 })
 
 test('archives and workbooks are sent as the files that mahi check reads in them', async () => {

@@ -5,6 +5,7 @@ import { Command, Help } from 'commander'
 import { expect, test } from 'vitest'
 import { PROBLEMS } from '../src/api/contract/problems.ts'
 import { addCommands } from '../src/commands.ts'
+import { findDefinition, listChecks, loadDefinition } from '../src/engines/checking/index.ts'
 import { VERSION } from '../src/foundation/package/root.ts'
 import { SETTINGS } from '../src/settings.ts'
 
@@ -124,6 +125,21 @@ test('docs/command-line.md has a section for every command, and in it every opti
   }
   const headings = [...document.matchAll(/^#+ (mahi.*)$/gm)].map(([, heading]) => heading)
   expect(headings.sort()).toEqual(commands.map(({ command }) => command).sort())
+})
+
+test('every code that a document or an example explains is a warning of sdr', () => {
+  const checks = [...listChecks(loadDefinition(findDefinition('sdr')))]
+  const severities = new Map(checks.map(({ check }) => [check.code, check.severity]))
+  const explained = [
+    ...[...DOCUMENTS, 'openapi.json'].flatMap((file) => [
+      ...read(file).matchAll(
+        /(?:explanations\/|mahi submissions (?:explain|withdraw) \S+ |"target": ")([A-Z]{3}-[\w-]+)/g,
+      ),
+    ]),
+    ...read('src/remote/explain.ts').matchAll(/a code such as ([\w-]+)/g),
+  ].map(([, code = '']) => code)
+  expect(explained.length).toBeGreaterThan(5)
+  expect(explained.filter((code) => severities.get(code) !== 'Warning')).toEqual([])
 })
 
 test.each(DOCUMENTS)('every link within the repository in %s leads somewhere', (file) => {

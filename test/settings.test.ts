@@ -70,6 +70,12 @@ describe('a number must consist of digits', () => {
   })
 })
 
+test('a URL that is none is refused with an example of its setting', () => {
+  expect(complain({ PUBLIC_URL: 'mahi' })).toEqual([
+    'PUBLIC_URL must be a URL such as https://mahi.example.nz, not "mahi"',
+  ])
+})
+
 test('an identity provider without its client, or without the console, stops the start', () => {
   const whole = {
     CONSOLE: 'on',

@@ -173,7 +173,7 @@ test('the export has what all organisations submitted, by digest, while another 
 
 test('mahi returns export writes what was submitted, and leaves no folder behind otherwise', async () => {
   const mahi = new Installation()
-  const { provider, definition } = await startCollection({}, { url: mahi.databaseUrl })
+  const { provider, definition, service } = await startCollection({}, { url: mahi.databaseUrl })
   const run = (returnId: string, ...more: string[]) =>
     mahi.run(['returns', 'export', returnId, '--output', 'december', ...more], {
       environment: { DEFINITIONS: definition },
@@ -185,6 +185,15 @@ test('mahi returns export writes what was submitted, and leaves no folder behind
     expect.stringContaining('nobody has submitted the return 202512 yet'),
   ])
   expect(existsSync(join(mahi.folder, 'december'))).toBe(false)
+  const closes = Date.now() + 86_400_000
+  const dates = { opens: 0, due: closes, closes, zone: 'UTC' }
+  const collected = { returnId: '202512', name: 'December', definition: 'collected', version: '1.2.0' }
+  await storeReturns(service.database, [{ ...collected, type: 'Full', ...dates }])
+  const unknown = await run('209912')
+  expect([unknown.code, unknown.stderr]).toEqual([
+    1,
+    expect.stringContaining('the service does not collect the return 209912: "mahi returns list" lists'),
+  ])
 
   await provider.ask('POST', `/submissions/${token}/submit`)
   const { code, stderr } = await run('202512')

@@ -325,7 +325,11 @@ test('a replacement names what it replaces, has its explanations, and prevents t
   await provider.ask('POST', `/submissions/${token}/submit`)
   const next = await submitTo(provider, { notes: 4 })
   expect(next).not.toBe(token)
-  expect((await agency.ask('POST', `/submissions/${token}/reopen`, { reason: 'a' })).status).toBe(409)
+  const refused = await agency.ask('POST', `/submissions/${token}/reopen`, { reason: 'a' })
+  expect([refused.status, refused.body.detail]).toEqual([
+    409,
+    'The organisation has another open submission for this return. It must delete that one before this one can be opened again, or submit that one, which then replaces this one.',
+  ])
   const { body } = await provider.ask('POST', `/submissions/${next}/submit`)
   // The receipts of an organisation for a return have one count.
   expect(body.receipt).toMatchObject({

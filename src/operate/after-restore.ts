@@ -57,9 +57,11 @@ export async function repeatAfterRestore(
   const changes = log === undefined ? NO_CHANGES : await readChanges(log)
   if (url.startsWith('sqlite:') && existsSync(pathOf(url))) assertIntact(pathOf(url))
   const replaced =
-    replacedUrl === undefined ? undefined : await connectDatabase(replacedUrl, { existing: true })
+    replacedUrl === undefined
+      ? undefined
+      : await connectDatabase(replacedUrl, { existing: true, setting: '--replaced' })
   try {
-    if (replaced !== undefined) await assertTables(replaced)
+    if (replaced !== undefined) await assertTables(replaced, '--replaced')
     const restored = await openDatabase(url, { existing: true })
     try {
       await findUnchecked(restored, new Sealer(ENCRYPTION_KEYS))

@@ -30,13 +30,13 @@ type OnTable = (table: CopiedTable) => void
 export async function copyBetween(from: string, to: string, onTable?: OnTable): Promise<CopiedTable[]> {
   if (from === to) throw new DatabaseUnusable('--from and --to name the same database')
   // Without migrations, so that the source is not changed.
-  const source = await connectDatabase(from, { existing: true })
+  const source = await connectDatabase(from, { existing: true, setting: '--from' })
   try {
     if (!(await isMigrated(source)))
       throw new DatabaseUnusable(
         `${source.address} is not up to date. Run "mahi migrate" on it with this version first`,
       )
-    const target = await openDatabase(to)
+    const target = await openDatabase(to, { setting: '--to' })
     try {
       return await copyDatabase(source, target, onTable)
     } finally {

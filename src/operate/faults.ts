@@ -6,8 +6,10 @@ import { pathOf } from '../foundation/database/open.ts'
 import { Sealer, type SealKey } from '../foundation/database/seal.ts'
 import { formatBytes } from '../foundation/text/format-number.ts'
 import { showDay } from '../foundation/text/zoned-time.ts'
+import { tryWritable } from '../foundation/writable.ts'
 import { diskOf } from '../submissions/check-limits.ts'
 import { findUnchecked } from '../submissions/encryption/open-sealer.ts'
+import { Definitions } from '../submissions/rules/definitions.ts'
 import { listUnreplaced, type State } from './state.ts'
 
 /** The settings that name something that can be wrong. */
@@ -17,7 +19,10 @@ export interface TriedSettings {
   readonly JWT_JWKS_URL?: string | undefined
   readonly OIDC_ISSUER?: string | undefined
   readonly ENCRYPTION_KEYS?: readonly SealKey[] | undefined
+  readonly DEFINITIONS: readonly string[]
   readonly CHECK_FOLDER?: string | undefined
+  readonly ERASURE_LOG?: string | undefined
+  readonly SNAPSHOT_FOLDER: string
   readonly UPLOAD_MAX_MB: number
   readonly HOST: string
   readonly TRUST_PROXY: false | readonly string[]
@@ -65,10 +70,13 @@ export async function findInDatabase(
 
 /** What is wrong outside of the database, with what the settings name. */
 export async function findElsewhere(settings: TriedSettings): Promise<Fault[]> {
-  const { REDIS_URL, JWT_JWKS_URL, OIDC_ISSUER } = settings
+  const { DEFINITIONS, ERASURE_LOG, SNAPSHOT_FOLDER, REDIS_URL, JWT_JWKS_URL, OIDC_ISSUER } = settings
   return await run([
     ['SQLite file', () => examineFile(settings.DATABASE_URL)],
+    ['DEFINITIONS', () => tryDefinitions(DEFINITIONS)],
     ['CHECK_FOLDER', () => examineFolder(settings)],
+    ['ERASURE_LOG', () => tryPaths({ ERASURE_LOG })],
+    ['SNAPSHOT_FOLDER', () => tryPaths({ SNAPSHOT_FOLDER })],
     ['REDIS_URL', () => (REDIS_URL === undefined ? undefined : tryRedis(REDIS_URL))],
     ['JWT_JWKS_URL', () => (JWT_JWKS_URL === undefined ? undefined : tryWeb(JWT_JWKS_URL))],
     [
@@ -149,12 +157,23 @@ function examineFile(url: string): Found {
   )
 }
 
+/** As the service reads them when it starts. */
+function tryDefinitions(names: readonly string[]): Found {
+  new Definitions(names)
+  return undefined
+}
+
+function tryPaths(settings: Parameters<typeof tryWritable>[0]): Found {
+  tryWritable(settings)
+  return undefined
+}
+
 /** Where validations keep their files meanwhile. */
 function examineFolder({ CHECK_FOLDER: folder = tmpdir(), ...settings }: TriedSettings): Found {
   const otherwise = 'or name another folder in CHECK_FOLDER: validations fail until then.'
   const found = statSync(folder, { throwIfNoEntry: false })
   // The service creates it.
-  if (found === undefined) return undefined
+  if (found === undefined) return tryPaths({ CHECK_FOLDER: folder })
   if (!found.isDirectory()) return bad(`${folder} is not a folder: make it one, ${otherwise}`)
   try {
     accessSync(folder, constants.W_OK | constants.X_OK)

@@ -41,7 +41,7 @@ export function addExplanationCommands(submissions: Command, apiKey: string | un
     }
   const read = withScope('validation-results:read')
   const change = withScope('submissions:write')
-  const target = ['<code or cause>', 'a code such as ENR-203, or the key of a cause'] as const
+  const target = ['<code or cause>', 'a code such as ENR-202, or the key of a cause'] as const
 
   add('explanations', 'list the explanations of a submission, and the warnings that still need one').action(
     action(async (token: string, flags: Flags) => {

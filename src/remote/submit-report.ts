@@ -137,12 +137,17 @@ export function fetchCommand({ url, eid, token }: Place): string {
 /** The most codes that a sentence lists. */
 const MOST_CODES = 10
 
-/** Says which warnings can be explained, and that the return is not submitted yet. */
+/**
+ * Says which warnings can be explained, and that the return is not submitted yet.
+ *
+ * @param replaced what was submitted before, such as `receipt 1 of 31 Jan 2026, 17:00`
+ */
 export async function describeNextSteps(
   submissions: Client['submissions'],
   place: Place,
   { run, submission: { submissionStatus, validationRun, files = [] } }: Ended,
   { codes = [] }: ResultsSummary,
+  replaced: string | undefined,
 ): Promise<string[]> {
   // Otherwise somebody has changed, submitted or deleted it meanwhile.
   if (submissionStatus !== 'Validated' || validationRun?.runId !== run.runId) return []
@@ -170,7 +175,11 @@ export async function describeNextSteps(
   )
   const before = open.length === 0 ? '' : ` Before it can be, explain ${list(open)}.`
   if (isEmptyReturn(files)) lines.push(EMPTY_RETURN)
-  return [...lines, `The return is not submitted yet.${before} Submit it with: ${commandFor('submit')}`]
+  const state =
+    replaced === undefined
+      ? 'The return is not submitted yet.'
+      : `This submission is not submitted yet, so ${replaced} still counts.`
+  return [...lines, `${state}${before} Submit it with: ${commandFor('submit')}`]
 }
 
 function list(names: readonly string[]): string {

@@ -23,6 +23,7 @@ import {
   type SentFiles,
   tabulateFindings,
 } from './submit-report.ts'
+import { describeSubmittedBefore } from './submitted-before.ts'
 
 interface SubmitFlags {
   url: string
@@ -67,7 +68,7 @@ export function addSubmitCommand(program: Command, apiKey: string | undefined): 
       action(async (paths: string[], flags: SubmitFlags) => {
         if (paths.length === 0 && flags.file === undefined)
           throw new UserError('Name a folder with the files to submit, or the files.')
-        const { Containers, findDefinition, loadDefinition, selectFiles } = await import(
+        const { Containers, describeUnreadable, findDefinition, loadDefinition, selectFiles } = await import(
           '../engines/checking/index.ts'
         )
         const definition = loadDefinition(findDefinition(flags.definition))
@@ -85,6 +86,11 @@ export function addSubmitCommand(program: Command, apiKey: string | undefined): 
             for (const { message } of faults) say(`${name}: ${message}`)
           for (const name of unread) say(`${name} was not sent: it is not a file of ${definition.name}.`)
           for (const each of spare) say(describeSpare(each))
+          const unreadable = files.flatMap((each) => {
+            const message = describeUnreadable(each)
+            return message === undefined ? [] : [{ file: each.name, message }]
+          })
+          if (unreadable.length > 0) throw new UserError(unreadable)
           const { url, eid } = flags
           const { submissions } = openClient(url, { eid, apiKey, scope: 'submissions:write' })
           const sending: Sending = { stage: 'creating', received: [] }
@@ -108,6 +114,11 @@ async function submitFiles(
   const { submissionToken: token } = await submissions.create({ returnId: flags.return, definition })
   sending.token = token
   sending.stage = 'sending'
+  const before = await describeSubmittedBefore(submissions, flags.return)
+  if (before !== undefined)
+    say(
+      `Return ${flags.return} is already submitted: ${before}. This is another submission, which replaces it once it is submitted too.`,
+    )
   const sent = await sendFiles(submissions, token, files, flags, sending)
   const repairs = flags.fix === true ? await repairSent(submissions, token, sent, flags) : undefined
   sending.stage = 'requesting'
@@ -119,7 +130,7 @@ async function submitFiles(
   sending.page = page
   if (flags.wait === true) {
     const ended = await waitForSent(submissions, place, requested, sent, flags, sending)
-    await reportRun(submissions, place, ended, sent, { repairs, console: await page }, flags)
+    await reportRun(submissions, place, ended, sent, { repairs, console: await page }, flags, before)
   } else {
     await reportRequest(place, requested, sent, { repairs, console: await page }, flags)
   }
@@ -237,6 +248,7 @@ async function reportRun(
   sent: SentFiles,
   more: More,
   flags: SubmitFlags,
+  before: string | undefined,
 ): Promise<void> {
   const { run } = ended
   if (run.status !== 'Processed')
@@ -258,7 +270,7 @@ async function reportRun(
   if (more.console !== undefined) say(`Console: ${more.console}`)
   // Who has not sent what was checked is not led to submit it.
   const next = isOwn
-    ? await describeNextSteps(submissions, place, ended, summary)
+    ? await describeNextSteps(submissions, place, ended, summary, before)
     : [
         'Agree with the others who send files of this return, then run the same command again to send all of yours.',
       ]

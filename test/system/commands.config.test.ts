@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process'
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { SETTINGS } from '../../src/settings.ts'
 import { Installation, MAHI } from '../support/command.ts'
@@ -36,6 +36,38 @@ describe('config', () => {
     const json = await new Installation().run(['config', '--json'], { environment })
     expect([json.code, json.stderr]).toEqual([1, ''])
     expect(JSON.parse(json.stdout)).toMatchObject({ faults: faults.map((message) => ({ message })) })
+  })
+
+  test('names what stops the start: definitions and folders that cannot be used', async () => {
+    const mahi = await new Installation().migrate()
+    const environment = { DEFINITIONS: 'foo', SNAPSHOT_FOLDER: '/proc/x/y', ERASURE_LOG: '/nodir/x' }
+    const config = await mahi.run(['config'], { environment })
+    expect([config.code, config.stderr.trimEnd().split('\n')]).toEqual([
+      1,
+      [
+        'ERASURE_LOG names /nodir/x, which this user cannot write to (ENOENT)',
+        expect.stringMatching(
+          /^SNAPSHOT_FOLDER names \/proc\/x\/y, which this user cannot write to \(E\w+\)$/,
+        ),
+        expect.stringMatching(/foo\/datapackage\.json: does not exist; a definition is a folder/),
+      ],
+    ])
+    const { code, stdout } = await mahi.run(['status', '--json'], { environment })
+    const bad = (JSON.parse(stdout).faults as { name: string; state: string }[])
+      .filter(({ state }) => state === 'bad')
+      .map(({ name }) => name)
+    expect([code, bad]).toEqual([1, ['DEFINITIONS', 'ERASURE_LOG', 'SNAPSHOT_FOLDER']])
+  })
+
+  test('creates none of the folders that the service would create', async () => {
+    const mahi = new Installation()
+    const environment = {
+      SNAPSHOT_FOLDER: 'new/snapshots',
+      CHECK_FOLDER: 'new/checks',
+      ERASURE_LOG: 'erased',
+    }
+    const { code, stderr } = await mahi.run(['config'], { environment })
+    expect([code, stderr, readdirSync(mahi.folder)]).toEqual([0, '', []])
   })
 
   test('other commands name every fault, and do nothing', async () => {

@@ -84,7 +84,10 @@ describe('copy', () => {
     expect([full.code, full.stderr]).toEqual([1, expect.stringContaining('is not empty')])
     expect(await describeTables(to)).toEqual(before)
     const absent = await mahi.run(['copy', '--from', `${from}.absent`, '--to', to])
-    expect([absent.code, absent.stderr]).toEqual([1, expect.stringContaining('does not exist')])
+    expect([absent.code, absent.stderr]).toEqual([
+      1,
+      expect.stringMatching(/from\.db\.absent does not exist\. Check --from\n$/),
+    ])
     const same = await mahi.run(['copy', '--from', from, '--to', from])
     expect([same.code, same.stderr]).toEqual([1, expect.stringContaining('the same database')])
   })

@@ -325,6 +325,13 @@ export default [
     replacement: '',
     test: 'test/checks.fix.test.ts',
   },
+  {
+    fault: 'an empty row of a marked file is a record',
+    file: 'src/engines/checking/engine/columns.ts',
+    text: 'marks.add(index)',
+    replacement: 'continue',
+    test: 'test/checks.mark.test.ts',
+  },
 
   // Outputs.
   {

@@ -12,6 +12,20 @@ const KEYS = 'test/system/commands.keys.test.ts'
 
 export default [
   {
+    fault: 'submit takes an open submission of the return for a submitted one',
+    file: 'src/remote/submitted-before.ts',
+    text: " && each.submissionStatus === 'Submitted'",
+    replacement: '',
+    test: 'test/commands.submit.test.ts',
+  },
+  {
+    fault: 'config creates the folders that the service would create',
+    file: 'src/foundation/writable.ts',
+    text: 'if (existsSync(path)) make(name, path)',
+    replacement: 'if (path) make(name, path)',
+    test: 'test/system/commands.config.test.ts',
+  },
+  {
     fault: 'what was erased is not erased again after a restore, unless a log names it',
     file: 'src/submissions/retention/erasures.ts',
     text: 'replaced === undefined ? [] : await listDeleted(replaced)',

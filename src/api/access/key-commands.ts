@@ -118,6 +118,7 @@ function addChangeCommands(keys: Command, withDatabase: WithDatabase): void {
         const [key] = await withDatabase((database) => revokeKeys(database, [id], waitingNotice()))
         if (key === undefined) refuseUnknown()
         await report(flags, { id, revoked: true }, `Key ${id} is revoked.`)
+        if (key.revoked !== null) return
         reportChange({
           audit: 'revoked',
           key: id,

@@ -28,5 +28,5 @@ export {
 export { tabulateCauses } from './report/cause-table.ts'
 export { describePartial, describeSpare, groupByField, groupByReason } from './report/report.ts'
 export { EXPORTED_SAMPLE } from './sample.ts'
-export { describeTwo, selectFiles } from './select-files.ts'
+export { describeTwo, describeUnreadable, selectFiles } from './select-files.ts'
 export { Containers } from './unpack.ts'

@@ -23,3 +23,10 @@ const JUNK = /(?:^|\/)(?:__MACOSX|\.(?!\.?(?:\/|$))[^/]*|~\$[^/]*|Thumbs\.db)(?:
 export function isJunk(path: string): boolean {
   return JUNK.test(path)
 }
+
+/** Names of files that a check cannot read, unless they are text all the same. */
+const OTHER = /\.(?:xlsb|xls|ods|numbers|pdf|html?)$/i
+
+export function hasOtherFormat(name: string): boolean {
+  return OTHER.test(name)
+}

@@ -8,15 +8,13 @@ import type { Definition, Resource } from './definition/definition.ts'
 import { plainName } from './engine/columns.ts'
 import type { FileFault } from './engine/file-fault.ts'
 import type { SpareFile } from './engine/summary.ts'
-import { isFile, isJunk, readBytes } from './is-file.ts'
+import { hasOtherFormat, isFile, isJunk, readBytes } from './is-file.ts'
 import { findSure, recognise } from './recognise.ts'
 import { CHANGES } from './repair/changes-name.ts'
 import type { InputFile } from './request.ts'
 import type { Containers } from './unpack.ts'
 
 const ENDING = /\.(?:csv|tsv|txt|ndjson|jsonl)(?:\.gz)?$|\.(?:xlsx|xlsb|xls|ods|numbers|pdf|html?|zip)$/i
-/** Of these, what a check cannot read. */
-const OTHER = /\.(?:xlsb|xls|ods|numbers|pdf|html?)$/i
 
 export interface SelectedFiles {
   readonly files: InputFile[]
@@ -104,7 +102,7 @@ export async function selectFiles(
   const others: Unread[] = []
   const spare: SpareFile[] = []
   for (const [resource, all] of Map.groupBy(candidates, (each) => each.resource)) {
-    const readable = all.filter(({ name, match }) => match === 'option' || !OTHER.test(name))
+    const readable = all.filter(({ name, match }) => match === 'option' || !hasOtherFormat(name))
     const group = readable.length > 0 ? readable : all
     const best = chooseBest(group)
     chosen.set(resource, best)
@@ -178,6 +176,12 @@ function describeFault(fault: string | undefined): FileFault[] {
 function describeOther(path: string): FileFault | undefined {
   const format = describeFormat(readBytes(path, 4096))
   return format === undefined ? undefined : { message: `It is ${format}` }
+}
+
+/** Why a selected file cannot be read, after its name; `undefined` if it may be. */
+export function describeUnreadable({ path, name }: InputFile): string | undefined {
+  const format = hasOtherFormat(name) ? describeFormat(readBytes(path, 4096)) : undefined
+  return format === undefined ? undefined : `is ${format}`
 }
 
 function describeLost(name: string, read: string): FileFault {

@@ -10,6 +10,8 @@ export interface OpenOptions {
   readonly applicationName?: string
   /** For commands that need an existing database: a wrong URL must not create a new one. */
   readonly existing?: boolean
+  /** What names the database, for errors; by default `DATABASE_URL`. */
+  readonly setting?: string
 }
 
 /**
@@ -20,7 +22,7 @@ export interface OpenOptions {
 export async function openDatabase(url: string, options: OpenOptions = {}): Promise<Database> {
   const database = await connectDatabase(url, options)
   try {
-    if (options.existing === true) await assertTables(database)
+    if (options.existing === true) await assertTables(database, options.setting)
     await migrate(database)
     return database
   } catch (error) {
@@ -30,11 +32,11 @@ export async function openDatabase(url: string, options: OpenOptions = {}): Prom
 }
 
 /** @throws {DatabaseUnusable} if the database has no tables of Mahi */
-export async function assertTables(database: Database): Promise<void> {
+export async function assertTables(database: Database, setting?: string): Promise<void> {
   if (await hasTables(database)) return
-  throw new DatabaseUnusable(
-    `${database.address} has no Mahi tables. Check DATABASE_URL, or create them with "mahi migrate"`,
-  )
+  const advice =
+    setting === undefined ? 'Check DATABASE_URL, or create them with "mahi migrate"' : `Check ${setting}`
+  throw new DatabaseUnusable(`${database.address} has no Mahi tables. ${advice}`)
 }
 
 /** The file of a `sqlite:` URL. */
@@ -45,16 +47,16 @@ export function pathOf(url: string): string {
 /** Opens a database and leaves its tables unchanged. */
 export async function connectDatabase(
   url: string,
-  { poolSize = DEFAULT_POOL_SIZE, applicationName, existing = false }: OpenOptions = {},
+  { poolSize = DEFAULT_POOL_SIZE, applicationName, existing = false, setting }: OpenOptions = {},
 ): Promise<Database> {
   // Only the driver that is used is loaded, because each thread and each command opens the database.
   if (url.startsWith('sqlite:')) {
     const { openSqlite } = await import('./sqlite.ts')
-    return openSqlite(pathOf(url), existing)
+    return openSqlite(pathOf(url), existing, setting)
   }
   if (/^postgres(?:ql)?:/.test(url)) {
     const { openPostgres } = await import('./postgres.ts')
     return await openPostgres(url, poolSize, applicationName)
   }
-  throw new DatabaseUnusable('DATABASE_URL must start with "sqlite:" or "postgres://"')
+  throw new DatabaseUnusable(`${setting ?? 'DATABASE_URL'} must start with "sqlite:" or "postgres://"`)
 }

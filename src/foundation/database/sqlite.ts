@@ -42,18 +42,19 @@ const TRIES_IN_SILENCE = 10
  * never sees uncommitted changes of the same process.
  *
  * @param existing whether to fail if the file does not exist
+ * @param setting what names the file; by default `DATABASE_URL`
  * @throws {DatabaseUnusable} if the file is not a database, belongs to another program, or cannot be read or written
  */
-export async function openSqlite(path: string, existing = false): Promise<Database> {
+export async function openSqlite(path: string, existing = false, setting?: string): Promise<Database> {
   try {
     const found = statSync(path, { throwIfNoEntry: false })
     if (found?.isDirectory()) {
-      throw new DatabaseUnusable(`${path} is a folder. Name a file in DATABASE_URL`)
+      throw new DatabaseUnusable(`${path} is a folder. Name a file in ${setting ?? 'DATABASE_URL'}`)
     }
     if (found === undefined && existing) {
-      throw new DatabaseUnusable(
-        `${resolve(path)} does not exist. Check DATABASE_URL, or create it with "mahi migrate"`,
-      )
+      const advice =
+        setting === undefined ? 'Check DATABASE_URL, or create it with "mahi migrate"' : `Check ${setting}`
+      throw new DatabaseUnusable(`${resolve(path)} does not exist. ${advice}`)
     }
     makeFolder(dirname(path))
     createPrivately(path)

@@ -120,7 +120,7 @@ export function explanationOperations(options: SubmissionOptions): readonly Oper
           submissionToken: 'Jb7cJb0i1s8YJw2Vq2cJcJZ1m6v0gQpA',
           runId: 3,
           explanations: [],
-          open: [{ code: 'ENR-203', findings: 44 }],
+          open: [{ code: 'ENR-202', findings: 44 }],
         }),
       },
       problems: {

@@ -36,7 +36,10 @@ export async function reopen(
     if (submission.ended !== 'Submitted')
       throw new Problem('conflict', 'The submission is not submitted, so it need not be opened again.')
     if (other !== undefined)
-      throw new Problem('conflict', 'The organisation already has another open submission for this return.')
+      throw new Problem(
+        'conflict',
+        'The organisation has another open submission for this return. It must delete that one before this one can be opened again, or submit that one, which then replaces this one.',
+      )
     const time = Date.now()
     const until = given ?? Math.max(time + OPEN, submission.closes ?? 0)
     await writer.run(

@@ -65,11 +65,11 @@ export const NewExplanation = Type.Object(
 )
 
 export const EXAMPLE_EXPLANATION: Static<typeof Explanation> = {
-  target: 'ENR-203',
+  target: 'ENR-202',
   kind: 'code',
-  codes: ['ENR-203'],
+  codes: ['ENR-202'],
   reason: 'Verified',
-  text: 'The block courses of the second semester start late.',
+  text: 'The courses take two years.',
   state: 'Explained',
   findings: 44,
   explainedFindings: 44,

@@ -11,6 +11,7 @@ import { readReceipt } from '../explanations/receipt.ts'
 import { readCurrentFile } from '../files/current-file.ts'
 import { writeNew } from '../files/disk-file.ts'
 import { listFiles } from '../submission.ts'
+import { listReturns } from './returns.ts'
 
 interface ExportOptions {
   readonly returnId: string
@@ -88,7 +89,15 @@ async function writeAll(
     }
     organisations.push({ eid, dateSubmitted: formatTimestamp(time), receipt: receipt?.receipt, files })
   }
-  if (organisations.length === 0) throw new UserError(`nobody has submitted the return ${returnId} yet`)
+  if (organisations.length === 0) {
+    const known = await listReturns(reader)
+    // Without any returns, the service collects every one.
+    if (known.length > 0 && !known.some((each) => each.returnId === returnId))
+      throw new UserError(
+        `the service does not collect the return ${returnId}: "mahi returns list" lists those that it collects`,
+      )
+    throw new UserError(`nobody has submitted the return ${returnId} yet`)
+  }
   const exported = { returnId, organisations }
   await writeFile(join(folder, 'submitted.json'), `${JSON.stringify(exported, null, 2)}\n`, {
     mode: 0o600,

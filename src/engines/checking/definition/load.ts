@@ -6,6 +6,7 @@ import { PACKAGE_ROOT } from '../../../foundation/package/root.ts'
 import { loadYaml } from '../../../foundation/package/when-used.ts'
 import { dropEnd } from '../../../foundation/text/drop-end.ts'
 import { parseExactJson } from '../../../foundation/text/exact-json.ts'
+import { joinOr } from '../../../foundation/text/join-or.ts'
 import { suggest } from '../../../foundation/text/suggest.ts'
 import { isFile } from '../is-file.ts'
 import { type Definition, listChecks, type PermittedValue, type SqlRule } from './definition.ts'
@@ -279,8 +280,10 @@ function nameOfUrl(url: string): string {
 function readDocument(path: string, faults: Fault[]): unknown {
   if (!existsSync(path)) {
     const folder = dirname(path)
-    const near = existsSync(folder) ? '' : suggest(basename(folder), listOwnDefinitions())
-    faults.push({ file: path, message: `does not exist${near}; a definition is a folder with this file` })
+    const own = listOwnDefinitions()
+    const near = existsSync(folder) ? '' : suggest(basename(folder), own)
+    const message = `does not exist${near}; a definition is a folder with this file, or ${joinOr(own)}`
+    faults.push({ file: path, message })
     return undefined
   }
   if (!isFile(path)) {

@@ -1,9 +1,9 @@
 import { count as countOf } from '../../../foundation/text/format-number.ts'
-import { describeNoRecord, kindOf, type RecordFault, type RecordReader } from '../../records/index.ts'
+import { kindOf, type RecordFault, type RecordReader } from '../../records/index.ts'
 import type { Check, Condition, Field } from '../definition/definition.ts'
 import type { Parameters } from '../parameters.ts'
 import { compileBroken, readBroken, readBrokenJson } from './broken-record.ts'
-import type { Columns } from './columns.ts'
+import { type Columns, describeNoRecordOf } from './columns.ts'
 import { compileField, type FieldCheck, type Report } from './field-checks.ts'
 import type { FileState } from './file-state.ts'
 import type { Plan } from './plan.ts'
@@ -98,11 +98,12 @@ export function checkRecords(state: FileState, file: OpenFile, work: RecordWork)
 /** The fault of a row that is no record, or has not one value for each column. */
 function describeCells(
   { cells, count }: RecordReader,
-  { header, width }: Columns,
+  columns: Columns,
   isTable: boolean,
 ): RecordFault | undefined {
-  // A record of NDJSON without known names has others; that of a file with one column is its value.
-  const none = isTable && width > 1 ? describeNoRecord(cells, count, header) : undefined
+  const { width } = columns
+  // A record of NDJSON without known names has others.
+  const none = isTable ? describeNoRecordOf(columns, cells, count) : undefined
   if (none !== undefined || count === width) return none
   const message = `The record has ${countOf(count, 'value')}, but the header has ${countOf(width, 'column')}.`
   return { code: 'width', message }

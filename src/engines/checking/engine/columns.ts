@@ -1,7 +1,7 @@
 import { formatNumber } from '../../../foundation/text/format-number.ts'
 import { describeUnseen } from '../../../foundation/text/quote.ts'
 import { didYouMean, findSimilar, suggest } from '../../../foundation/text/suggest.ts'
-import { trimName } from '../../records/index.ts'
+import { describeNoRecord, type RecordFault, trimName } from '../../records/index.ts'
 import type { Resource } from '../definition/definition.ts'
 import type { FileFault } from './file-fault.ts'
 import { shorten } from './shown-text.ts'
@@ -21,6 +21,8 @@ export interface Columns {
   readonly notes: readonly string[]
   /** Fields whose required column is missing. */
   readonly missing: ReadonlySet<number>
+  /** The cells of the columns that `mahi check --mark` has added. */
+  readonly marks: ReadonlySet<number>
 }
 
 /** How the names begin of the columns that `mahi check --mark` adds: a marked file can be corrected and checked again. */
@@ -38,9 +40,10 @@ export function mapColumns(resource: Resource, header: readonly string[], isExac
   const unnamed: string[] = []
   const repeated: { name: string; column: number }[] = []
   const unknown: string[] = []
+  const marks = new Set<number>()
   for (const [index, cell] of cells.entries()) {
-    if (cell.startsWith(MARK_PREFIX) && !known.has(cell)) continue
-    if (cell === '') unnamed.push(String(index + 1))
+    if (cell.startsWith(MARK_PREFIX) && !known.has(cell)) marks.add(index)
+    else if (cell === '') unnamed.push(String(index + 1))
     else if (first.has(cell)) repeated.push({ name: cell, column: index + 1 })
     else {
       first.set(cell, index)
@@ -144,7 +147,20 @@ export function mapColumns(resource: Resource, header: readonly string[], isExac
       fix: 'Delete what the definition does not have, or name it as the definition does.',
     })
   }
-  return { positions, header, width: cells.length, faults, groups, notes, missing }
+  return { positions, header, width: cells.length, faults, groups, notes, missing, marks }
+}
+
+/** Why a row is no record, whatever its marks are; `undefined` if it is one, or its only cell is a value. */
+export function describeNoRecordOf(
+  { header, width, marks }: Pick<Columns, 'header' | 'width' | 'marks'>,
+  cells: readonly string[],
+  count: number,
+): RecordFault | undefined {
+  if (width - marks.size <= 1) return undefined
+  if (marks.size === 0) return describeNoRecord(cells, count, header)
+  const isOwn = (_: string, at: number) => !marks.has(at)
+  const own = cells.slice(0, count).filter(isOwn)
+  return describeNoRecord(own, own.length, header.filter(isOwn))
 }
 
 const ADD = 'Add the column, or export the file with it.'

@@ -92,6 +92,7 @@ function openCsv(prepared: PreparedFile, resource: Resource): OpenFile {
     groups: new Map(),
     notes: [],
     missing: new Set(),
+    marks: new Set(),
   }
   if (!hasHeader)
     return { ...common, columns: none, fault: { message: 'The file has no header.', fix: EXPORT_AGAIN } }

@@ -1,6 +1,5 @@
 import { takeTurn } from '../../../foundation/timed-turns.ts'
 import {
-  describeNoRecord,
   detectSeparator,
   FileSource,
   NdjsonReader,
@@ -11,7 +10,7 @@ import {
 } from '../../records/index.ts'
 import { Node } from '../definition/node.ts'
 import { readDialect } from '../definition/read-dialect.ts'
-import { MARK_PREFIX } from '../engine/columns.ts'
+import { describeNoRecordOf, MARK_PREFIX } from '../engine/columns.ts'
 import { prepareFile } from '../engine/prepare-file.ts'
 import { isNdjson, openTable, readStart } from '../engine/read-file.ts'
 import { Column, type Room } from './column.ts'
@@ -90,14 +89,16 @@ async function addAll(
   columns: readonly Column[],
   signal: AbortSignal | undefined,
 ): Promise<number> {
-  const names = columns.map(({ name }) => name)
+  const header = columns.map(({ name }) => name)
+  const width = header.length
+  const marks = new Set([...header.keys()].filter((at) => header[at]?.startsWith(MARK_PREFIX)))
   let records = 0
   while (reader.next()) {
     if (++records % TURN === 0) await giveTurn(signal)
     const { cells, count, fault } = reader
     // A record that cannot be read says nothing about its columns, and a row of totals neither.
-    if (fault !== undefined || count !== names.length) continue
-    if (count > 1 && describeNoRecord(cells, count, names) !== undefined) continue
+    if (fault !== undefined || count !== width) continue
+    if (describeNoRecordOf({ header, width, marks }, cells, count) !== undefined) continue
     for (const [index, column] of columns.entries()) column.add(cells[index] ?? '')
   }
   return records

@@ -1,4 +1,4 @@
-import { describeNoRecord } from '../../records/index.ts'
+import { describeNoRecordOf } from '../engine/columns.ts'
 import type { FieldTester } from './field-tester.ts'
 import type { SeparatedFile } from './separated-file.ts'
 
@@ -19,20 +19,23 @@ export function compileNoRecords(
   { columns, header }: SeparatedFile,
   testers: readonly FieldTester[],
 ): FindNoRecord {
-  const { positions, width } = columns
-  const first = testers[positions.indexOf(0)]
-  const required = positions.filter((position, field) => position > 0 && testers[field]?.needsValue)
+  const { positions, width, marks } = columns
+  /** The columns that the file had before it was marked. */
+  const places = [...header.keys()].filter((at) => !marks.has(at))
+  const testerAt = (place: number) => testers[positions.indexOf(place)]
+  const [at = 0, ...others] = places
+  const first = testerAt(at)
+  const required = others.flatMap((place, index) => (testerAt(place)?.needsValue ? [index] : []))
   // What is neither a name nor a valid record is nothing but a sum.
   const isSum = ([name = '', ...values]: readonly string[]) =>
     values.every((value) => isBlank(value) || isNumber(value)) &&
-    (first?.isValid(name.trim()) === false ||
-      required.some((position) => isBlank(values[position - 1] ?? '')))
+    (first?.isValid(name.trim()) === false || required.some((index) => isBlank(values[index] ?? '')))
   return (cells, count) => {
-    // The only cell of a row is a value.
-    const why = width > 1 ? describeNoRecord(cells, count, header)?.message : undefined
+    const why = describeNoRecordOf({ header, width, marks }, cells, count)?.message
     if (why === undefined) return undefined
-    const own = cells.slice(0, count)
-    const isCertain = own.every(isBlank) || (own[0] === header[0] ? width >= LEAST_NAMES : isSum(own))
+    const own = cells.slice(0, count).filter((_, index) => !marks.has(index))
+    const isCertain =
+      own.every(isBlank) || (own[0] === header[at] ? places.length >= LEAST_NAMES : isSum(own))
     return { why, isCertain }
   }
 }

@@ -126,7 +126,8 @@ export class Repairs {
 /** The check reports every such value and row; this says why it is still there. A file keeps its encoding. */
 function describeLeft({ file, line, field, why, count: number }: LeftRows): string {
   const place = `${file}:${line}${field === undefined ? '' : `, ${field}`}`
-  return `Left, because it is not certain: ${place}: ${why}${describeTimes(number)}`
+  // Of a column, only the values are counted that have a repair if the reason did not hold.
+  return `Left, because it is not certain: ${place}: ${why}${field === undefined ? describeTimes(number) : ''}`
 }
 
 function describeGroup({ file, field, why, count: number }: ChangeGroup): string {

@@ -1,6 +1,7 @@
 import { count, formatNumber } from '../../../foundation/text/format-number.ts'
 import { joinOr } from '../../../foundation/text/join-or.ts'
 import { type CheckSummary, EMPTY_NOTE, type Finding, type SpareFile } from '../engine/summary.ts'
+import { hasOtherFormat } from '../is-file.ts'
 import { type Change, type Standing, sumChanges } from './baseline.ts'
 
 /** A finding and, if there is an earlier run, its comparison with that. */
@@ -71,7 +72,10 @@ function joinAnd(names: readonly string[]): string {
 /** Says what to do with a file in whose place another one was read, as a shell needs it. */
 export function describeSpare({ name, resource, read }: SpareFile): string {
   const shown = /^[\w./-]+$/.test(name) ? name : `"${name}"`
-  return `${name} was not read: ${read} was read in its place. Remove it, or use --file ${resource}=${shown}.`
+  const other = hasOtherFormat(name)
+    ? `replace ${read} by it, saved as CSV or XLSX`
+    : `use --file ${resource}=${shown}`
+  return `${name} was not read: ${read} was read in its place. Remove it, or ${other}.`
 }
 
 /** The checked files, the definition and its parameters. */

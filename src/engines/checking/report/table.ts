@@ -26,9 +26,10 @@ export const writeTable: ReportWriter = async ({ summary, changes, isFixed }, ap
   const shown = gaps.slice(0, SHOWN_GAPS).map((gap) => `  ${cut(gap, MOST_SENTENCE)}\n`)
   if (gaps.length > SHOWN_GAPS) shown.push(`  And ${count(gaps.length - SHOWN_GAPS, 'more gap')}.\n`)
   if (gaps.length > 0) await append(`\nNot checked:\n${shown.join('')}`)
+  const canFix = !isFixed && summary.files.some(({ state }) => state === 'checked')
   if (causes.length > 0)
     await append(
-      `\nEvery code: --all. Every record: --format html --output report.html.${isFixed ? '' : FIX_HINT}\n`,
+      `\nEvery code: --all. Every record: --format html --output report.html.${canFix ? FIX_HINT : ''}\n`,
     )
   await append(`${causes.length === 0 && gaps.length === 0 ? '' : '\n'}${describeVerdict(summary)}\n`)
 }
