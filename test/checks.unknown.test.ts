@@ -246,8 +246,18 @@ test('files that are swapped are not read as each other', async () => {
   })
   expect(codes(findings)).toEqual(['CRS-00-file', 'LEA-00-file'])
   expect(summary.causes.map(({ sentence, fix }) => [sentence, fix])).toEqual([
-    [expect.stringMatching(/Is this the file learners\? If so, rename it to learners\.csv\.$/), undefined],
-    [expect.stringMatching(/Is this the file courses\? If so, rename it to courses\.csv\.$/), undefined],
+    [
+      expect.stringMatching(
+        /Is this the file learners\? If so, send it as learners, or name it learners\.csv\.$/,
+      ),
+      undefined,
+    ],
+    [
+      expect.stringMatching(
+        /Is this the file courses\? If so, send it as courses, or name it courses\.csv\.$/,
+      ),
+      undefined,
+    ],
   ])
 })
 

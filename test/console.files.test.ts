@@ -123,6 +123,19 @@ test('each sheet of a workbook and each file of an archive is a table, and is se
   ])
 })
 
+test('the summary of a marked workbook is no part of the return; another sheet of that name may be', async () => {
+  const summary = { Summary: [['3 errors'], ['a', 'b']] }
+  const learners = [
+    ['mahi:line', 'mahi:severity', 'mahi:findings', 'localId', 'studentId', 'dateOfBirth'],
+    ['2', '', '', '1', '2', '3'],
+  ]
+  expect(await look('marked.xlsx', makeXlsx({ ...summary, Learners: learners }))).toEqual([
+    ['marked.xlsx/Summary', 1, '-'],
+    ['marked.xlsx/Learners', 1, 'learners'],
+  ])
+  expect(await look('own.xlsx', makeXlsx(summary))).toEqual([['own.xlsx/Summary', 1, '']])
+})
+
 test('what cannot be read says what it is, and what to do', async () => {
   for (const [content, problem] of [
     ['', 'It is empty.'],

@@ -92,7 +92,7 @@ async function start(resources: Parameters<typeof define>[0] = MEMBERS_ONLY) {
 const textOf = (page: string) => page.replaceAll(/<[^>]*>/g, ' ').replaceAll(/\s+/g, ' ')
 
 test('people see what Mahi can repair, apply it, and undo it until the next upload; what comes too late says so', async () => {
-  const { at, put, show, send, check, find } = await start()
+  const { at, service, put, show, send, check, find } = await start()
   expect(textOf(await show('/files'))).toContain('Submit Not yet: no files')
   await put(MEMBERS)
   expect(textOf(await show('/files'))).toContain('Submit Not yet: not checked')
@@ -104,6 +104,18 @@ test('people see what Mahi can repair, apply it, and undo it until the next uplo
   const preview = await show('/repairs')
   expect(textOf(preview)).toMatch(/Mahi makes 3 changes\. 1 of 1 cause disappears, and none is left then\./)
   expect(textOf(preview)).toContain('members born 13/01/2001')
+  // What cannot be changed says so, and offers nothing.
+  const expire = (add: number) =>
+    service.database.write('schema', (writer) =>
+      writer.run('update submission set expires = expires + $1', [add]),
+    )
+  await expire(-1e12)
+  const closed = await show('/repairs')
+  expect(textOf(closed)).toMatch(
+    /Mahi could make 3 changes\..* The submission can no longer be changed, so they cannot be applied\./,
+  )
+  expect(closed).not.toContain('Apply and check again')
+  await expire(1e12)
   const causes = textOf(await show('/findings'))
   expect(causes).toMatch(/Mahi can repair 1 of these 1\..*Mahi can repair this/)
   const [, etag = ''] = /name="etag" value="([^"]*)"/.exec(preview) ?? []

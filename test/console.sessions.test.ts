@@ -469,7 +469,8 @@ test('a key lands on the first page that its scopes allow, and another page says
     expect((await send({ url: '/console', headers: { cookie } })).headers.location).toBe(home)
     const { statusCode, body } = await send({ url: other, headers: { cookie } })
     expect([statusCode, body.includes(`lacks the scope ${missing}`)]).toEqual([401, true])
-    expect(body).toContain('mahi keys create --scope')
+    const eid = missing === 'validation-results:read' ? ' --eid ORGANISATION' : ''
+    expect(body).toContain(`<code>mahi keys create --client NAME --scope ${missing}${eid}</code>`)
     // Who has signed in with an identity provider has no key.
     expect(body).not.toMatch(/your key/i)
     expect(body.slice(body.indexOf('<main'))).not.toMatch(/header|X-API-Key/i)

@@ -175,9 +175,21 @@ test('what arrives after a return has closed is refused, until the agency opens 
   ]) {
     expect(late.status).toBe(409)
     expect(late.body.detail).toContain('Pacific/Auckland')
+    // Nothing was submitted that the agency could open again.
+    expect(late.body.detail).toContain('Ask the agency for a later closing date.')
   }
+  const again = await provider.ask('POST', '/submissions', { returnId: '202512' })
+  expect([again.status, again.body.detail]).toEqual([
+    409,
+    expect.stringContaining('Ask the agency to open the submission again.'),
+  ])
   const agency = await createCaller('agency', [], ['operate'])
   const reopen = { reason: 'A course is missing.' }
+  const refused = await agency.ask('POST', `/submissions/${open}/reopen`, reopen)
+  expect([refused.status, refused.body.detail]).toEqual([
+    409,
+    'The submission is not submitted, so it cannot be opened again. To let its organisation continue, give return 202512 a later closing date (closes).',
+  ])
   expect((await agency.ask('POST', `/submissions/${token}/reopen`, reopen)).status).toBe(200)
   // The agency and the organisation see that it is open again, why, and until when.
   const { statuses, results } = (await agency.ask('GET', '/returns/202512/overview?status=Reopened')).body

@@ -213,7 +213,7 @@ async function openHome({ principal, api }: Context): Promise<Outcome> {
     content: html`<h1>Nothing to show</h1>
       <p>You are signed in, but have none of the scopes that pages of the console need, such as${' '}
         <code>occupations:read</code> for the catalogue and <code>validation-results:read</code> for submissions.</p>
-      <p>Ask the operator of this service for those that you need. They come with a key (<code>mahi keys create --scope</code>), or from your identity provider.</p>`,
+      <p>Ask the operator of this service for those that you need. They come with a key (<code>mahi keys create --client NAME --scope SCOPE</code>, with <code>--eid ORGANISATION</code> for submissions), or from your identity provider.</p>`,
   }
 }
 
@@ -223,6 +223,9 @@ async function hasOnlySubmissions({ scopes, eids }: Principal, api: Api): Promis
   const { totalCount } = await api.call<types.ReturnPage>('/returns', { query: { pageSize: 1 }, ofAll: true })
   return totalCount === 0
 }
+
+/** The scopes of which a key uses only those organisations that it covers. */
+const OF_SUBMISSIONS: readonly Scope[] = ['validation-results:read', 'submissions:write']
 
 /** Says which scope a page needs, and how to get it. */
 function sendUnscoped(
@@ -237,7 +240,7 @@ function sendUnscoped(
     title: 'This page needs another scope',
     detail: `Your sign-in lacks the scope ${scope}, which this page needs.`,
   }
-  const next = html`Ask the operator of this service for it. It comes with a key (<code>mahi keys create --scope ${scope}</code>), or
+  const next = html`Ask the operator of this service for it. It comes with a key (<code>mahi keys create --client NAME --scope ${scope}${OF_SUBMISSIONS.includes(scope) ? ' --eid ORGANISATION' : ''}</code>), or
     from your identity provider. Then sign out and in again, or <a href="/console">go to your first page</a>.`
   return sendRefusal(request, reply, refusal, next, { session, timeZone })
 }

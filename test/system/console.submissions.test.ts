@@ -218,8 +218,10 @@ describeInBrowser('submissions in the console', () => {
     // An upload that breaks changes nothing about the others, and is sent again alone.
     await page.route('**/files/courses?*', (route) => route.abort(), { times: 1 })
     await page.getByRole('button', { name: 'Send 5 files' }).click()
-    await page.getByText(/^Refused: jobs\.xlsx\/Sheet 1\. Stored: (?:[^,]+, ){3}[^,]+\.$/).waitFor()
+    await page.getByText(/^Stored: (?:[^,]+, ){3}[^,]+\. Not sent yet: jobs\.xlsx\/Sheet 1\.$/).waitFor()
     expect(await page.getByText(/^Stored\.$/).count()).toBe(4)
+    expect(await page.getByText('No files are stored.').count()).toBe(0)
+    expect(await page.locator('[data-state]').textContent()).toContain('Missing: Course register.')
     await page.getByRole('button', { name: 'Send the file' }).click()
     await page.locator('.verdict').waitFor()
     expect(sent).toEqual([
@@ -261,12 +263,16 @@ describeInBrowser('submissions in the console', () => {
     await page.getByRole('button', { name: 'Leave out these 31' }).click()
     await page.getByText('There is nothing to send.').waitFor()
     expect(await page.getByRole('button', { name: /^Send/ }).isDisabled()).toBe(true)
+    // Joined to itself, a file would have each record twice.
+    await drop(page, { 'one.csv': clean('learners'), 'copy.csv': clean('learners') })
+    await expect.poll(() => page.getByRole('button', { name: 'Only this one' }).count()).toBe(2)
+    expect(await page.getByRole('button', { name: 'Join them' }).count()).toBe(0)
     expect(shown.troubles).toEqual([])
   })
 
   test.for([
     ['arrives', 'Stored.', 'Not sent yet: courses.csv.'],
-    ['breaks', /^Refused: /, 'Refused: learners.csv. Not sent yet: courses.csv.'],
+    ['breaks', /^Not sent: The connection failed\./, 'Not sent yet: learners.csv, courses.csv.'],
   ] as const)(
     'what is dropped while a file that %s is sent stays listed, and is sent next',
     async ([how, outcome, said]) => {
@@ -293,6 +299,13 @@ describeInBrowser('submissions in the console', () => {
       await expect.poll(() => rows.count()).toBe(2)
       expect(await button.isDisabled()).toBe(true)
       expect(await rows.nth(0).locator('td').last().textContent()).toBe('Sending …')
+      // Whoever leaves the page meanwhile is asked first.
+      const asked = page.waitForEvent('dialog')
+      const left = page.goto('about:blank').catch(() => 'stayed')
+      const dialog = await asked
+      expect(dialog.type()).toBe('beforeunload')
+      await dialog.dismiss()
+      expect(await left).toBe('stayed')
       held.resolve()
       await page.getByText(said, { exact: true }).waitFor()
       expect(await rows.nth(0).locator('td').last().textContent()).toMatch(outcome)

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { zip } from '@cj-tech-master/excelts/archive'
 import { expect, test } from 'vitest'
 import { splitRecord } from '../../src/engines/records/index.ts'
 import { sweep } from '../../src/submissions/retention/sweep.ts'
@@ -210,11 +211,28 @@ test('what is neither an archive nor a workbook is refused by its content', asyn
     const response = await put(Buffer.from(content), ZIP, path)
     expect([response.status, response.body.detail]).toEqual([
       415,
-      expect.stringContaining('The content is neither a ZIP archive nor a workbook in the format XLSX.'),
+      expect.stringContaining(
+        'The content is neither a ZIP archive nor a workbook in the format XLSX. Send a single file to its own path',
+      ),
     ])
   }
   const old = await put(Buffer.from('\u00d0\u00cf\u0011\u00e0', 'latin1'), 'text/csv', '/learners')
   expect(old.body.detail).toBe(
-    'learners: The file is a workbook with a password or in the old format XLS. Save it as XLSX without a password.',
+    'learners: The file is an Excel workbook in the old format (XLS), or one with a password, not text. Save it as XLSX without a password.',
   )
+  const pdf = await put(Buffer.from('%PDF-1.7'), 'text/csv', '/learners')
+  expect(pdf.body.detail).toBe(
+    'learners: The file is a PDF document, not text. Export the table from the program that made it, as CSV or XLSX.',
+  )
+  const ods = await zip()
+    .add('mimetype', 'application/vnd.oasis.opendocument.spreadsheet', { level: 0 })
+    .add('content.xml', '<a/>', { level: 0 })
+    .bytes()
+  for (const [path, name] of [
+    ['/courses', 'courses: The file'],
+    ['', 'The content'],
+  ] as const) {
+    const { status, body } = await put(ods, path === '' ? ZIP : 'text/csv', path)
+    expect([status, body.detail]).toEqual([415, `${name} is a spreadsheet (ODS). Save it as XLSX or CSV.`])
+  }
 })

@@ -155,7 +155,7 @@ test('the response to an upload says if its first line is not the header of this
     `${none} Line 2 has them: delete the line above it.`,
   )
   expect(await noted('localId,code,title\n1,G1,First\n')).toBe(
-    'The first line has 1 of the columns of people, and 3 of groups. Is this the file groups? If so, rename it to groups.csv.',
+    'The first line has 1 of the columns of people, and 3 of groups. Is this the file groups? If so, send it as groups, or name it groups.csv.',
   )
   expect(await noted('id,extra\n1,2\n')).toBeUndefined()
   expect(await noted('localId,id,group,age\n')).toBe('The file has no records.')

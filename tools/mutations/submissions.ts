@@ -428,8 +428,8 @@ export default [
   {
     fault: 'a submission can be created after its return has closed',
     file: 'src/submissions/returns/assert-collected.ts',
-    text: "window === 'Closed' && !(await isReopened(reader, eid, returnId))",
-    replacement: "window === 'Closed' && (await isReopened(reader, eid, returnId))",
+    text: 'ended === null && (until ?? 0) > Date.now()',
+    replacement: 'ended === null && (until ?? 0) <= Date.now()',
     test: RETURNS,
   },
   {

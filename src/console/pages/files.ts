@@ -59,9 +59,11 @@ async function showFiles(context: Context): Promise<Shown> {
     notice: describeNotice(context.query, workbench),
     content: html`
       ${submission.notes !== undefined && html`<p>${submission.notes}</p>`}
+      <div data-state>
       ${received === 0 ? html`<p>No files are stored.</p>` : missing.length > 0 && html`<p>Missing: ${missing.map(({ title }) => title).join(', ')}.</p>`}
       ${received > 0 && missing.length === 0 && html`<p>${received === 1 ? 'The file is here.' : `All ${count(received, 'file')} are here.`}</p>`}
       ${received > 0 && showTable(workbench, await readOrigins(workbench))}
+      </div>
       ${mayWrite && showForms(workbench)}`,
   })
 }
@@ -141,8 +143,8 @@ interface Stored {
   readonly files?: readonly { readonly file: string }[]
 }
 
-/** The name of a file that is no archive or workbook. */
-const TABLE = /\.(?:csv|tsv|txt|ndjson)(?:\.gz)?$/i
+/** The name of an archive or a workbook. */
+const PACKED = /\.(?:zip|xls[xm])$/i
 
 /** The name of a spreadsheet or a document in another format: what is in it does not say so. */
 const OTHER = /\.(?:ods|numbers|xls|xlsb|pdf)$/i
@@ -156,12 +158,15 @@ async function receiveForm(context: Context): Promise<Outcome> {
   const kind = fields.get('kind') ?? CONTAINER
   if (file === undefined || file.filename === '') throw new FormFault('Choose a file.', { field: 'file' })
   const isOther = OTHER.test(file.filename)
-  if (isOther || (kind === CONTAINER && TABLE.test(file.filename))) {
+  if (isOther || (kind === CONTAINER && !PACKED.test(file.filename))) {
     // A browser reads the response only once it has sent everything.
     file.file.resume()
     throw isOther
       ? new FormFault(`${file.filename} cannot be read. Save it as XLSX or CSV.`, { field: 'file' })
-      : new FormFault(`${file.filename} is one file: choose what it is.`, { field: 'kind' })
+      : new FormFault(
+          `${file.filename} is one file: choose what it is. The name of an archive or workbook with all files must end with .zip or .xlsx.`,
+          { field: 'kind' },
+        )
   }
   // It is refused, not thrown, unless its bytes end before the form does.
   const response = await orMalformed(() => put(api, context, kind, file.filename, file.file))

@@ -103,7 +103,7 @@ async function showRepairs(context: Context): Promise<Shown> {
       ${
         changes === 0
           ? html`<p>Nothing has only one possible repair.</p>`
-          : html`<p>Mahi makes ${count(changes, 'change')}.${describeEffect(repairs)}</p>
+          : html`<p>Mahi ${mayWrite ? 'makes' : 'could make'} ${count(changes, 'change')}.${describeEffect(repairs)}${!mayWrite && ` ${explainNoRepair(workbench)}`}</p>
           ${
             mayWrite &&
             html`<${PostForm} action=${repairsLink(context)} keep=${{ etag }}>
@@ -117,6 +117,12 @@ async function showRepairs(context: Context): Promise<Shown> {
       <p><a href=${stepLink(context, 'fix')}>All causes</a></p>`,
   })
 }
+
+/** Why somebody cannot apply the repairs. */
+const explainNoRepair = ({ isOpen }: Workbench): string =>
+  isOpen
+    ? 'Applying them needs the scope submissions:write, which your sign-in lacks. Ask the operator of this service for it.'
+    : 'The submission can no longer be changed, so they cannot be applied.'
 
 /** What the causes of the current check become. */
 function describeEffect({ causes, clears = [], causesLeft = 0 }: Repairs): string {

@@ -18,6 +18,9 @@ const FORMATS = [
   [/^xl\/workbook\.bin$/, 'It is a binary workbook (.xlsb). Save it as XLSX.'],
 ]
 
+/** How the columns begin that `mahi check --mark` adds, as in `src/engines/checking/engine/columns.ts`. */
+const MARK = 'mahi:'
+
 /** What a file contains: itself, its sheets, or its files. */
 export async function inspect(file, kinds, name = file.name) {
   const known = new Set(kinds.flatMap(({ columns }) => columns.map(plain)))
@@ -31,17 +34,21 @@ export async function inspect(file, kinds, name = file.name) {
     const names = [...entries.keys()]
     for (const [part, problem] of FORMATS)
       if (names.some((each) => part.test(each))) return [refuse(name, problem)]
-    if (entries.has('xl/workbook.xml'))
-      return (await readSheets(file, entries)).map(({ name: sheet, lines, rows, content }) => {
+    if (entries.has('xl/workbook.xml')) {
+      const sheets = await readSheets(file, entries)
+      const isMarked = sheets.some(({ lines: [[first = ''] = []] }) => first.startsWith(MARK))
+      return sheets.map(({ name: sheet, lines, rows, content }) => {
         const { header, ...described } = describe(lines, known)
         return {
           ...described,
+          isSummary: isMarked && /^summary$/i.test(sheet),
           name: `${name}/${sheet}`,
           records: Math.max(0, rows - header - 1),
           content,
           type: 'application/octet-stream',
         }
       })
+    }
     const own = [...entries].filter(([each]) => !/\/$|(?:^|\/)(?:\.|__MACOSX)/.test(each))
     const found = await Promise.all(
       own.map(async ([each, entry]) => inspect(await unpack(file, entry), kinds, `${name}/${each}`)),
@@ -50,7 +57,7 @@ export async function inspect(file, kinds, name = file.name) {
   }
   const isGzip = start[0] === 0x1f && start[1] === 0x8b
   const content = isGzip ? file.stream().pipeThrough(new DecompressionStream('gzip')) : file.stream()
-  const { text, lines, charset } = await scan(content)
+  const { text, lines, charset, sum } = await scan(content)
   if (text.includes('\u0000'))
     return [refuse(name, 'It is not a table. Send CSV, NDJSON, a ZIP archive or a workbook (XLSX).')]
   const shared = { name, blob: file, ...(isGzip && { encoding: 'gzip' }) }
@@ -84,14 +91,14 @@ export async function inspect(file, kinds, name = file.name) {
       notes,
       records: Math.max(0, lines - header - 1),
       type: 'text/csv',
-      ...(canJoin && { header: line, charset }),
+      ...(canJoin && { header: line, charset, sum }),
     },
   ]
 }
 
-/** The first characters of a text, its lines outside of quotes, and its encoding: UTF-8 if it can be that. */
+/** The first characters of a text, its lines outside of quotes, its encoding (UTF-8 if it can be that), and a checksum. */
 async function scan(stream) {
-  let [size, lines, quoted, last, charset, decoder] = [0, 0, false, 10, 'utf-8', undefined]
+  let [size, lines, quoted, last, charset, decoder, sum] = [0, 0, false, 10, 'utf-8', undefined, 0]
   const head = []
   const read = (bytes) => {
     try {
@@ -112,6 +119,7 @@ async function scan(stream) {
     if (size < 65_536) head.push(part.value)
     size += part.value.length
     for (const byte of part.value) {
+      sum = (Math.imul(sum, 31) + byte) | 0
       if (byte === 34) quoted = !quoted
       // An empty line is no record, and a line end of two characters is one.
       if (!quoted && (byte === 10 || byte === 13) && last !== 10 && last !== 13) lines++
@@ -120,7 +128,7 @@ async function scan(stream) {
   }
   if (charset === 'utf-8') read()
   const text = new TextDecoder(charset).decode(await new Blob(head).arrayBuffer()).slice(0, 65_536)
-  return { text, charset, lines: lines + (last === 10 || last === 13 ? 0 : 1) }
+  return { text, charset, sum, lines: lines + (last === 10 || last === 13 ? 0 : 1) }
 }
 
 function splitLine(line) {
@@ -144,8 +152,10 @@ function describe(lines, known) {
 
 const EXTENSION = /^(?:csv|tsv|txt|ndjson|gz|zip|xls[xm])$/i
 
-/** The kind of an item, by its columns and then by its name; empty if neither says it. */
-export function recognise({ name, columns = [] }, kinds) {
+/** The kind of an item, by its columns and then by its name; `-` for none of them, empty if nothing says it. */
+export function recognise({ name, columns = [], isSummary }, kinds) {
+  // The command writes this sheet, and ignores it.
+  if (isSummary) return '-'
   const own = new Set(columns.map(plain))
   const scores = kinds.map(({ file, columns }) => ({
     file,

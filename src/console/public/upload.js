@@ -13,6 +13,7 @@ function attachUpload(form) {
   const status = form.querySelector('[data-text]')
   const bar = form.querySelector('progress')
   const button = form.querySelector('button[type="submit"]')
+  const checkNow = document.querySelector('#check button')
   const checksThen = form.querySelector('[data-switch]')
   const items = []
   const leaveOut = action('', () => {
@@ -28,6 +29,10 @@ function attachUpload(form) {
   form.querySelector('select').closest('label').remove()
   Object.assign(input, { multiple: true, required: false })
   review()
+  // Whoever leaves the page would leave the other files unsent.
+  addEventListener('beforeunload', (event) => {
+    if (sending) event.preventDefault()
+  })
 
   for (const type of ['dragover', 'dragleave', 'drop']) {
     document.addEventListener(type, (event) => {
@@ -111,6 +116,7 @@ function attachUpload(form) {
     leaveOut.hidden = sending || undecided.length < 2
     leaveOut.textContent = `Leave out these ${undecided.length}`
     table.hidden = items.length === 0
+    if (checkNow) checkNow.disabled = sending
     button.disabled = sending || sent.length === 0 || undecided.length > 0 || pairs.length > 0
     button.textContent = sent.length > 1 ? `Send ${sent.length} files` : 'Send the file'
     if (items.length > 0 && !sending)
@@ -160,20 +166,15 @@ function attachUpload(form) {
     const url = form.dataset.put.replace('FILE', place)
     const result = await put(form, url, item, onProgress)
     if (result.type !== 'other-session') return result
-    const page = await fetch(location.href).then(
-      (response) => response.text(),
-      () => '',
-    )
-    const [, token = ''] = /name="form-token" value="([^"]+)"/.exec(page) ?? []
-    form.elements['form-token'].value = token
+    const page = await readPage()
+    form.elements['form-token'].value = page.querySelector('[name="form-token"]')?.value ?? ''
     return await put(form, url, item, onProgress)
   }
 
   form.addEventListener('submit', async (event) => {
     event.preventDefault()
-    const sent = review()
     sending = true
-    button.disabled = true
+    const sent = review()
     let hasEnded = false
     bar.hidden = false
     bar.value = 0
@@ -189,16 +190,18 @@ function attachUpload(form) {
       item.stored = result.ok
       item.select.disabled = result.ok
       for (const file of result.files) kept.add(file)
-      item.refusal = result.ok ? undefined : `Refused: ${result.problem}`
+      item.isLost = result.isLost
+      item.refusal = result.ok ? undefined : `${result.isLost ? 'Not sent' : 'Refused'}: ${result.problem}`
       tell(item, item.refusal ?? 'Stored.', result.ok ? 'good' : 'error')
     }
     sending = false
     bar.hidden = true
     const left = review()
-    const refused = left.filter(({ refusal }) => refusal)
-    if (refused.length > 0 || hasEnded) {
-      const stored = sent.filter((item) => item.stored)
-      const waiting = left.filter(({ refusal }) => !refusal)
+    const stored = sent.filter((item) => item.stored)
+    if (stored.length > 0 && left.length > 0) await showState()
+    if (left.some(({ refusal }) => refusal) || hasEnded) {
+      const refused = left.filter(({ refusal, isLost }) => refusal && !isLost)
+      const waiting = left.filter((item) => !refused.includes(item))
       status.textContent = [list('Refused', refused), list('Stored', stored), list('Not sent yet', waiting)]
         .filter((each) => each !== '')
         .join(' ')
@@ -216,6 +219,21 @@ function attachUpload(form) {
     status.textContent = 'All files are stored. Checking them …'
     document.getElementById('check').requestSubmit()
   })
+}
+
+/** This page as it is now; empty if the connection fails. */
+async function readPage() {
+  const text = await fetch(location.href).then(
+    (response) => response.text(),
+    () => '',
+  )
+  return new DOMParser().parseFromString(text, 'text/html')
+}
+
+/** Shows what is stored now; nothing if that cannot be read. */
+async function showState() {
+  const now = (await readPage()).querySelector('[data-state]')?.childNodes ?? []
+  document.querySelector('[data-state]').replaceChildren(...now)
 }
 
 const list = (what, items) =>
@@ -244,8 +262,10 @@ function showRecords({ row }, items) {
   row.cells[1].textContent = items.reduce((sum, { records }) => sum + records, 0).toLocaleString('en-NZ')
 }
 
-/** Whether files are parts of one: their headers are equal. */
-const canJoin = (items) => items.every(({ header }) => header !== undefined && header === items[0].header)
+/** Whether files are parts of one: their headers are equal, and no two are the same. */
+const canJoin = (items) =>
+  items.every(({ header }) => header !== undefined && header === items[0].header) &&
+  new Set(items.map(({ sum }) => sum)).size === items.length
 
 const readText = async ({ blob, charset }) => new TextDecoder(charset).decode(await blob.arrayBuffer())
 
@@ -273,7 +293,9 @@ async function put(form, url, { blob, content, type, encoding }, onProgress) {
     request.addEventListener('error', () =>
       resolve({
         ok: false,
-        problem: 'The connection failed, or the file has changed. Choose it again.',
+        isLost: true,
+        problem:
+          'The connection failed. Send it again; if you have changed the file meanwhile, choose it again.',
         files: [],
       }),
     )

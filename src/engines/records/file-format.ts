@@ -4,11 +4,16 @@ export interface FileFormat {
   readonly name: string
   /** What to do so that it can be checked, as full sentences. */
   readonly advice: string
+  /** Whether it is an archive or a workbook whose content is read. */
+  readonly isContainer: boolean
 }
 
 export const JSON_LIST = 'a JSON list'
 
 const ZIP = 'PK\\x03\\x04'
+const WORKBOOK = 'an Excel workbook (XLSX)'
+const ARCHIVE = 'a ZIP archive'
+const EMPTY_ARCHIVE = 'an empty ZIP archive'
 const AS_XLSX = 'Save it as XLSX or CSV.'
 const AS_UTF8 = 'Save it as CSV in UTF-8.'
 
@@ -20,12 +25,12 @@ const FORMATS: readonly (readonly [form: RegExp | string, name: string, advice?:
   [archiveWith('xl/workbook\\.bin'), 'a binary workbook (XLSB)', AS_XLSX],
   [
     archiveWith('(?:xl/|\\[Content_Types\\]\\.xml)'),
-    'an Excel workbook (XLSX)',
+    WORKBOOK,
     'Give it a name that ends with .xlsx, or export it as CSV in UTF-8.',
   ],
   [archiveWith('Index[/.]'), 'a Numbers spreadsheet', 'Export it as XLSX or CSV.'],
-  [new RegExp(`^${ZIP}`), 'a ZIP archive', 'Unpack it.'],
-  ['PK\x05\x06', 'an empty ZIP archive'],
+  [new RegExp(`^${ZIP}`), ARCHIVE, 'Unpack it.'],
+  ['PK\x05\x06', EMPTY_ARCHIVE],
   [
     '\xd0\xcf\x11\xe0',
     'an Excel workbook in the old format (XLS), or one with a password',
@@ -46,7 +51,8 @@ export function findFormat(start: Buffer): FileFormat | undefined {
   const bytes = start.toString('latin1')
   const [, name, advice = 'Export it as CSV in UTF-8.'] =
     FORMATS.find(([form]) => (typeof form === 'string' ? bytes.startsWith(form) : form.test(bytes))) ?? []
-  return name === undefined ? undefined : { name, advice }
+  if (name === undefined) return undefined
+  return { name, advice, isContainer: [WORKBOOK, ARCHIVE, EMPTY_ARCHIVE].includes(name) }
 }
 
 /**

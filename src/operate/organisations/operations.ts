@@ -57,7 +57,8 @@ const EXAMPLE: Static<typeof Organisation> = {
 const { suspended: _when, reason: _why, ...ACTIVE } = EXAMPLE
 
 const UNKNOWN =
-  'No key covers this organisation, it has no submission, and it is not suspended. Nothing was changed. GET /v1/organisations lists those that are known.'
+  'No key covers this organisation, it has no submission, and it is not suspended. GET /v1/organisations lists those that are known.'
+const UNCHANGED = `Nothing was changed. ${UNKNOWN}`
 
 const EID_PATH = Type.Object({
   eid: Type.String({ description: 'The identifier of the organisation.' }),
@@ -120,7 +121,7 @@ export function organisationOperations(database: Database): readonly Operation[]
     }).handle(async ({ path: { eid }, body: { reason = '' }, refuse }) => {
       const suspended = await suspend(database, { eid, reason })
       const organisation = suspended && (await findOrganisation(database, eid))
-      if (organisation === undefined) return refuse('not-found', UNKNOWN)
+      if (organisation === undefined) return refuse('not-found', UNCHANGED)
       return document(renderOrganisation(organisation))
     }),
 
@@ -140,7 +141,7 @@ export function organisationOperations(database: Database): readonly Operation[]
     }).handle(async ({ path: { eid }, refuse }) => {
       // One that nothing else names is unknown once it is resumed.
       const before = await findOrganisation(database, eid)
-      if (before === undefined) return refuse('not-found', UNKNOWN)
+      if (before === undefined) return refuse('not-found', UNCHANGED)
       await removeSuspension(database, eid)
       return document(renderOrganisation({ ...before, suspension: undefined }))
     }),

@@ -33,8 +33,7 @@ export async function reopen(
     const writer = await lockSubmission(transaction, token)
     const submission = await findState(writer, { token, eid })
     if (submission === undefined || submission.ended === 'Cancelled') throw cancelled()
-    if (submission.ended !== 'Submitted')
-      throw new Problem('conflict', 'The submission is not submitted, so it need not be opened again.')
+    if (submission.ended !== 'Submitted') throw notSubmitted(submission)
     if (other !== undefined)
       throw new Problem(
         'conflict',
@@ -54,4 +53,13 @@ export async function reopen(
     if (reopened === undefined) throw new Error('the submission that was just opened is missing')
     return reopened
   })
+}
+
+/** What was not submitted can be changed, unless its return has closed. */
+function notSubmitted({ closes, returnId }: SubmissionState): Problem {
+  const isClosed = closes !== null && closes <= Date.now()
+  const next = isClosed
+    ? `so it cannot be opened again. To let its organisation continue, give return ${returnId} a later closing date (closes).`
+    : 'so it need not be opened again.'
+  return new Problem('conflict', `The submission is not submitted, ${next}`)
 }

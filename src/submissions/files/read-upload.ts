@@ -14,6 +14,7 @@ import {
 import {
   CsvReader,
   EncodingLook,
+  findFormat,
   isWorkbook,
   PieceWriter,
   readAsArriving,
@@ -109,7 +110,7 @@ async function readAll(order: ReadOrder): Promise<ReadFile[]> {
   if (order.isContainer && !isContainer)
     throw new Problem(
       'unsupported-media-type',
-      'The content is neither a ZIP archive nor a workbook in the format XLSX.',
+      'The content is neither a ZIP archive nor a workbook in the format XLSX. Send a single file to its own path, PUT /v1/submissions/{submissionToken}/files/{fileType}.',
     )
   const containers = new Containers({ unpackedBytes: order.maxBytes })
   try {
@@ -141,12 +142,14 @@ async function readFiles(
 /** An archive with files begins like this, and an empty one like that. */
 const STARTS = ['PK\u0003\u0004', 'PK\u0005\u0006']
 
-function startsLikeContainer(path: string): boolean {
-  const start = Buffer.alloc(4)
+const startsLikeContainer = (path: string): boolean => STARTS.includes(readStart(path, 4).toString('latin1'))
+
+function readStart(path: string, bytes: number): Buffer {
+  const start = Buffer.alloc(bytes)
   const file = openSync(path, 'r')
-  readSync(file, start)
+  const read = readSync(file, start)
   closeSync(file)
-  return STARTS.includes(start.toString('latin1'))
+  return start.subarray(0, read)
 }
 
 /** Opens an archive or a workbook as `mahi check` does, by the same names. */
@@ -155,13 +158,23 @@ async function openContainer(
   { path, folder, definition, only }: ReadOrder,
 ): Promise<{ files: Source[]; notes: string[] }> {
   const isSheets = isWorkbook(path)
+  const format = findFormat(readStart(path, 4096))
   const name = isSheets ? `${only ?? 'workbook'}.xlsx` : `${only ?? 'archive'}.zip`
   // Its own name decides how it is read, and is that in messages.
   const container = join(folder, name)
   renameSync(path, container)
   const paths = await containers.openArchives([container])
   const named = only === undefined || isSheets ? [] : nameOnly(paths, only)
-  const { files, unread, spare, notes } = await selectFiles(containers, paths, definition, named)
+  const { files, unread, spare, notes } = await selectFiles(containers, paths, definition, named).catch(
+    (error: unknown) => {
+      // A spreadsheet of another program is an archive, too, but none that somebody has packed.
+      if (!(error instanceof UserError) || format === undefined || format.isContainer) throw error
+      throw new Problem(
+        'unsupported-media-type',
+        `${only === undefined ? 'The content' : `${only}: The file`} is ${format.name}. ${format.advice}`,
+      )
+    },
+  )
   const other = files.find(({ resource }) => resource !== only)
   if (only !== undefined && other !== undefined)
     fail({

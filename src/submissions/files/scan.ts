@@ -1,5 +1,6 @@
 import { Problem } from '../../api/contract/problems.ts'
-import { CsvReader, isBlankLine, LineReader, PieceSource } from '../../engines/records/index.ts'
+import { EXPORT_AGAIN } from '../../engines/checking/index.ts'
+import { CsvReader, findFormat, isBlankLine, LineReader, PieceSource } from '../../engines/records/index.ts'
 
 export type Format = 'csv' | 'ndjson'
 
@@ -51,7 +52,7 @@ export class Scanner {
 
   /** Called after the last piece; returns the number of records, not counting a header. */
   end(): number {
-    if (this.#next === undefined) throw new Problem('invalid-body', 'The file is empty.')
+    if (this.#next === undefined) throw new Problem('invalid-body', `The file is empty. ${EXPORT_AGAIN}`)
     this.#source.end()
     this.#count(this.#next)
     if (this.#format === 'ndjson') return this.#records
@@ -60,16 +61,18 @@ export class Scanner {
   }
 }
 
+/** What cannot be text; of any other format, the check says what it is. */
+const BINARY = ['PK\u0003\u0004', '\u00d0\u00cf\u0011\u00e0', '%PDF']
+
 function refuseFormat(start: Buffer): void {
-  const signature = start.subarray(0, 8).toString('latin1')
-  const known: [string, string][] = [
-    ['PK\x03\x04', 'a ZIP archive or a workbook within another file. Send it separately, as it is.'],
-    [
-      '\xd0\xcf\x11\xe0',
-      'a workbook with a password or in the old format XLS. Save it as XLSX without a password.',
-    ],
-    ['%PDF', 'a PDF document, not text.'],
-  ]
-  const name = known.find(([prefix]) => signature.startsWith(prefix))?.[1]
-  if (name !== undefined) throw new Problem('unsupported-media-type', `The file is ${name}`)
+  if (!BINARY.includes(start.subarray(0, 4).toString('latin1'))) return
+  const format = findFormat(start.subarray(0, 4096))
+  if (format === undefined) return
+  const { name, advice, isContainer } = format
+  throw new Problem(
+    'unsupported-media-type',
+    isContainer
+      ? `The file is ${name} within another file. Send it separately, as it is.`
+      : `The file is ${name}, not text. ${advice}`,
+  )
 }

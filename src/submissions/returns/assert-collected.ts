@@ -50,11 +50,7 @@ export async function assertCollected(
   const window = windowOf(found)
   if (window === 'NotOpen')
     throw new Problem('conflict', `Return ${returnId} is not open yet: it ${describeWindow(found)}.`)
-  if (window === 'Closed' && !(await isReopened(reader, eid, returnId)))
-    throw new Problem(
-      'conflict',
-      `Return ${returnId} is closed: it was open from ${showInstant(found.opens, found.zone)} to ${showEnd(found.closes, found.zone)}. Ask the agency to open a submitted one again, or for a later closing date.`,
-    )
+  if (window === 'Closed') await assertReopened(reader, eid, found)
   return found
 }
 
@@ -65,11 +61,22 @@ function listOpen(all: readonly CollectedReturn[], eid: string): string {
   return `Returns of this organisation: ${listed.join('; ')}.`
 }
 
-async function isReopened(reader: Reader, eid: string, returnId: string): Promise<boolean> {
-  const open = await reader.get(
-    `select token from submission
-     where eid = $1 and return_id = $2 and ended is null and reopened_until > $3 limit 1`,
-    [eid, returnId, Date.now()],
+/** @throws {Problem} unless the agency has opened a submission for a closed return again */
+async function assertReopened(
+  reader: Reader,
+  eid: string,
+  { returnId, opens, closes, zone }: CollectedReturn,
+): Promise<void> {
+  const own = await reader.all<{ ended: string | null; until: number | null }>(
+    'select ended, reopened_until as until from submission where eid = $1 and return_id = $2',
+    [eid, returnId],
   )
-  return open !== undefined
+  if (own.some(({ ended, until }) => ended === null && (until ?? 0) > Date.now())) return
+  // Only what was submitted can be opened again, and not beside another one.
+  const canReopen = own.some(({ ended }) => ended === 'Submitted') && own.every(({ ended }) => ended !== null)
+  const wayOut = canReopen ? 'to open the submission again' : 'for a later closing date'
+  throw new Problem(
+    'conflict',
+    `Return ${returnId} is closed: it was open from ${showInstant(opens, zone)} to ${showEnd(closes, zone)}. Ask the agency ${wayOut}.`,
+  )
 }

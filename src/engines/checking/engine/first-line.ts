@@ -121,7 +121,7 @@ function compareColumns(
 }
 
 function describeOther(own: number, resource: Resource, { found, name, path }: Other): FileFault {
-  const message = `The first line has ${own === 0 ? 'no column' : `${own} of the columns`} of ${resource.name}, and ${found} of ${name}. Is this the file ${name}? If so, rename it to ${path}.`
+  const message = `The first line has ${own === 0 ? 'no column' : `${own} of the columns`} of ${resource.name}, and ${found} of ${name}. Is this the file ${name}? If so, send it as ${name}, or name it ${path}.`
   return { message }
 }
 
