@@ -373,6 +373,9 @@ test('a form with a file says what was stored, or which file was refused and why
     400,
     expect.stringContaining('members.csv is one file: choose what it is.'),
   ])
+  expect(textOf((await upload('README.md', 'Read me')).body)).toContain(
+    'README.md is one file: choose what it is. The name of an archive or workbook with all files must end with .zip or .xlsx.',
+  )
   const other = await upload('return.ods', 'PK')
   expect(textOf(other.body)).toContain('return.ods cannot be read. Save it as XLSX or CSV.')
   const stored = await upload('members.csv', MEMBERS, 'members')
