@@ -227,6 +227,7 @@ test('what came too late says why, and whether the newest check read the files a
   const database = service.database
   const set = (sql: string) => database.write('schema', (writer) => writer.run(sql))
   expect(textOf(await show('/check'))).toContain('Go on to submit')
+  expect(textOf(await show('/check'))).toContain('Submit Ready')
   await set('update submission set expires = 1')
   // What can no longer be submitted leads nowhere.
   expect(textOf(await show('/check'))).not.toContain('Go on to submit')
