@@ -227,6 +227,7 @@ test('what came too late says why, and whether the newest check read the files a
   const database = service.database
   const set = (sql: string) => database.write('schema', (writer) => writer.run(sql))
   expect(textOf(await show('/check'))).toContain('Go on to submit')
+  expect(textOf(await show('/check'))).toContain('Submit Ready')
   await set('update submission set expires = 1')
   // What can no longer be submitted leads nowhere.
   expect(textOf(await show('/check'))).not.toContain('Go on to submit')
@@ -373,6 +374,9 @@ test('a form with a file says what was stored, or which file was refused and why
     400,
     expect.stringContaining('members.csv is one file: choose what it is.'),
   ])
+  expect(textOf((await upload('README.md', 'Read me')).body)).toContain(
+    'README.md is one file: choose what it is. The name of an archive or workbook with all files must end with .zip or .xlsx.',
+  )
   const other = await upload('return.ods', 'PK')
   expect(textOf(other.body)).toContain('return.ods cannot be read. Save it as XLSX or CSV.')
   const stored = await upload('members.csv', MEMBERS, 'members')

@@ -242,12 +242,14 @@ export function listObstacles(workbench: Workbench): readonly Obstacle[] {
 
 /** Whether the submission has been submitted, or the first thing that keeps it from that. */
 function describeSubmit(workbench: Workbench): string {
-  const { submission, isOpen, reopened } = workbench
+  const { submission, run, isOpen, reopened } = workbench
   if (submission.submissionStatus === 'Submitted') return 'Submitted'
   if (isPublished(submission)) return 'Not submitted'
   if (!isOpen) return 'Too late'
   const [first] = listObstacles(workbench)
   if (first !== undefined) return `Not yet: ${first.hint}`
+  // Warnings may have to be explained first: the step says which.
+  if (run !== undefined && !hasFindings(run)) return 'Ready'
   return reopened === undefined ? 'Not submitted' : 'Not submitted again'
 }
 

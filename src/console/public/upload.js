@@ -167,7 +167,7 @@ function attachUpload(form) {
     const result = await put(form, url, item, onProgress)
     if (result.type !== 'other-session') return result
     const page = await readPage()
-    form.elements['form-token'].value = page.querySelector('[name="form-token"]')?.value ?? ''
+    form.elements['form-token'].value = page?.querySelector('[name="form-token"]')?.value ?? ''
     return await put(form, url, item, onProgress)
   }
 
@@ -221,18 +221,20 @@ function attachUpload(form) {
   })
 }
 
-/** This page as it is now; empty if the connection fails. */
-async function readPage() {
-  const text = await fetch(location.href).then(
-    (response) => response.text(),
-    () => '',
-  )
-  return new DOMParser().parseFromString(text, 'text/html')
-}
+/** This page as it is now; `null` if the connection fails. */
+const readPage = () =>
+  new Promise((resolve) => {
+    const request = new XMLHttpRequest()
+    // Parses the page without running anything in it, which the policy allows.
+    request.responseType = 'document'
+    request.open('GET', location.href)
+    request.addEventListener('loadend', () => resolve(request.response))
+    request.send()
+  })
 
 /** Shows what is stored now; nothing if that cannot be read. */
 async function showState() {
-  const now = (await readPage()).querySelector('[data-state]')?.childNodes ?? []
+  const now = (await readPage())?.querySelector('[data-state]')?.childNodes ?? []
   document.querySelector('[data-state]').replaceChildren(...now)
 }
 
