@@ -398,10 +398,14 @@ test('returns are imported from YAML, listed, and changed by another import', as
   const { stdout } = await installation.run(['returns', 'list'], { environment })
   expect(stdout).toContain('closes 31 Jan 2026, 18:00 (Pacific/Auckland')
   // A name in another encoding would be stored with characters that nobody has written.
-  writeFileSync(file, Buffer.from(FILE.replace('December', 'Décembre'), 'latin1'))
-  expect((await installation.run(['returns', 'import', file], { environment })).stderr).toContain(
-    'is not UTF-8',
-  )
+  for (const [content, fault] of [
+    [Buffer.from(FILE.replace('December', 'Décembre'), 'latin1'), 'is not UTF-8'],
+    [`${FILE}#${' '.repeat(2 ** 20)}`, 'must be at most 1 MiB'],
+  ] as const) {
+    writeFileSync(file, content)
+    const { stderr } = await installation.run(['returns', 'import', file], { environment })
+    expect(stderr).toContain(fault)
+  }
   // Due at the end of a day, which is shown as that day.
   expect(stdout).toContain('due    20 Jan 2026 (Pacific/Auckland; 2026-01-20T11:00:00.000Z)')
 })

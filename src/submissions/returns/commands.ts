@@ -5,6 +5,7 @@ import { action, jsonOption, report, type WithDatabase } from '../../foundation/
 import { say, writeOut } from '../../foundation/command-line/terminal.ts'
 import type { Database } from '../../foundation/database/database.ts'
 import type { Sealer } from '../../foundation/database/seal.ts'
+import { fail } from '../../foundation/faults/user-error.ts'
 import { count } from '../../foundation/text/format-number.ts'
 import { escapeControls } from '../../foundation/text/quote.ts'
 import { showEnd, showInstant } from '../../foundation/text/zoned-time.ts'
@@ -18,6 +19,9 @@ interface ReturnCommandOptions {
   readonly readSettings: () => ReturnSettings
   readonly openSealer: (database: Database) => Promise<Sealer>
 }
+
+/** The largest file of returns, in bytes. */
+const MOST_BYTES = 2 ** 20
 
 interface ReturnSettings {
   readonly DEFINITIONS: readonly string[]
@@ -39,7 +43,9 @@ export function addReturnCommands(
     .action(
       action(async (file: string, flags: { json?: true }) => {
         const { DEFINITIONS, TIME_ZONE: zone } = readSettings()
-        const read = await readReturns(await readText(file), {
+        const content = await readText(file)
+        if (Buffer.byteLength(content) > MOST_BYTES) fail({ file, message: 'must be at most 1 MiB' })
+        const read = await readReturns(content, {
           file,
           definitions: new Definitions(DEFINITIONS),
           zone,
