@@ -103,8 +103,8 @@ export default [
   {
     fault: 'a page past the last one is PR1',
     file: 'src/submissions/findings/get-results.ts',
-    text: "refusePage('PR2', [",
-    replacement: "refusePage('PR1', [",
+    text: "message }], 'PR2'",
+    replacement: "message }], 'PR1'",
     test: PARAMETERS,
   },
   {
@@ -181,7 +181,7 @@ export default [
     test: ENCRYPTION,
   },
   {
-    fault: 'who asks for work that was refused is told once only, and others that it never was',
+    fault: 'the reason why work was refused is reported once, and other callers get 404',
     file: 'src/submissions/files/file-job.ts',
     text: 'update submission_job set revision = -1 where id = $1 and completed is not null',
     replacement: 'delete from submission_job where id = $1 and completed is not null',

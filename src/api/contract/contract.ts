@@ -14,7 +14,7 @@ import {
   type SharedProblem,
 } from './describe.ts'
 import type { Defaulted } from './fields.ts'
-import { type Members, Problem, type ProblemOptions, type ProblemSlug, type ValueFault } from './problems.ts'
+import { type Members, Problem, type ProblemOptions, type ProblemSlug } from './problems.ts'
 import type { DocumentResult, Result } from './results.ts'
 
 type NoFields = TObject<Record<never, never>>
@@ -90,9 +90,9 @@ export interface Contract<
   /** The meaning of each of its problems; those that any request can get need not be listed. */
   readonly problems: Readonly<Record<Slug, string>>
   readonly badRequest?: BadRequestExample
-  /** The further members of the 400 about parameters, instead of `errors` alone. */
-  readonly describeFaults?: (
-    faults: readonly ValueFault[],
+  /** The members of the 400 about parameters; by default only `errors`, which it is given. */
+  readonly parameterFaultMembers?: (
+    errors: Members,
     input: { authorized: Authorized; received: Readonly<Record<string, string>> },
   ) => Members
   /** The members of the 400 about the body besides `errors`. */

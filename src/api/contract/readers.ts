@@ -58,7 +58,7 @@ export function compileReaders(operation: Operation): Readers {
         if (pathFaults.length + queryFaults.length + header.faults.length > 0) {
           const faults = [...pathFaults, ...queryFaults, ...header.faults]
           const [detail, { members }] = describeFaults(faults)
-          const own = operation.describeFaults?.(faults, { authorized, received })
+          const own = operation.parameterFaultMembers?.(members, { authorized, received })
           throw new Problem('invalid-parameters', detail, { members: own ?? members })
         }
         return { query: derived, received, header: header.values }

@@ -36,7 +36,7 @@ export function occupationOperations(options: OccupationOptions): readonly Opera
         304: NOT_MODIFIED,
       },
       badRequest: SPECIFIED_BAD_REQUEST,
-      describeFaults: () => ({}),
+      parameterFaultMembers: () => ({}),
     }).handle(
       ...fromCatalogue(
         catalogue,

@@ -69,8 +69,10 @@ export function getValidationResults(options: ResultsOptions): Operation {
         'The pagination parameters are invalid (see errorCode), or the version is not supported.',
     },
     badRequest: EXAMPLE_BAD_REQUEST,
-    describeFaults: (faults, { authorized, received }) =>
-      describePageFaults('PR1', faults, authorized, received),
+    parameterFaultMembers: (errors, { authorized, received }) => ({
+      ...errors,
+      ...ownMembers('PR1', authorized, received),
+    }),
   }).handle(async ({ request, query, received, authorized, accepted, isFresh }) => {
     return await answerCurrent(database, authorized, async (submission) => {
       const selected = await select(selections, database, submission, query, sealer)
@@ -113,25 +115,20 @@ function assertWithin(
   if (page <= lastPage) return
   const [one, many] = [`entry at ${pageSize} a page ends`, `entries at ${pageSize} a page end`]
   const message = `is ${page}, past the last page: ${count(submission.totalCount, one, many)} on page ${lastPage}`
-  throw refusePage('PR2', [{ name: 'page', message }], submission, received)
+  throw refusePage([{ name: 'page', message }], 'PR2', submission, received)
 }
 
-function refusePage(...refusal: Parameters<typeof describePageFaults>): Problem {
-  const [, faults] = refusal
-  const [detail] = describeFaults(faults)
-  return new Problem('invalid-parameters', detail, { members: describePageFaults(...refusal) })
+function refusePage(faults: readonly ValueFault[], ...own: Parameters<typeof ownMembers>): Problem {
+  return new Problem('invalid-parameters', ...describeFaults(faults, ownMembers(...own)))
 }
 
-/** Further members of the 400 (section 2.10 of the interface). */
-function describePageFaults(
+/** The members of the 400 besides `errors` (section 2.10 of the interface). */
+function ownMembers(
   errorCode: 'PR1' | 'PR2',
-  faults: readonly ValueFault[],
-  submission: SubmissionRow,
+  { returnId, token: submissionToken }: SubmissionRow,
   received: Readonly<Record<string, string>>,
 ): Members {
-  const { returnId, token: submissionToken } = submission
-  const own = { returnId, submissionToken, content: received, errorCode }
-  return describeFaults(faults, own)[1].members
+  return { returnId, submissionToken, content: received, errorCode }
 }
 
 async function readResultsPage(
@@ -183,5 +180,5 @@ function assertWhole(submission: SubmissionRow, received: Readonly<Record<string
   const faults = ['page', 'pageSize']
     .filter((name) => (received[name] ?? '') !== '')
     .map((name) => ({ name, message: 'applies to JSON only: CSV and NDJSON hold all entries' }))
-  if (faults.length > 0) throw refusePage('PR1', faults, submission, received)
+  if (faults.length > 0) throw refusePage(faults, 'PR1', submission, received)
 }
