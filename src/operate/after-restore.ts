@@ -1,10 +1,15 @@
 import { createReadStream, existsSync } from 'node:fs'
-import { resolve } from 'node:path'
 import { createInterface } from 'node:readline'
 import { type KeyDescription, listKeys, revokeKeys } from '../api/access/keys.ts'
 import { isSuspended, listSuspensions, storeSuspension } from '../api/access/suspensions.ts'
 import { type Database, DatabaseUnusable, type Reader } from '../foundation/database/database.ts'
-import { assertTables, connectDatabase, openDatabase, pathOf } from '../foundation/database/open.ts'
+import {
+  assertTables,
+  connectDatabase,
+  isSameDatabase,
+  openDatabase,
+  pathOf,
+} from '../foundation/database/open.ts'
 import { Sealer, type SealKey } from '../foundation/database/seal.ts'
 import { describeReadError } from '../foundation/faults/read-error.ts'
 import { quote } from '../foundation/text/quote.ts'
@@ -48,7 +53,7 @@ export async function repeatAfterRestore(
   { replaced: named, log }: Sources,
 ): Promise<Repeated> {
   const replacedUrl = named === undefined ? undefined : resolveUrl(named, url)
-  if (replacedUrl !== undefined && placeOf(replacedUrl) === placeOf(url))
+  if (replacedUrl !== undefined && isSameDatabase(replacedUrl, url))
     throw new DatabaseUnusable('--replaced and DATABASE_URL name the same database: it is the one before')
   if (ERASURE_LOG !== undefined && !existsSync(ERASURE_LOG))
     throw new DatabaseUnusable(
@@ -76,9 +81,6 @@ export async function repeatAfterRestore(
     await replaced?.close()
   }
 }
-
-/** A file has many names. */
-const placeOf = (url: string) => (url.startsWith('sqlite:') ? resolve(pathOf(url)) : url)
 
 /** A name needs no password on the command line, where others would see it. */
 function resolveUrl(named: string, restored: string): string {

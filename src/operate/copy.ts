@@ -7,7 +7,7 @@ import {
   type Writer,
 } from '../foundation/database/database.ts'
 import { isMigrated } from '../foundation/database/migrate.ts'
-import { connectDatabase, openDatabase } from '../foundation/database/open.ts'
+import { connectDatabase, isSameDatabase, openDatabase } from '../foundation/database/open.ts'
 import { isUntouched } from '../foundation/database/revisions.ts'
 import { count as formatCount, formatNumber } from '../foundation/text/format-number.ts'
 import { listTables, nameRow, readRows, type Table } from './tables.ts'
@@ -28,7 +28,7 @@ type OnTable = (table: CopiedTable) => void
  * @throws {DatabaseUnusable}
  */
 export async function copyBetween(from: string, to: string, onTable?: OnTable): Promise<CopiedTable[]> {
-  if (from === to) throw new DatabaseUnusable('--from and --to name the same database')
+  if (isSameDatabase(from, to)) throw new DatabaseUnusable('--from and --to name the same database')
   // Without migrations, so that the source is not changed.
   const source = await connectDatabase(from, { existing: true, setting: '--from' })
   try {

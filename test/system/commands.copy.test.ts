@@ -88,7 +88,10 @@ describe('copy', () => {
       1,
       expect.stringMatching(/from\.db\.absent does not exist\. Check --from\n$/),
     ])
-    const same = await mahi.run(['copy', '--from', from, '--to', from])
-    expect([same.code, same.stderr]).toEqual([1, expect.stringContaining('the same database')])
+    // A file has many names.
+    for (const again of [from, from.replace(/\/(?=[^/]*$)/, '/./')]) {
+      const same = await mahi.run(['copy', '--from', from, '--to', again])
+      expect([same.code, same.stderr]).toEqual([1, expect.stringContaining('the same database')])
+    }
   })
 })

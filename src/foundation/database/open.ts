@@ -1,3 +1,4 @@
+import { resolve } from 'node:path'
 import { type Database, DatabaseUnusable } from './database.ts'
 import { hasTables, migrate } from './migrate.ts'
 
@@ -42,6 +43,12 @@ export async function assertTables(database: Database, setting?: string): Promis
 /** The file of a `sqlite:` URL. */
 export function pathOf(url: string): string {
   return url.slice('sqlite:'.length)
+}
+
+/** Whether two URLs name one database: a file has many names. */
+export function isSameDatabase(one: string, other: string): boolean {
+  const placeOf = (url: string) => (url.startsWith('sqlite:') ? resolve(pathOf(url)) : url)
+  return placeOf(one) === placeOf(other)
 }
 
 /** Opens a database and leaves its tables unchanged. */
