@@ -212,7 +212,7 @@ test('what is neither an archive nor a workbook is refused by its content', asyn
     expect([response.status, response.body.detail]).toEqual([
       415,
       expect.stringContaining(
-        'The content is neither a ZIP archive nor a workbook in the format XLSX. Send a single file to its own path',
+        'The content is neither a ZIP archive nor a workbook in the format XLSX. Send any other file separately, as the file that it is.',
       ),
     ])
   }

@@ -1,4 +1,5 @@
 import type * as types from '../../../client/src/types.ts'
+import { lookUp } from '../../foundation/look-up.ts'
 import { html, type VNode } from '../html.ts'
 import { Day, Until } from '../time.ts'
 
@@ -19,35 +20,33 @@ const STANDING = {
 
 /** All states that pages name, by what they are of. */
 const STATES = {
-  submission: { ...STANDING, Closed: ['Closed', 'soft'], Cancelled: ['Deleted', 'soft'] },
-  check: {
+  submission: lookUp<State>({ ...STANDING, Closed: ['Closed', 'soft'], Cancelled: ['Deleted', 'soft'] }),
+  check: lookUp<State>({
     Queued: ['Waiting', 'soft'],
     InProgress: ['Running', 'soft'],
     Processed: ['Finished', 'done'],
     Halted: ['Stopped at a limit', 'error'],
     Cancelled: ['Cancelled', 'soft'],
     UnknownError: ['Failed', 'error'],
-  },
-  window: {
+  }),
+  window: lookUp<State>({
     Overdue: ['Overdue', 'error'],
     Missed: ['Missed', 'error'],
     Closed: ['Closed', 'soft'],
     NotOpen: ['Not open', 'soft'],
-  },
-  organisation: { Active: ['Active', 'done'], Suspended: ['Suspended', 'error'] },
-  title: {
+  }),
+  organisation: lookUp<State>({ Active: ['Active', 'done'], Suspended: ['Suspended', 'error'] }),
+  title: lookUp<State>({
     confirmed: ['Confirmed', 'done'],
     disputed: ['Disputed', 'warning'],
     unknown: ['Unknown', 'soft'],
-  },
-} as const satisfies Readonly<Record<string, Readonly<Record<string, State>>>>
+  }),
+}
 
 type Kind = keyof typeof STATES
 
-const find = (kind: Kind, state: string): State => {
-  const states: Readonly<Record<string, State>> = STATES[kind]
-  return Object.hasOwn(states, state) ? (states[state] ?? [state, 'soft']) : [state, 'soft']
-}
+/** A state that this version does not know has its own name. */
+const find = (kind: Kind, state: string): State => STATES[kind][state] ?? [state, 'soft']
 
 export const nameState = (kind: Kind, state: string): string => find(kind, state)[0]
 

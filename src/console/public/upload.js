@@ -23,7 +23,7 @@ function attachUpload(form) {
   status.after(leaveOut)
   const kept = new Set(form.dataset.stored.split(' '))
   let sending = false
-  // Without this script, one file is chosen and sent at a time, and the check does not start by itself.
+  // Without this script, one file is chosen and sent at a time, and the user starts the check.
   form.querySelector('[data-how]').textContent = 'Drop files anywhere on this page, or choose them'
   checksThen.closest('[hidden]').hidden = false
   form.querySelector('select').closest('label').remove()

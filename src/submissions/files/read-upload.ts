@@ -110,7 +110,7 @@ async function readAll(order: ReadOrder): Promise<ReadFile[]> {
   if (order.isContainer && !isContainer)
     throw new Problem(
       'unsupported-media-type',
-      'The content is neither a ZIP archive nor a workbook in the format XLSX. Send a single file to its own path, PUT /v1/submissions/{submissionToken}/files/{fileType}.',
+      'The content is neither a ZIP archive nor a workbook in the format XLSX. Send any other file separately, as the file that it is.',
     )
   const containers = new Containers({ unpackedBytes: order.maxBytes })
   try {
