@@ -1,7 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import type { Database } from '../src/foundation/database/database.ts'
-import { openDatabase } from '../src/foundation/database/open.ts'
 import { Sealer } from '../src/foundation/database/seal.ts'
 import type { JobKind } from '../src/foundation/jobs/queue.ts'
 import { sweep } from '../src/submissions/retention/sweep.ts'
@@ -21,7 +20,7 @@ import {
   showSubmission,
 } from './support/races/steps.ts'
 import { Random } from './support/random.ts'
-import { Service } from './support/service.ts'
+import { openPool, Service } from './support/service.ts'
 import { makeSmallDefinition } from './support/small-definition.ts'
 import { engine, temporaryDatabaseUrl } from './support/temporary.ts'
 
@@ -33,6 +32,9 @@ const BOUND = { timeout: 600_000 + ROUNDS * 20_000 }
 
 /** Rounds at once, each with its own submission. */
 const LANES = 6
+
+/** Connections of a replica: a caller may use half of them, and each lane has up to three steps at once. */
+const POOL = LANES * 3 * 2
 
 /** The steps that make the states in which races begin. */
 const BEGINNINGS: readonly (readonly (StepName | 'time passes')[])[] = [
@@ -93,7 +95,7 @@ class Arena {
     for (let count = engine === 'postgres' ? 2 : 1; count > 0; count--) {
       let racing: RacingDatabase | undefined
       const open = async (url: string): Promise<Database> => {
-        racing = race(await openDatabase(url, { poolSize: 8 }), random)
+        racing = race(await openPool(url, POOL), random)
         return racing
       }
       const service = await Service.start(environment, url, { open })

@@ -24,6 +24,14 @@ import { takeDatabaseUrl } from './reused-schemas.ts'
 import { sourceOf } from './source.ts'
 import { temporaryFolder } from './temporary.ts'
 
+/**
+ * Opens a database with as many connections as a service has, of which a caller may use half: with fewer, requests of a
+ * slow machine get 503, because they wait for a connection for two seconds at most.
+ */
+export async function openPool(url: string, poolSize = 10): Promise<Database> {
+  return await openDatabase(url, { poolSize })
+}
+
 /** The URLs of what a worker does while the request waits. */
 const WORK = /\/(?:files|marked-files|corrected-files|repairs)\b/
 
@@ -54,7 +62,7 @@ export class Service {
     environment: Record<string, string> = {},
     given?: string,
     {
-      open = openDatabase,
+      open = openPool,
       ...options
     }: Pick<AppOptions, 'demo'> & { readonly open?: (url: string) => Promise<Database> } = {},
   ): Promise<Service> {

@@ -3,7 +3,6 @@ import { readFileSync, statSync } from 'node:fs'
 import { gzipSync } from 'node:zlib'
 import { expect, onTestFinished, test } from 'vitest'
 import type { Database } from '../../src/foundation/database/database.ts'
-import { openDatabase } from '../../src/foundation/database/open.ts'
 import { Sealer } from '../../src/foundation/database/seal.ts'
 import { submit } from '../../src/submissions/explanations/submit.ts'
 import { applyBatch } from '../../src/submissions/files/batch.ts'
@@ -17,6 +16,7 @@ import { Definitions } from '../../src/submissions/rules/definitions.ts'
 import { cancelRun, requestRun } from '../../src/submissions/runs/validation.ts'
 import { createSubmission, findOwn, listFiles, readState } from '../../src/submissions/submission.ts'
 import { FileWorker } from '../support/file-worker.ts'
+import { openPool } from '../support/service.ts'
 import { makeSmallDefinition } from '../support/small-definition.ts'
 import { countStored } from '../support/stored-findings.ts'
 import { startWorker } from '../support/submission-worker.ts'
@@ -41,7 +41,7 @@ class Store {
 
   static async open(sealer = new Sealer()): Promise<Store> {
     const url = temporaryDatabaseUrl()
-    const database = await openDatabase(url)
+    const database = await openPool(url)
     onTestFinished(() => database.close())
     return new Store(database, url, sealer)
   }
