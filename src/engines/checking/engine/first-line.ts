@@ -23,7 +23,8 @@ function nameSeparator(separator: string): string {
 
 /** The lines at the start of a text, and the first that is neither empty nor the name of a separator. */
 function readLines(text: string): { lines: readonly string[]; first: string } {
-  const lines = text.split(/\r\n|\n|\r/, LINES_ABOVE + 1)
+  // A line end within a cell of a sheet is CR.
+  const lines = text.split(text.includes('\n') ? /\r?\n/ : '\r', LINES_ABOVE + 1)
   return { lines, first: lines.find((each) => each !== '' && !namesSeparator(each)) ?? '' }
 }
 
