@@ -1,5 +1,5 @@
+import { FILE_TYPES } from '../src/engines/checking/index.ts'
 import type { SourceRecord } from '../src/engines/records/source-record.ts'
-import { FILE_TYPES } from '../src/submissions/findings/schema.ts'
 import { Random } from '../test/support/random.ts'
 
 /** Repeatable numbers in [0, 1). */

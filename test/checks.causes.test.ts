@@ -249,6 +249,14 @@ test('dates that a spreadsheet has turned around are named, with the proof', asy
     row[1] = '2025-01-31'
   })
   expect(cause).toContain('are not written year-month-day')
+  // In two digits with hyphens, the year may be first.
+  const [short] = await checkWide((rows) => {
+    for (const [at, row] of rows.entries())
+      row[1] = at % 2 ? `25-02-${10 + (at % 3)}` : `2025-02-0${1 + (at % 9)}`
+  })
+  expect(short).toBe(
+    'two: 20 of 40 values are written with two digits of the year. Write dates as year-month-day, such as 2025-02-17.',
+  )
 })
 
 test('columns that are wrong in the same way are one cause', async () => {

@@ -177,6 +177,10 @@ test.each<[RegExp, (library: Library) => unknown]>([
     ({ resources }) => Object.assign(resources[1] ?? {}, { path: 'members.csv' }),
   ],
   [
+    /resources\[0\]\.schema: is in \0, which does not exist/,
+    ({ resources }) => Object.assign(resources[0] ?? {}, { schema: '\0' }),
+  ],
+  [
     /LOA-102, whose message uses the unknown \{lend\} \(did you mean "lent"\?\)/,
     recordCheck({ ...order, message: 'Wrong: {lend}.' }),
   ],

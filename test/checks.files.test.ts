@@ -86,6 +86,7 @@ test.each<[string, string | Buffer, string]>([
   ['Book_Loans 2025.tsv', MEMBERS.replaceAll(',', '\t'), COLUMNS],
   ['no names like these.csv', MEMBERS.replace('memberId,born', 'Member No,date of birth'), COLUMNS],
   ['title.csv', `Members of 2025,,\n\n${MEMBERS}`, COLUMNS],
+  ['long title.csv', `${'Members,,\n'.repeat(20)}${MEMBERS}`, COLUMNS],
   ['half.csv', Buffer.from(`\ufeff${MEMBERS}`, 'utf16le'), COLUMNS],
   ['packed.csv.gz', gzipSync(MEMBERS), COLUMNS],
   ['lines.ndjson', '{"memberId":"M1","born":null,"kind":"01"}\n', COLUMNS],

@@ -64,6 +64,13 @@ describe('a header is described by what a person sees:', () => {
         'The first line has none of the expected columns, such as code, name, n. Line 5 has them: delete the lines above it.',
       ],
     ],
+    [
+      'a title of a sheet whose cell has a line end',
+      '"Made on\r1 February",,\n\ncode,name,n\nA,x,1\n',
+      [
+        'The first line has none of the expected columns, such as code, name, n. Line 3 has them: delete the lines above it.',
+      ],
+    ],
     ['a JSON list', '[{"code": "A"}]\n', ['The file is a JSON list, not CSV. Export it as CSV in UTF-8.']],
     [
       'a page',

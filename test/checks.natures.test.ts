@@ -28,6 +28,7 @@ test.each<[string, object, string, Values]>([
   ['day-month-year', DATE, '2025-02-17', ['17/02/2025', '17/02/25', '17.02.2025']],
   ['day-month-year', { type: 'date', format: '%d/%m/%y' }, '17/02/25', ['17/02/2025']],
   ['year-first', { type: 'date', format: '%d/%m/%y' }, '17/02/25', ['2025-02-17']],
+  ['two-digit-year', DATE, '2025-02-17', ['25-02-17', '17-02-25']],
   ['month-name', DATE, '2025-02-17', ['06-Mar-25', '06 Mar 2025', '06 March 2025', 'Mar 06, 2025']],
   ['year-first', DATE, '2025-02-17', ['2025/03/06', '2025-3-6', '20250306']],
   ['no-such-day', DATE, '2025-02-17', ['2025-13-01', '2025-02-30']],

@@ -134,7 +134,7 @@ describe('files as people have them', () => {
       'data/rivers.csv': 'sep=;\nid;length\n1;2\n',
       'titled.csv': 'Report of 2025;;\n\nMade on 1 February;;\nid;name;n\n1;x;2\n2;y;3\n',
       'data/2024/wide.csv': 'id\n1\n',
-      'book.xlsx': makeXlsx({ Lakes: sheet, 'Sea sides': sheet }),
+      'book.xlsx': makeXlsx({ Lakes: sheet, 'Sea sides': [['Sides\nof the sea'], [], ...sheet] }),
     })
     const { unread, written, summary } = await proposeAndCheck(folder)
     expect(unread).toEqual(['data/2024/wide.csv: The folder itself has a file of this name.'])
@@ -159,6 +159,8 @@ describe('files as people have them', () => {
     const dialectOf = (name: string) => written.resources.find((each) => each.name === name)?.dialect
     expect(dialectOf('rivers')).toEqual({ delimiter: ';' })
     expect(dialectOf('titled')).toEqual({ delimiter: ';', headerRows: [4] })
+    // A line end within a cell is no row.
+    expect(dialectOf('sea-sides')).toEqual({ headerRows: [3] })
     expect(fieldOf(written, 'n')?.type).toBe('integer')
   })
 

@@ -1280,7 +1280,10 @@ export interface Repair {
   field?: string
   /** Why the change is certain, or why what is left is not. */
   why?: string
-  /** How many values, names of columns, rows or files it is about. */
+  /**
+   * How many values, names of columns, rows or files it is about. Of a field in `left`, only the values that would have
+   * a repair if the reason did not hold: others of the column may be as wrong.
+   */
   records?: number
   /** The first changes that differ, three at most. */
   examples?: RepairExample[]

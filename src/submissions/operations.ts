@@ -23,7 +23,13 @@ import { assertCollected } from './returns/assert-collected.ts'
 import { returnOperations } from './returns/operations.ts'
 import type { Definitions } from './rules/definitions.ts'
 import { NewSubmission, Submission, SubmissionPage } from './schema.ts'
-import { createSubmission, listSubmissions, readState, type SubmissionState } from './submission.ts'
+import {
+  createSubmission,
+  listSubmissions,
+  RETURN_ID,
+  readState,
+  type SubmissionState,
+} from './submission.ts'
 
 /** A submission that was just submitted, with its receipt. */
 const SubmittedSubmission = Type.Object(
@@ -79,12 +85,10 @@ function ownOperations({
       },
     }).handle(async ({ authorized: eid, body, principal, refuse }) => {
       const { returnId, type } = body
-      if (!/^[!-~]{1,64}$/.test(returnId))
+      if (!RETURN_ID.pattern.test(returnId))
         refuse(
           'invalid-body',
-          ...describeFaults([
-            { name: 'returnId', message: 'must be at most 64 visible ASCII characters without spaces' },
-          ]),
+          ...describeFaults([{ name: 'returnId', message: `must be ${RETURN_ID.rule}` }]),
         )
       const collected = await assertCollected(database, { ...body, eid })
       const definition = chooseDefinition(definitions, returnId, body.definition ?? collected?.definition)

@@ -1,7 +1,7 @@
 import { count, flag, listOf, object, oneOf, refer, strings, text, time } from '../api/contract/fields.ts'
+import { FILE_TYPES } from '../engines/checking/index.ts'
 import { type TSchema, Type } from '../foundation/schema/type.ts'
 import { RUN_STATUSES } from './findings/runs.ts'
-import { FILE_TYPES } from './findings/schema.ts'
 import { pageFields } from './paging.ts'
 import { SUBMISSION_STATUSES, SUBMISSION_TYPES } from './submission.ts'
 

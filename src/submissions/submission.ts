@@ -21,6 +21,12 @@ type SubmissionStatus = (typeof SUBMISSION_STATUSES)[number]
 export const SUBMISSION_TYPES = ['Full', 'Indicative'] as const
 export type SubmissionType = (typeof SUBMISSION_TYPES)[number]
 
+/** The ids of returns. */
+export const RETURN_ID = {
+  pattern: /^[!-~]{1,64}$/,
+  rule: 'at most 64 visible ASCII characters without spaces',
+}
+
 /** A stored submission. */
 export interface SubmissionRow {
   readonly token: string

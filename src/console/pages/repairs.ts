@@ -113,7 +113,7 @@ async function showRepairs(context: Context): Promise<Shown> {
           ${showTable(workbench, repairs)}`
       }
       ${undoForm}
-      ${left.length > 0 && html`<h2>Left, because it is not certain</h2><ul>${left.map((each) => html`<li>${nameFile(workbench, each)}${each.field !== undefined && html`, <code>${each.field}</code>`}, ${count(each.records, 'time')}: ${each.why}</li>`)}</ul>`}
+      ${left.length > 0 && html`<h2>Left, because it is not certain</h2><ul>${left.map((each) => html`<li>${nameFile(workbench, each)}, ${each.field === undefined ? count(each.records, 'time') : html`<code>${each.field}</code>`}: ${each.why}</li>`)}</ul>`}
       <p><a href=${stepLink(context, 'fix')}>All causes</a></p>`,
   })
 }

@@ -5,7 +5,14 @@ export {
   type EngineProgress,
   type InputFile,
 } from './check-files.ts'
-export { type Definition, listChecks, type Resource, type SqlRule } from './definition/definition.ts'
+export {
+  type Definition,
+  FILE_TYPES,
+  listChecks,
+  type Resource,
+  SEVERITIES,
+  type SqlRule,
+} from './definition/definition.ts'
 export { findDefinition, listOwnDefinitions, loadDefinition } from './definition/load.ts'
 export { ownEncoding } from './definition/read-encoding.ts'
 export { assertQueries } from './engine/assert-queries.ts'

@@ -1,8 +1,9 @@
-import { closeSync, openSync, readSync, statSync } from 'node:fs'
+import { closeSync, existsSync, openSync, readSync, statSync } from 'node:fs'
 
 /** Whether a path is a file, and no link to a file that is gone. */
 export function isFile(path: string): boolean {
-  return statSync(path, { throwIfNoEntry: false })?.isFile() === true
+  // A path that no file can have, such as one with NUL, is an error of statSync.
+  return existsSync(path) && statSync(path, { throwIfNoEntry: false })?.isFile() === true
 }
 
 /** The first bytes of a file. */

@@ -4,11 +4,11 @@ import { findSimilar } from '../../foundation/text/suggest.ts'
 import { detectSeparator, findUtf16, trimName } from '../records/index.ts'
 import type { Resource } from './definition/definition.ts'
 import { plainName } from './engine/columns.ts'
+import { splitStart } from './engine/first-line.ts'
 import { readBytes } from './is-file.ts'
 
-/** The bytes of a file that are looked at, and its first lines: a title may be above the header. */
+/** The bytes of a file that are looked at. */
 const LOOKED_AT = 64 * 1024
-const LINES = 10
 /** The part of a file's columns that a table has, if it is this file, and that of its own columns that are known. */
 const LEAST_COLUMNS = 0.5
 /** The same if the table is surely this file. */
@@ -60,7 +60,7 @@ function findByColumns(
   path: string,
   resources: readonly Resource[],
 ): { readonly resource: Resource; readonly isSure: boolean } | undefined {
-  const lines = readStart(path).split(/\r\n|\n|\r/, LINES)
+  const lines = splitStart(readStart(path))
   const shares = resources.map((resource) => {
     const names = resource.fields.map(({ name, synonyms }) => [name, ...synonyms].map(plainName))
     const known = lines.map((line) => {

@@ -35,7 +35,9 @@ const Repair = Type.Object(
     file: text('The file, as in URLs.'),
     field: text('The field; absent for rows and for the file as a whole.'),
     why: text('Why the change is certain, or why what is left is not.'),
-    records: count('How many values, names of columns, rows or files it is about.'),
+    records: count(
+      'How many values, names of columns, rows or files it is about. Of a field in `left`, only the values that would have a repair if the reason did not hold: others of the column may be as wrong.',
+    ),
     examples: listOf(RepairExample, 'The first changes that differ, three at most.'),
     clears: strings('The keys of those causes of its field that disappear with the repair.'),
   },

@@ -1,6 +1,6 @@
 import { choice, count, object, text } from '../../api/contract/fields.ts'
+import { SEVERITIES } from '../../engines/checking/index.ts'
 import { type Static, Type } from '../../foundation/schema/type.ts'
-import { ERROR_TYPES } from './schema.ts'
 
 const CAUSE_KINDS = ['file', 'column', 'value', 'reference', 'record', 'rule'] as const
 
@@ -9,7 +9,7 @@ export const Cause = Type.Object(
   {
     key: Type.String({ description: 'The same for the same cause in another run.' }),
     kind: choice(CAUSE_KINDS, 'What the cause is about.'),
-    severity: choice(ERROR_TYPES, 'Error if one of its findings is an error.'),
+    severity: choice(SEVERITIES, 'Error if one of its findings is an error.'),
     file: text('Name of the file to fix.'),
     field: text('The field to fix.'),
     value: text('The value to fix.'),

@@ -1,6 +1,7 @@
 import type { Operation } from '../../api/contract/contract.ts'
 import { describePage, NOT_MODIFIED } from '../../api/contract/describe.ts'
 import { count, flag, listOf, refer, text } from '../../api/contract/fields.ts'
+import { FILE_TYPES, SEVERITIES } from '../../engines/checking/index.ts'
 import type { Reader } from '../../foundation/database/database.ts'
 import type { Sealer } from '../../foundation/database/seal.ts'
 import { Type } from '../../foundation/schema/type.ts'
@@ -10,7 +11,7 @@ import { NotRun, renderNotRun } from './not-run.ts'
 import { ofFindings, type ResultsOptions } from './own.ts'
 import { answerAboutRuns } from './run-page.ts'
 import { isPartial, readFinished } from './runs.ts'
-import { ERROR_TYPES, FILE_TYPES, ValidationEntry } from './schema.ts'
+import { ValidationEntry } from './schema.ts'
 
 const ResultsSummary = Type.Object(
   {
@@ -32,7 +33,7 @@ const ResultsSummary = Type.Object(
     codes: listOf(
       Type.Object({
         errorCode: text('The code.'),
-        errorType: text(`${ERROR_TYPES.join(' or ')}.`),
+        errorType: text(`${SEVERITIES.join(' or ')}.`),
         fileType: text(`The file: ${FILE_TYPES.join(', ')}.`),
         count: count('How often it was found; exact.'),
         stored: count('How many of those are stored, where not all are.'),

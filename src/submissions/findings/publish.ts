@@ -12,7 +12,7 @@ import { quote } from '../../foundation/text/quote.ts'
 import { recordActivity } from '../activity/activity.ts'
 import { lockSubmission, type SubmissionName, type SubmissionWriter } from '../lock.ts'
 import { deleteCauses } from '../returns/causes.ts'
-import { findAny, type SubmissionRow } from '../submission.ts'
+import { findAny, RETURN_ID, type SubmissionRow } from '../submission.ts'
 import { type Finding, splitFinding } from './blocks.ts'
 import { storeComparison } from './compare.ts'
 import { findCurrent, forgetOldRuns, type RunSummary, readRun, summaryContext } from './runs.ts'
@@ -169,7 +169,7 @@ export async function makeCurrent(
 function findPublicationFaults({ eid, returnId, token }: SubmissionName & { returnId: string }): Fault[] {
   const checks: [string, string, RegExp, string][] = [
     ['--eid', eid, EID, '1 to 64 visible ASCII characters without a comma'],
-    ['--return', returnId, /^[!-~]{1,64}$/, 'at most 64 visible ASCII characters without spaces'],
+    ['--return', returnId, RETURN_ID.pattern, RETURN_ID.rule],
     [
       '--token',
       token,

@@ -1,17 +1,8 @@
 import { int32Count, listOf, oneOf, upTo, withDefault } from '../../api/contract/fields.ts'
+import { FILE_TYPES, SEVERITIES } from '../../engines/checking/index.ts'
 import { type Static, Type } from '../../foundation/schema/type.ts'
 
 const text = (description: string) => Type.Optional(Type.String({ description, minLength: 1 }))
-
-export const ERROR_TYPES = ['Error', 'Warning'] as const
-export const FILE_TYPES = [
-  'Course',
-  'Enrolment',
-  'CourseCompletion',
-  'QualificationCompletion',
-  'Learner',
-  'Unknown',
-] as const
 
 /** Section 2.9 of the interface. The order of the fields here is their order in every document. */
 export const ValidationEntry = Type.Object(
@@ -19,7 +10,7 @@ export const ValidationEntry = Type.Object(
     localId: text('Identifier of the record concerned.'),
     errorCode: text('Code of the validation finding.'),
     errorDescription: text('Description of the finding.'),
-    errorType: oneOf(ERROR_TYPES, 'How severe the finding is.'),
+    errorType: oneOf(SEVERITIES, 'How severe the finding is.'),
     fileType: oneOf(FILE_TYPES, 'The submitted file that holds the record.'),
     courseCode: text('Course code of the record.'),
     studentId: text('Student identifier of the record.'),
@@ -85,7 +76,7 @@ export function resultsQuery(limits: { default: number; max: number }) {
       limits.default,
       `Entries per page, from 1 to ${limits.max}. A larger number is refused, never clamped.`,
     ),
-    'Filter.ErrorType': oneOf(ERROR_TYPES, 'Only entries of this type.'),
+    'Filter.ErrorType': oneOf(SEVERITIES, 'Only entries of this type.'),
     'Filter.FileType': oneOf(FILE_TYPES, 'Only entries of this file.'),
     'Filter.ErrorCode': filter('Only entries with this code.'),
     'Filter.StudentId': filter('Only entries about this student.'),

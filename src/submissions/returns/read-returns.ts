@@ -11,7 +11,7 @@ import { quote } from '../../foundation/text/quote.ts'
 import { readZoned, showEnd, showInstant } from '../../foundation/text/zoned-time.ts'
 import { hidesText } from '../read-line.ts'
 import type { Definitions } from '../rules/definitions.ts'
-import { SUBMISSION_TYPES } from '../submission.ts'
+import { RETURN_ID, SUBMISSION_TYPES } from '../submission.ts'
 import type { CollectedReturn } from './returns.ts'
 
 const date = (what: string) =>
@@ -131,8 +131,7 @@ function readReturn(
     return time
   }
   const { id: returnId, name, type = 'Full' } = read
-  if (returnId !== undefined && !/^[!-~]{1,64}$/.test(returnId))
-    add('id', 'must be at most 64 visible ASCII characters without spaces')
+  if (returnId !== undefined && !RETURN_ID.pattern.test(returnId)) add('id', `must be ${RETURN_ID.rule}`)
   const notes = read.notes?.replaceAll('\r\n', '\n')
   for (const [field, value] of Object.entries({ name, notes }))
     if (value !== undefined && hidesText(value))

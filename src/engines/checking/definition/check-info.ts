@@ -1,4 +1,4 @@
-import type { Check, Severity } from './definition.ts'
+import { type Check, SEVERITIES, type Severity } from './definition.ts'
 import type { Node } from './node.ts'
 
 /** The properties that describe a check, wherever a definition contains one. */
@@ -32,7 +32,7 @@ export function readCheck(
   const until = node.get('until').date()
   if (since !== undefined && until !== undefined && since > until)
     node.get('until').fault(`is before since (${since}), so that the check would never apply`)
-  const severity = node.get('severity').oneOf(['Error', 'Warning']) ?? own.severity ?? 'Error'
+  const severity = node.get('severity').oneOf(SEVERITIES) ?? own.severity ?? 'Error'
   const needsExplanation = node.get('needsExplanation').flag()
   if (needsExplanation && severity === 'Error')
     node.get('needsExplanation').fault('is for warnings: errors must be fixed')

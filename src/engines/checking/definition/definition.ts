@@ -15,7 +15,8 @@ export interface Definition {
   readonly unchecked: readonly string[]
 }
 
-export type Severity = 'Error' | 'Warning'
+export const SEVERITIES = ['Error', 'Warning'] as const
+export type Severity = (typeof SEVERITIES)[number]
 export const FILE_TYPES = [
   'Course',
   'Enrolment',

@@ -49,6 +49,8 @@ export class CommaEvidence {
 const ISO_DATE = /^\d{4}-\d{2}-(\d{2})$/
 /** A date with the year last, by its numbers and separators. */
 export const YEAR_LAST = /^(\d{1,2})([/.-])(\d{1,2})([/.-])(\d{4}|\d{2})$/
+/** With hyphens, two digits of a year may be the first ones, too: `25-02-17`. */
+export const SHORT_YEAR = /^\d{1,2}-\d{1,2}-\d{2}$/
 
 /** How a day or a month that needs one digit is written; empty if it needs two. */
 function paddingOf(digits: string): string {
@@ -75,7 +77,7 @@ export class DateEvidence {
     if (day !== '') this.iso++
     if (Number(day) > 12) this.#isoLate++
     const [isLast, first = '', separator = '', second = '', next, year] = YEAR_LAST.exec(value) ?? []
-    if (isLast === undefined) {
+    if (isLast === undefined || SHORT_YEAR.test(value)) {
       if (/^\d{1,2}[/.-]\d{1,2}[/.-]/.test(value)) this.#others++
       return
     }

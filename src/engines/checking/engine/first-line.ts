@@ -21,9 +21,15 @@ function nameSeparator(separator: string): string {
   return SEPARATOR_NAMES[separator] ?? quote(separator)
 }
 
-/** The lines at the start of a text, and the first that is neither empty nor the name of a separator. */
+/** The lines at the start of a text of which one may be its header. */
+export function splitStart(text: string): string[] {
+  // A line end within a cell of a sheet is CR.
+  return text.split(text.includes('\n') ? /\r?\n/ : '\r', LINES_ABOVE + 1)
+}
+
+/** Those lines, and the first that is neither empty nor the name of a separator. */
 function readLines(text: string): { lines: readonly string[]; first: string } {
-  const lines = text.split(/\r\n|\n|\r/, LINES_ABOVE + 1)
+  const lines = splitStart(text)
   return { lines, first: lines.find((each) => each !== '' && !namesSeparator(each)) ?? '' }
 }
 

@@ -11,6 +11,7 @@ import {
   DateEvidence,
   isColumn,
   LEAST_VALUES,
+  SHORT_YEAR,
   SURELY_DECIMAL,
   YEAR_LAST,
 } from './column-forms.ts'
@@ -334,6 +335,8 @@ export class FieldNatures {
     }
     const unlike = isIso ? `not written ${form}` : `not written as ${form}`
     const [isLast, day = '', , month = '', , year = ''] = YEAR_LAST.exec(text) ?? []
+    if (SHORT_YEAR.test(text) && !format.includes('%y'))
+      return make('two-digit-year', 'written with two digits of the year')
     if (isLast !== undefined) {
       if (this.isTurned) return TURNED
       const iso = `${year}-${month.padStart(2, '0')}-${day.padStart(2, '0')}`

@@ -11,6 +11,7 @@ import {
 import { Node } from '../definition/node.ts'
 import { readDialect } from '../definition/read-dialect.ts'
 import { describeNoRecordOf, MARK_PREFIX } from '../engine/columns.ts'
+import { splitStart } from '../engine/first-line.ts'
 import { prepareFile } from '../engine/prepare-file.ts'
 import { isNdjson, openTable, readStart } from '../engine/read-file.ts'
 import { Column, type Room } from './column.ts'
@@ -104,12 +105,9 @@ async function addAll(
   return records
 }
 
-/** The most lines above a header, such as a title and the date of an export. */
-const LINES_ABOVE = 20
-
 /** The line of the header: the first one with most of the columns, if the first line has only a title. */
 function findHeader(start: string): { line: number; separator: string | undefined } {
-  const lines = start.split(/\r\n|\n|\r/, LINES_ABOVE + 1).map((text) => {
+  const lines = splitStart(start).map((text) => {
     const separator = detectSeparator(text)
     const cells = namesSeparator(text) ? [] : (splitRecord(text, separator) ?? [])
     return { separator, filled: cells.filter((cell) => cell.trim() !== '').length }
