@@ -6,6 +6,10 @@ const OLD = { occupationCode: 'A1', titleEnglish: 'Baker' }
 
 test('the revisions are listed with their counts, and compared field by field', async () => {
   const service = await Service.start()
+  const [first] = (await service.get('/v1/occupation-revisions')).json().revisions
+  expect(first).toMatchObject({ revision: 0, command: 'migrate', stored: expect.any(String), totalCount: 0 })
+  // When the tables were created.
+  expect(first.stored).not.toMatch(/^1970/)
   await service.import([OLD, { occupationCode: 'A2', titleEnglish: 'Miller' }])
   await service.import(
     [

@@ -417,3 +417,21 @@ test('published findings are no check of the files, which nobody can submit by t
   ])
   expect((await provider.ask('GET', `/submissions/${token}`)).body.submissionStatus).toBe('Pending')
 })
+
+test('no findings are published to a submitted submission until it is opened again', async () => {
+  const { provider, createCaller, service } = await startCollection()
+  const agency = await createCaller('agency', [], ['operate'])
+  const token = await submitTo(provider, { notes: 0, remarks: 2 })
+  const publish = () =>
+    service.publish([{ errorType: 'Error' }], { token, eid: provider.eid, returnId: '202512' })
+  const { status, body } = await provider.ask('POST', `/submissions/${token}/submit`)
+  expect(status).toBe(200)
+  const read = async () =>
+    (await provider.ask('GET', `/submissions/${token}/validation-results`)).body.totalCount
+  await expect(publish()).rejects.toThrow('Reopen it first')
+  expect(await read()).toBe(body.receipt.warningCount)
+  const url = `/submissions/${token}/reopen`
+  expect((await agency.ask('POST', url, { reason: 'Two are missing.' })).status).toBe(200)
+  await publish()
+  expect(await read()).toBe(1)
+})

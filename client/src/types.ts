@@ -361,7 +361,7 @@ export interface OccupationRevisions {
 export interface OccupationRevision {
   /** Number of the revision. */
   revision?: number
-  /** When it was stored; absent if that was not recorded. */
+  /** When it was stored. */
   stored?: string
   /** The command that stored it, such as `import`. */
   command?: string

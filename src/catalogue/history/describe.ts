@@ -51,8 +51,7 @@ export function describePreview(changes: readonly RecordChange[], total: number)
 export function describeRevision(revision: CatalogueRevision, current: boolean): string {
   const { number, stored, command, files, created, updated, deleted, total, kept, payBasis } = revision
   const state = current ? ' (current)' : kept ? '' : ' (no longer kept)'
-  const time = stored === 0 ? 'at the start' : formatTimestamp(stored)
-  const head = `${number}${state}  ${time}  ${command}: ${created} created, ${updated} updated, ${deleted} deleted; ${total} in all`
+  const head = `${number}${state}  ${formatTimestamp(stored)}  ${command}: ${created} created, ${updated} updated, ${deleted} deleted; ${total} in all`
   const pay = payBasis === '' ? [] : [`    pay in ${payBasis}`]
   return [head, ...pay, ...files.map(({ name, sha256 }) => `    ${name}  sha256 ${sha256}`)].join('\n')
 }

@@ -8,7 +8,7 @@ const record = (description: string) => Type.Optional({ ...refer(OccupationRecor
 const OccupationRevision = Type.Object(
   {
     revision: count('Number of the revision.'),
-    stored: time('When it was stored; absent if that was not recorded.'),
+    stored: time('When it was stored.'),
     command: text('The command that stored it, such as `import`.'),
     files: strings('The names of the imported files.'),
     created: count('Records that were new.'),

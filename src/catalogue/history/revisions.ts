@@ -5,7 +5,7 @@ import { upTo } from '../../api/contract/fields.ts'
 import { document } from '../../api/contract/results.ts'
 import type { Database, Reader } from '../../foundation/database/database.ts'
 import { Type } from '../../foundation/schema/type.ts'
-import { formatKnown } from '../../foundation/text/timestamp.ts'
+import { formatTimestamp } from '../../foundation/text/timestamp.ts'
 import { takeTurn } from '../../foundation/timed-turns.ts'
 import { EXAMPLE_PAGE } from '../records/example.ts'
 import { readRemoved } from '../records/replacements.ts'
@@ -119,7 +119,7 @@ function renderRevision(revision: CatalogueRevision) {
   const { number, stored, command, files, created, updated, deleted, total, kept, payBasis } = revision
   return {
     revision: number,
-    stored: formatKnown(stored),
+    stored: formatTimestamp(stored),
     command,
     files: files.map(({ name }) => name),
     created,

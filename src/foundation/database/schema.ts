@@ -107,7 +107,7 @@ const history = ({ text, compress }: Dialect): string[] => [
   // The empty catalogue, from which the history begins.
   `insert into catalogue_revision
     (number, id, changed, stored, command, files, created, updated, deleted, total, kept, pay_basis)
-   values (0, '${randomBytes(16).toString('hex')}', 0, 0, 'before the history', '[]', 0, 0, 0, 0, 1, '')`,
+   values (0, '${randomBytes(16).toString('hex')}', 0, ${Date.now()}, 'migrate', '[]', 0, 0, 0, 0, 1, '')`,
 
   `create table occupation_past (
     code ${text} not null,

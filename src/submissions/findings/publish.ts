@@ -102,7 +102,7 @@ export async function publishResults(
 /**
  * The submission to publish to, if it exists.
  *
- * @throws {InputRefused} if it is another one or was cancelled
+ * @throws {InputRefused} if it is another one, or was submitted or cancelled
  */
 async function findPublishable(
   reader: Reader,
@@ -119,6 +119,14 @@ async function findPublishable(
     refuse({
       field: '--token',
       message: 'belongs to a cancelled submission. Leave --token out to create a new one',
+    })
+  }
+  // Its receipt names the run and the counts that it was submitted with.
+  if (found?.ended === 'Submitted') {
+    refuse({
+      field: '--token',
+      message:
+        'belongs to a submission that was submitted, and its receipt names what was found. Reopen it first (POST /v1/submissions/{token}/reopen, with the scope operate), or leave --token out to create a new one',
     })
   }
   return found

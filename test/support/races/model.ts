@@ -276,7 +276,7 @@ export const completeRun: Atom = (state, step) => {
 export const publish =
   (errors: number): Atom =>
   (state) => {
-    if (state.ended === 'Cancelled') return respond(state, 'refused')
+    if (refuseEnded(state) !== undefined) return respond(state, 'refused')
     const number = state.requested + 1
     // It has read no files.
     const run: ModelRun = { number, status: 'Processed', revision: -1, errors, isOld: false }
