@@ -209,7 +209,7 @@ describeInBrowser('a return from its first file to its last signature', () => {
     await press('button', 'Submit')
     await page.getByRole('heading', { name: /^Submitted by/ }).waitFor()
     await press('button', 'Sign out')
-    await page.getByRole('status').filter({ hasText: 'You have signed out.' }).waitFor()
+    await page.getByRole('status').filter({ hasText: 'You are signed out.' }).waitFor()
     expect(shown.troubles).toEqual([])
   })
 })

@@ -6,7 +6,7 @@ import { FormFault } from '../faults.ts'
 import { Select } from '../fields.ts'
 import { readForm } from '../forms.ts'
 import { html, type VNode } from '../html.ts'
-import { link, occupationLink } from '../links.ts'
+import { occupationLink } from '../links.ts'
 import { inBatches, showNext } from '../lists.ts'
 import { Filters, PostForm } from '../post-form.ts'
 import { table } from '../table.ts'
@@ -137,5 +137,5 @@ function showRemoved(
 async function withdraw({ api, request }: Context): Promise<Outcome> {
   const id = (await readForm(request)).get('id') ?? ''
   await api.call(`/confirmed-codings/${encodeURIComponent(id)}`, { method: 'DELETE' })
-  return { redirect: link('/console/code/confirmed', { notice: 'withdrawn' }) }
+  return { redirect: '/console/code/confirmed', notice: 'Your decision is withdrawn.' }
 }

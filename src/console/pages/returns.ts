@@ -29,8 +29,8 @@ const RETURNS_LINK = ['/console/returns', 'Returns'] as const
 const returnLink = (returnId: string, more: Query = {}): string =>
   link(`/console/returns/${encodeURIComponent(returnId)}`, more)
 
-const standingLink = (returnId: string, eid: string, rest = '', more: Query = {}): string =>
-  link(`${returnLink(returnId)}/${encodeURIComponent(eid)}${rest}`, more)
+const standingLink = (returnId: string, eid: string, rest = ''): string =>
+  `${returnLink(returnId)}/${encodeURIComponent(eid)}${rest}`
 
 /** The order in which returns need the agency. */
 const WINDOWS = ['Overdue', 'Open', 'Closed', 'NotOpen']
@@ -303,6 +303,9 @@ export function showReopenForm(action: string, token: string): VNode {
   <//>`
 }
 
+/** What is said then. */
+export const REOPENED = 'Reopened. The organisation can change it again, and sees the reason.'
+
 /** Opens a submission again, for the reason in a form. */
 export async function reopenSubmission({ api, request, services }: Context): Promise<void> {
   const form = await readForm(request)
@@ -318,5 +321,5 @@ export async function reopenSubmission({ api, request, services }: Context): Pro
 async function reopen(context: Context): Promise<Outcome> {
   const { return: returnId = '', organisation = '' } = context.params
   await reopenSubmission(context)
-  return { redirect: standingLink(returnId, organisation, '', { notice: 'reopened' }) }
+  return { redirect: standingLink(returnId, organisation), notice: REOPENED }
 }

@@ -11,7 +11,7 @@ import { showTime, Until } from '../time.ts'
 import { type Origins, readOrigins, showSender } from './activity.ts'
 import { listUnexplained, readExplanations } from './explanations.ts'
 import { readReceipt, receiptLink } from './receipt.ts'
-import { reopenSubmission, showReopenForm } from './returns.ts'
+import { REOPENED, reopenSubmission, showReopenForm } from './returns.ts'
 import { isPast } from './states.ts'
 import {
   isPublished,
@@ -139,12 +139,12 @@ function showFiles({ submission: { files = [] }, rules }: Workbench, origins: Or
 
 async function submit(context: Context): Promise<Outcome> {
   await context.api.call(pathOf(context, '/submit'), { method: 'POST' })
-  return { redirect: stepLink(context, 'submit', { notice: 'submitted' }) }
+  return { redirect: stepLink(context, 'submit'), notice: 'Submitted. It can no longer be changed.' }
 }
 
 async function reopen(context: Context): Promise<Outcome> {
   await reopenSubmission(context)
-  return { redirect: stepLink(context, 'submit', { notice: 'reopened' }) }
+  return { redirect: stepLink(context, 'submit'), notice: REOPENED }
 }
 
 async function confirmDelete(context: Context): Promise<Shown> {
