@@ -2,7 +2,7 @@ import type * as types from '../../../client/src/types.ts'
 import { count } from '../../foundation/text/format-number.ts'
 import { ApiProblem, type Having, type ProblemShown } from '../api.ts'
 import { type Context, get, type Outcome, post, type Route, type Shown } from '../context.ts'
-import { FormFault } from '../faults.ts'
+import { FormFault, renameValue } from '../faults.ts'
 import { Select } from '../fields.ts'
 import { readForm } from '../forms.ts'
 import { html, type VNode } from '../html.ts'
@@ -62,7 +62,7 @@ function explain({ detail, errors = {} }: ProblemShown, items: readonly Decision
     Object.entries({ title: `The title “${title}”`, occupationCode: `The code for “${title}”` }).flatMap(
       ([field, words]) => {
         const name = `items[${index}].${field}`
-        return (errors[name] ?? []).map((sentence) => words + sentence.slice(name.length))
+        return (errors[name] ?? []).map((sentence) => renameValue(sentence, name, words))
       },
     ),
   )
