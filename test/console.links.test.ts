@@ -162,6 +162,7 @@ test('an organisation sees what is to be done first; the agency sees all, reads 
   for (const step of ['files', 'submit']) {
     const text = toText((await analyst.open(`/console/submissions/${submitted}/${step}`)).body)
     expect(text).toMatch(/Reopened by other, .* until .*: A course is missing\./)
+    expect(text).toContain('Submit Not submitted again')
     expect(text).not.toContain('Ready to submit')
     expect(text.includes('No file has changed since the submission was reopened.')).toBe(step === 'submit')
   }
