@@ -336,14 +336,8 @@ async function showLearners(workbench: Checked): Promise<Shown> {
 }
 
 /** Passes on a file of the API. */
-async function download(
-  context: Context,
-  path: string,
-  name: string,
-  type: string,
-  call = {},
-): Promise<Outcome> {
-  return { download: name, type, body: await context.api.stream(path, call) }
+async function download(context: Context, path: string, name: string, type: string): Promise<Outcome> {
+  return { download: name, type, body: await context.api.stream(path) }
 }
 
 const CSV = 'text/csv'
@@ -351,7 +345,10 @@ const CSV = 'text/csv'
 async function downloadFindings(context: Context): Promise<Outcome> {
   const filters = Object.entries(FILTERS).map(([name, filter]) => [filter, context.query.get(name)?.trim()])
   const call = { query: Object.fromEntries(filters), headers: { accept: CSV } }
-  return await download(context, findingsOf(context), 'findings.csv', `${CSV}; charset=utf-8`, call)
+  const body = await context.api.stream(findingsOf(context), call)
+  // Without a byte order mark, spreadsheet programs show other letters instead of macrons.
+  body.unshift('\ufeff', 'utf8')
+  return { download: 'findings.csv', type: `${CSV}; charset=utf-8`, body }
 }
 
 function downloadMarked(context: Context): Promise<Outcome> {
