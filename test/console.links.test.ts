@@ -122,6 +122,9 @@ test('an organisation sees what is to be done first; the agency sees all, reads 
   const overview = await agency.open('/console/returns/202512')
   expect(overview.body).toMatch(/<pre[^>]*>1003<\/pre>/)
   expect(toText(overview.body)).toContain('2 submissions created, 1 submitted')
+  expect(toText(overview.body)).toMatch(
+    / Last activity Submitted 1001 Has errors 3 2 \d+ \w+ \d{4}, \d\d:\d\d 1002 /,
+  )
   expect(toText(overview.body)).toMatch(/LEA-note note must have at most 8 characters\. /)
   expect((await agency.open('/console/returns/202608')).body).not.toContain('<pre')
   // No page makes a call that the key refuses, which the operator would be told of.

@@ -176,7 +176,11 @@ async function showOverview(context: Context): Promise<Shown> {
     ],
     ['Errors', ({ errorCount }) => errorCount, 'number'],
     ['Warnings', ({ warningCount }) => warningCount, 'number'],
-    ['Created', ({ dateCreated }) => showTime(dateCreated), { sort: ({ dateCreated }) => dateCreated }],
+    [
+      'Last activity',
+      ({ dateLastActivity }) => showTime(dateLastActivity),
+      { sort: ({ dateLastActivity }) => dateLastActivity },
+    ],
     [
       'Submitted',
       ({ dateSubmitted }) => showTime(dateSubmitted),
@@ -243,14 +247,15 @@ async function showOrganisation({ api, params, principal }: Context): Promise<Sh
   const { return: returnId = '', organisation = '' } = params
   const { known, standing } = await findStanding(api, returnId, organisation)
   if (standing === undefined) return noOrganisation(returnId, organisation)
-  const { submissionToken: token, errorCount, warningCount, dateCreated, dateSubmitted, suspended } = standing
+  const { submissionToken: token, errorCount, warningCount, dateSubmitted, suspended } = standing
   const mayRead = principal.eids.has(organisation) && principal.scopes.has('validation-results:read')
   const facts = [
     ['State', showStanding({ ...known, ...standing })],
     ['Suspended', suspended && html`since ${showTime(suspended)}`],
     ['Errors', formatOptional(errorCount)],
     ['Warnings', formatOptional(warningCount)],
-    ['Created', showTime(dateCreated)],
+    ['Created', showTime(standing.dateCreated)],
+    ['Last activity', showTime(standing.dateLastActivity)],
     ['Submitted', showTime(dateSubmitted)],
     ['Submission', token && html`<span class="mono">${token}</span>`],
   ] as const
