@@ -233,8 +233,13 @@ describe('a browser that leaves', () => {
     }
     await expect.poll(() => readUse('downloads')).toBe(0)
     expect([...statuses]).toEqual(['HTTP/1.1 200'])
-    const whole = await console.service.app.inject({ url: path, headers: { host: 'localhost', cookie } })
-    expect(whole.body.length).toBeGreaterThan(findings.length * recordText.length)
+    const read = async (query: string) =>
+      (await console.service.app.inject({ url: path + query, headers: { host: 'localhost', cookie } })).body
+    const whole = await read('')
+    expect(whole.length).toBeGreaterThan(findings.length * recordText.length)
+    // Spreadsheet programs read it as UTF-8.
+    const head = /^\ufeff\w.*,errorCode,.*\n/
+    expect([head.test(whole), (await read('?code=E2')).replace(head, '')]).toEqual([true, ''])
   })
 
   test('ends the coding of its list', async () => {

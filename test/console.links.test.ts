@@ -122,6 +122,9 @@ test('an organisation sees what is to be done first; the agency sees all, reads 
   const overview = await agency.open('/console/returns/202512')
   expect(overview.body).toMatch(/<pre[^>]*>1003<\/pre>/)
   expect(toText(overview.body)).toContain('2 submissions created, 1 submitted')
+  expect(toText(overview.body)).toMatch(
+    / Last activity Submitted 1001 Has errors 3 2 \d+ \w+ \d{4}, \d\d:\d\d 1002 /,
+  )
   expect(toText(overview.body)).toMatch(/LEA-note note must have at most 8 characters\. /)
   expect((await agency.open('/console/returns/202608')).body).not.toContain('<pre')
   // No page makes a call that the key refuses, which the operator would be told of.
@@ -141,7 +144,7 @@ test('an organisation sees what is to be done first; the agency sees all, reads 
   const until = new Date(Date.now() + 20 * 24 * HOUR).toISOString().slice(0, 10)
   const reason = 'A course is missing.'
   const reopened = await agency.send(`${path}/reopen`, { token: submitted, reason, until })
-  expect(reopened.headers.location).toBe(`${path}?notice=reopened`)
+  expect(reopened.headers.location).toBe(path)
   const day = `${Number(until.slice(8))} `
   for (const url of [path, '/console/returns/202512'])
     expect(toText((await agency.open(url)).body)).toMatch(
@@ -162,6 +165,7 @@ test('an organisation sees what is to be done first; the agency sees all, reads 
   for (const step of ['files', 'submit']) {
     const text = toText((await analyst.open(`/console/submissions/${submitted}/${step}`)).body)
     expect(text).toMatch(/Reopened by other, .* until .*: A course is missing\./)
+    expect(text).toContain('Submit Not submitted again')
     expect(text).not.toContain('Ready to submit')
     expect(text.includes('No file has changed since the submission was reopened.')).toBe(step === 'submit')
   }

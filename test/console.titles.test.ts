@@ -21,6 +21,7 @@ async function start(scopes: readonly Scope[] = SCOPES) {
   const open = (url: string, as = cookie) => service.app.inject({ url, headers: { cookie: as } })
   return {
     console,
+    cookie,
     service,
     send,
     open,
@@ -71,7 +72,7 @@ const readRows = (body: string) =>
     ])
 
 test('a list is a draft of its owner: nothing is lost by Back, a page of it, or a partial confirmation', async () => {
-  const { console, service, send, open, begin } = await start()
+  const { console, cookie, service, send, open, begin } = await start()
   const list = await begin('Nurse\nzzz\nNURSE\nnurse of vibes\nnurse\nVibe manager')
   const { body } = await open(list)
   // Equal titles once, the least certain first, and those without a candidate last; what is not certain enough has no
@@ -103,8 +104,16 @@ test('a list is a draft of its owner: nothing is lost by Back, a page of it, or 
   ])
 
   const confirmed = await send({ confirm: 'reviewed' }, list)
-  expect(confirmed.headers.location).toBe(`${list}?notice=confirmed&stored=1&disputed=0`)
-  expect((await open(`${list}?notice=confirmed&stored=1&disputed=0`)).body).toContain('1 decision stored.')
+  expect(confirmed.headers.location).toBe(list)
+  // What was done is said once, and only in the session in which it was.
+  const [left = ''] = String(confirmed.headers['set-cookie']).split(';')
+  const told = await open(list, `${cookie}; ${left}`)
+  expect([told.body, String(told.headers['set-cookie'])]).toEqual([
+    expect.stringContaining('>1 decision stored. '),
+    expect.stringMatching(/^mahi-notice=;.* Max-Age=0$/),
+  ])
+  const foreign = await open(`${list}?notice=saved`, `${await console.signIn()}; ${left}`)
+  expect(foreign.body).toContain('<div role="status" aria-live="polite" class="notice"></div>')
   expect((await open(list)).body).toMatch(/Confirmed<span[^>]*>: Vibe manager/)
   const again = await send({ confirm: 'reviewed' }, list)
   expect(again.statusCode).toBe(400)

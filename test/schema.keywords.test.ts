@@ -133,6 +133,7 @@ test.each([
   ['uniqueItems', Type.Array(Type.String(), { uniqueItems: true }), 'a,a', 'more than once'],
   ['enum', { type: 'string', enum: ['a'] }, 'b', 'must be a'],
   ['type', Type.Boolean(), 'yes', 'must be true or false'],
+  ['items', Type.Array(Type.Integer()), '1,a', 'item 2 must be a whole number'],
 ])('%s is checked in parameters too', (_, schema, text, message) => {
   expect(compileText(schema)(text).fault).toContain(message)
 })

@@ -258,6 +258,9 @@ test('the agency sees who has not started, has errors or has submitted, and what
     ['1002', 'HasErrors'],
     ['1003', 'NotStarted'],
   ])
+  const { submissionToken, dateLastActivity } = body.results[0]
+  const [newest] = (await provider.ask('GET', `/submissions/${submissionToken}/activity`)).body.results
+  expect([newest.event, newest.time]).toEqual(['Submitted', dateLastActivity])
   expect(await agency.ask('GET', '/returns/202512/overview?page=2')).toMatchObject({
     status: 400,
     body: { errorCode: 'PR2' },

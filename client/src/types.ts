@@ -1148,6 +1148,8 @@ export interface OwnReturn {
   warningCount?: number
   /** When the submission was created. */
   dateCreated?: string
+  /** When something was last done with the submission. */
+  dateLastActivity?: string
   /** When it was last submitted. */
   dateSubmitted?: string
   /** Until when it can be changed after it was opened again; absent unless it is Reopened. */
@@ -2032,6 +2034,8 @@ export interface ReturnOverviewResults {
   warningCount?: number
   /** When the submission was created. */
   dateCreated?: string
+  /** When something was last done with the submission. */
+  dateLastActivity?: string
   /** When it was last submitted. */
   dateSubmitted?: string
   /** Until when it can be changed after it was opened again; absent unless it is Reopened. */

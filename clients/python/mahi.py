@@ -364,7 +364,7 @@ OwnReturn = TypedDict("OwnReturn", {
     "notes": "str", "eid": "str",
     "returnStatus": "Literal['NotStarted', 'FilesReceived', 'Validating', 'HasErrors', 'Incomplete', 'Ready', 'Submitted', 'Reopened']",
     "submissionToken": "str", "errorCount": "int", "warningCount": "int", "dateCreated": "str",
-    "dateSubmitted": "str", "reopenedUntil": "str", "reopenReason": "str",
+    "dateLastActivity": "str", "dateSubmitted": "str", "reopenedUntil": "str", "reopenReason": "str",
 }, total=False)
 #: How far all organisations are with a return.
 ReturnOverview = TypedDict("ReturnOverview", {

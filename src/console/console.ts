@@ -3,7 +3,6 @@ import type * as types from '../../client/src/types.ts'
 import type { Principal, Scope } from '../api/access/principal.ts'
 import { PROBLEMS, Problem } from '../api/contract/problems.ts'
 import { DatabaseUnavailable } from '../foundation/database/database.ts'
-import { lookUp } from '../foundation/look-up.ts'
 import { Api, ApiProblem, type ProblemShown } from './api.ts'
 import { registerAssets } from './assets.ts'
 import { compressPage } from './compress.ts'
@@ -15,6 +14,7 @@ import { hasForm, readForm } from './forms.ts'
 import { html, type VNode } from './html.ts'
 import { homeOf } from './layout.ts'
 import { eidOf, pageOfForm, queryOf } from './links.ts'
+import { leaveNotice, takeNotice } from './notice.ts'
 import { activityPages } from './pages/activity.ts'
 import { changesPages } from './pages/changes.ts'
 import { codePages } from './pages/code.ts'
@@ -179,19 +179,11 @@ async function answer({ handle, again }: Route, context: Context): Promise<Outco
   }
 }
 
-/** What the form before has done, by the `notice` of the URL that it leads to. */
-const NOTICES = lookUp<string>({
-  submitted: 'Submitted. It can no longer be changed.',
-  reopened: 'Reopened. The organisation can change it again, and sees the reason.',
-  undone: 'The files are as they were before the repair.',
-  suspended: 'The organisation is suspended.',
-  resumed: 'The organisation is active again.',
-  saved: 'Saved.',
-  withdrawn: 'Your decision is withdrawn.',
-})
-
-function sendOutcome({ reply, request, query, session, services }: Context, outcome: Outcome): FastifyReply {
-  if ('redirect' in outcome) return reply.redirect(outcome.redirect, 303)
+function sendOutcome({ reply, request, session, services }: Context, outcome: Outcome): FastifyReply {
+  if ('redirect' in outcome) {
+    if (outcome.notice !== undefined) leaveNotice(request, reply, session, outcome.notice)
+    return reply.redirect(outcome.redirect, 303)
+  }
   if ('data' in outcome) return sendJson(reply, outcome.data)
   if ('download' in outcome) {
     return reply
@@ -199,7 +191,8 @@ function sendOutcome({ reply, request, query, session, services }: Context, outc
       .type(outcome.type)
       .send(outcome.body)
   }
-  const { status, content, notice = NOTICES[query.get('notice') ?? ''], ...shown } = outcome
+  const { status, content, ...shown } = outcome
+  const notice = takeNotice(request, reply, session)
   const path = request.url.split('?', 1)[0] ?? ''
   return sendPage(reply, { ...shown, notice, path, session, timeZone: services.timeZone }, content, status)
 }

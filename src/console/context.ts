@@ -42,7 +42,7 @@ export interface Context {
 }
 
 /** The title and content of a page. */
-export interface Shown extends Partial<Pick<Frame, 'notice' | 'refused'>> {
+export interface Shown extends Partial<Pick<Frame, 'refused'>> {
   readonly title: string
   readonly status?: number
   readonly content: VNode | VNode[]
@@ -50,6 +50,8 @@ export interface Shown extends Partial<Pick<Frame, 'notice' | 'refused'>> {
 
 export interface Redirect {
   readonly redirect: string
+  /** What was done, as a sentence on the page that follows. */
+  readonly notice?: string | undefined
 }
 
 /** A file for the browser to download, such as CSV. */

@@ -13,6 +13,7 @@ export function isLoopback(request: FastifyRequest): boolean {
 
 const SESSION = { secure: '__Host-mahi', plain: 'mahi-session' }
 const SIGNING_IN = { secure: '__Host-mahi-signing-in', plain: 'mahi-signing-in' }
+const NOTICE = { secure: '__Host-mahi-notice', plain: 'mahi-notice' }
 
 /** The secret of the session that the browser sends. */
 export const readSession = (request: FastifyRequest): string | undefined => read(request, SESSION)
@@ -31,6 +32,13 @@ export const readSigningIn = (request: FastifyRequest): string | undefined => re
 
 export function writeSigningIn(request: FastifyRequest, reply: FastifyReply, value: string): void {
   write(request, reply, SIGNING_IN, value, 'Lax', value === '' ? 0 : 600)
+}
+
+/** What a form has done, for the page after it. */
+export const readNotice = (request: FastifyRequest): string | undefined => read(request, NOTICE)
+
+export function writeNotice(request: FastifyRequest, reply: FastifyReply, value: string): void {
+  write(request, reply, NOTICE, value, 'Strict', value === '' ? 0 : 60)
 }
 
 function read(request: FastifyRequest, names: typeof SESSION): string | undefined {

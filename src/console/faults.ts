@@ -42,11 +42,15 @@ const NAMES = lookUp<readonly [field: string, label: string]>({
   text: ['text', 'In words'],
 })
 
-/** What is wrong with values, in the sentences of the API, each of which begins with the name of its value. */
+/** A sentence of the API, which begins with the name of a value, with what a page calls the value instead. */
+export const renameValue = (sentence: string, name: string, words: string): string =>
+  words + sentence.slice(name.length)
+
+/** What is wrong with values. */
 function nameValues(errors: NonNullable<ProblemShown['errors']>): Omit<Fault, 'status'> {
   const faults = Object.entries(errors).flatMap(([name, sentences]) => {
     const [field, label = 'A value'] = NAMES[name] ?? []
-    return sentences.map((sentence) => ({ field, message: label + sentence.slice(name.length) }))
+    return sentences.map((sentence) => ({ field, message: renameValue(sentence, name, label) }))
   })
   return { message: faults.map(({ message }) => message).join(' '), field: faults[0]?.field }
 }

@@ -53,6 +53,6 @@ export interface Here {
   readonly query: URLSearchParams
 }
 
-/** The URL of the page itself with other parameters, and without the notice about what was done before. */
+/** The URL of the page itself with other parameters. */
 export const linkHere = ({ request, query }: Here, changed: Query): string =>
-  link(pagePath(request), { ...Object.fromEntries(query), notice: undefined, ...changed })
+  link(pagePath(request), { ...Object.fromEntries(query), ...changed })

@@ -192,13 +192,14 @@ export async function renderSignIn(
   // A form of which nothing is kept leads back to its page.
   const action = kept.length === 0 ? page : request.url
   const to = isAsking ? ownPath(form.get('to') ?? query.get('to')) : action
-  const signedOut = query.has('signed-out')
+  // A bookmark of this page says only what is so.
+  const isSignedOut = query.has('signed-out') && readSession(request) === undefined
   return sendPage(
     reply,
     {
       title: 'Sign in',
       path: '',
-      notice: signedOut ? 'You have signed out.' : undefined,
+      notice: isSignedOut ? 'You are signed out.' : undefined,
       refused:
         fault === undefined
           ? undefined

@@ -86,7 +86,8 @@ describeInBrowser('a return from its first file to its last signature', () => {
     await send({ learners: makeLearners({ notes: 4 }) })
     await page.getByText('No errors and 4 warnings.').waitFor()
 
-    // Without the explanation, the page of the last step says what is open.
+    // Without the explanation, every page says what is open, and the last step where that is done.
+    await page.getByRole('link', { name: 'Submit Not yet: 4 warnings to explain' }).waitFor()
     await page.getByRole('link', { name: /^Submit/ }).click()
     await page.getByRole('link', { name: 'Explain 4 warnings of LEA-note' }).click()
     await page.locator('.explain summary').click()
@@ -100,6 +101,7 @@ describeInBrowser('a return from its first file to its last signature', () => {
     // It is the explanation of each cause of the code too.
     await page.getByRole('link', { name: 'By cause' }).click()
     await page.getByText('No errors are left, and all warnings are explained.').waitFor()
+    await page.getByRole('link', { name: 'Submit Ready' }).waitFor()
     await page.getByRole('link', { name: 'Explained' }).first().click()
     await page.getByRole('link', { name: 'All causes' }).waitFor()
     expect(await page.locator('.explain[open]').textContent()).toContain('For all warnings of LEA-note.')
@@ -209,7 +211,7 @@ describeInBrowser('a return from its first file to its last signature', () => {
     await press('button', 'Submit')
     await page.getByRole('heading', { name: /^Submitted by/ }).waitFor()
     await press('button', 'Sign out')
-    await page.getByRole('status').filter({ hasText: 'You have signed out.' }).waitFor()
+    await page.getByRole('status').filter({ hasText: 'You are signed out.' }).waitFor()
     expect(shown.troubles).toEqual([])
   })
 })

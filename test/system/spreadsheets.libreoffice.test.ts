@@ -90,3 +90,24 @@ testOnLibreOffice('a table that LibreOffice saves is the same as CSV and as XLSX
   expect(other).toEqual(one)
   expect(one?.findings[0]?.split('\n').length).toBeGreaterThan(ROWS)
 })
+
+testOnLibreOffice(
+  'a marked workbook keeps spaces at the ends of cells when LibreOffice saves it',
+  async () => {
+    const fields = [{ name: 'code' }, { name: 'note', constraints: { enum: ['x'] } }]
+    const run = ['check', '--definition', define({ table: { fields } })]
+    const mahi = new Installation()
+    const rows = ['C1, both ', 'C2,end  ', 'C3,_x0041_ ', 'C4,none']
+    writeFileSync(join(mahi.folder, 'table.csv'), `code,note\n${rows.join('\n')}\n`)
+    await mahi.run([...run, 'table.csv', '--mark', 'marked', '--format', 'xlsx'])
+    const saved = saveAs('xlsx', join(mahi.folder, 'marked/marked.xlsx'), temporaryFolder())
+    const [before, after] = await Promise.all(
+      ['table.csv', saved].map(async (file) => {
+        const { stdout } = await mahi.run([...run, file, '--format', 'ndjson'])
+        return stdout.match(/"value":"(?:[^"\\]|\\.)*"/g)
+      }),
+    )
+    expect(before).toContain('"value":" both "')
+    expect(after).toEqual(before)
+  },
+)

@@ -55,7 +55,7 @@ export default [
   {
     fault: 'what is wrong with a value is said with the name of the API',
     file: 'src/console/faults.ts',
-    text: 'label + sentence.slice(name.length)',
+    text: 'words + sentence.slice(name.length)',
     replacement: 'sentence',
     test: FORMS,
   },
@@ -169,9 +169,16 @@ export default [
   {
     fault: 'a link to the rest of a list loses its filters',
     file: 'src/console/links.ts',
-    text: '...Object.fromEntries(query), notice',
-    replacement: 'notice',
+    text: '...Object.fromEntries(query), ',
+    replacement: '',
     test: ELEMENTS,
+  },
+  {
+    fault: 'a page shows a notice that the console did not write for its session',
+    file: 'src/console/notice.ts',
+    text: 'signature === sign(session, text)',
+    replacement: "signature !== ''",
+    test: TITLES,
   },
   {
     fault: 'scripts can read the cookie of a session',

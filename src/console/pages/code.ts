@@ -243,7 +243,6 @@ async function showList(context: Context): Promise<Shown> {
   const reviewed = titles.filter((each) => each.reviewed && !each.confirmed).length
   return {
     title: 'Coded list',
-    notice: describeStored(query),
     content: html`<h1>Coded list</h1>
       ${wrong.size > 0 && html`<p class="problem">To correct: ${Array.from(wrong.keys(), (index, at) => html`${at > 0 && ', '}<a href=${`#title-${index}`}>${titles[index]?.title}</a>`)}</p>`}
       <p>${list.name}</p>
@@ -283,10 +282,8 @@ function showLayout(id: string, { text, layout }: TitleList): VNode {
 
 const THRESHOLDS = [30, 40, 50, 60, 70, 80, 90].map((percent) => [String(percent), `${percent}%`] as const)
 
-/** A sentence about the decisions that were stored, made from the numbers in the URL. */
-function describeStored(query: URLSearchParams): string | undefined {
-  if (query.get('notice') !== 'confirmed') return undefined
-  const [stored = 0, disputed = 0] = ['stored', 'disputed'].map((name) => Number(query.get(name)))
+/** What was confirmed, in a sentence. */
+function describeStored({ stored, disputed }: { stored: number; disputed: number }): string {
   const others = disputed > 0 ? `; other reviewers disagree about ${count(disputed, 'title')}` : ''
   return `${count(stored, 'decision')} stored${others}. Confirmed titles become names of the search when the catalogue next changes.`
 }
@@ -324,16 +321,16 @@ async function saveList(context: Context): Promise<Outcome> {
       title: each.title,
       occupationCode: occupationOf(each, saved.threshold)?.occupationCode,
     }))
-    const { stored, disputed } = await confirm(context, decisions)
+    const confirmed = await confirm(context, decisions)
     const done = new Set(reviewed.map(({ title }) => title))
     await services.drafts.change<TitleList>(principal, id, (list) => ({
       ...list,
       titles: list.titles.map((each) => (done.has(each.title) ? { ...each, confirmed: true } : each)),
     }))
-    return { redirect: listLink(id, { ...at, notice: 'confirmed', stored, disputed }) }
+    return { redirect: listLink(id, at), notice: describeStored(confirmed) }
   }
   if (request.headers.accept === 'application/json') return { data: { verdict: describe(saved) } }
-  return { redirect: listLink(id, { ...at, page: form.get('next') ?? at.page, notice: 'saved' }) }
+  return { redirect: listLink(id, { ...at, page: form.get('next') ?? at.page }), notice: 'Saved.' }
 }
 
 /** Codes the titles of another column as a new list. The one before stays if something was chosen in it. */

@@ -2,11 +2,11 @@ import type * as types from '../../../client/src/types.ts'
 import { count } from '../../foundation/text/format-number.ts'
 import { ApiProblem, type Having, type ProblemShown } from '../api.ts'
 import { type Context, get, type Outcome, post, type Route, type Shown } from '../context.ts'
-import { FormFault } from '../faults.ts'
+import { FormFault, renameValue } from '../faults.ts'
 import { Select } from '../fields.ts'
 import { readForm } from '../forms.ts'
 import { html, type VNode } from '../html.ts'
-import { link, occupationLink } from '../links.ts'
+import { occupationLink } from '../links.ts'
 import { inBatches, showNext } from '../lists.ts'
 import { Filters, PostForm } from '../post-form.ts'
 import { table } from '../table.ts'
@@ -62,7 +62,7 @@ function explain({ detail, errors = {} }: ProblemShown, items: readonly Decision
     Object.entries({ title: `The title “${title}”`, occupationCode: `The code for “${title}”` }).flatMap(
       ([field, words]) => {
         const name = `items[${index}].${field}`
-        return (errors[name] ?? []).map((sentence) => words + sentence.slice(name.length))
+        return (errors[name] ?? []).map((sentence) => renameValue(sentence, name, words))
       },
     ),
   )
@@ -137,5 +137,5 @@ function showRemoved(
 async function withdraw({ api, request }: Context): Promise<Outcome> {
   const id = (await readForm(request)).get('id') ?? ''
   await api.call(`/confirmed-codings/${encodeURIComponent(id)}`, { method: 'DELETE' })
-  return { redirect: link('/console/code/confirmed', { notice: 'withdrawn' }) }
+  return { redirect: '/console/code/confirmed', notice: 'Your decision is withdrawn.' }
 }

@@ -6,14 +6,12 @@ import { readForm } from '../forms.ts'
 import { html, type VNode } from '../html.ts'
 import { PostForm } from '../post-form.ts'
 import { showTime } from '../time.ts'
-import { RECORDS, recordsLink } from './findings.ts'
-import { linkTo, pathOf, type Workbench } from './workbench.ts'
+import { linkTo, pathOf, RECORDS, recordsLink, type Workbench } from './workbench.ts'
 
 type Explanation = types.Explanation
 
 export interface Explanations {
   readonly explanations?: readonly Explanation[]
-  readonly open?: readonly { readonly code?: string; readonly findings?: number }[]
 }
 
 /** What a person can say of warnings that are right. */
@@ -80,14 +78,6 @@ export function showExplanation(
       html`<${PostForm} action=${linkTo(workbench, `${RECORDS}/withdraw`)} keep=${keep}><button type="submit" class="quiet">Withdraw it</button><//>`
     }
   </details>`
-}
-
-/** The warnings that must be explained before the submission, as links to where that is done. */
-export function listUnexplained(context: Context, { open = [] }: Explanations): readonly VNode[] {
-  return open.map(
-    ({ code = '', findings = 0 }) =>
-      html`<a href=${recordsLink(context, { code })}>Explain ${count(findings, 'warning')} of ${code}</a>.`,
-  )
 }
 
 /** The explanations as a list, for the receipt. */

@@ -10,7 +10,7 @@ import { Field, Select } from '../fields.ts'
 import { orMalformed, readUpload } from '../forms.ts'
 import { html, type VNode } from '../html.ts'
 import { PostForm } from '../post-form.ts'
-import type { Catalogue } from '../rules.ts'
+import { type Catalogue, titlesOf } from '../rules.ts'
 import { table } from '../table.ts'
 import { showTime } from '../time.ts'
 import { type Origins, readOrigins, showSender } from './activity.ts'
@@ -43,20 +43,12 @@ export async function registerUploads(app: FastifyInstance): Promise<void> {
   })
 }
 
-/** What has just been stored. */
-function describeNotice(query: URLSearchParams, { rules }: Workbench): string | undefined {
-  const stored = query.get('stored')?.split(' ') ?? []
-  const titles = rules?.definition.files.filter(({ file }) => stored.includes(file)) ?? []
-  return titles.length === 0 ? undefined : `Stored: ${titles.map(({ title }) => title).join(', ')}.`
-}
-
 async function showFiles(context: Context): Promise<Shown> {
   const workbench = await readWorkbench(context)
   const { missing, submission, mayWrite } = workbench
   const received = submission.files?.length ?? 0
   return showStep(workbench, 'files', {
     title: 'Files',
-    notice: describeNotice(context.query, workbench),
     content: html`
       ${submission.notes !== undefined && html`<p>${submission.notes}</p>`}
       <div data-state>
@@ -172,7 +164,9 @@ async function receiveForm(context: Context): Promise<Outcome> {
   const response = await orMalformed(() => put(api, context, kind, file.filename, file.file))
   if (response.statusCode >= 400) throw new ApiProblem(readProblem(response))
   const { file: one = '', files = [{ file: one }] } = JSON.parse(response.body) as Stored
-  return { redirect: stepLink(context, 'files', { stored: files.map((each) => each.file).join(' ') }) }
+  const titles = titlesOf((await readWorkbench(context)).rules)
+  const stored = files.map((each) => titles.get(each.file) ?? each.file).join(', ')
+  return { redirect: stepLink(context, 'files'), notice: `Stored: ${stored}.` }
 }
 
 async function receiveFile(context: Context): Promise<Outcome> {

@@ -1,6 +1,5 @@
 import type { Context } from '../context.ts'
-import type { Query } from '../links.ts'
-import { linkTo, pathOf, type Run } from './workbench.ts'
+import { pathOf, type Run } from './workbench.ts'
 
 /** The filters of records and of their export in the URL, with the parameters of the API. */
 export const FILTERS = {
@@ -14,12 +13,6 @@ export const FILTERS = {
 /** The path of the findings in the API. */
 export const findingsOf = (context: Context, rest = ''): string =>
   pathOf(context, `/validation-results${rest}`)
-
-/** The path of the records with findings, below the submission. */
-export const RECORDS = '/findings/records'
-
-/** The URL of the records with findings. */
-export const recordsLink = (context: Context, query: Query): string => linkTo(context, RECORDS, query)
 
 /** The finished check before the newest one, of runs from the newest on. */
 export const findEarlier = (runs: readonly Run[]): Run | undefined =>

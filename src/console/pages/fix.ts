@@ -8,13 +8,15 @@ import { type Catalogue, type Rule, ruleLink, showCode, summarise, titlesOf } fr
 import { type Column, sortRows, table } from '../table.ts'
 import { readOrigins } from './activity.ts'
 import { findExplanation, readExplanations } from './explanations.ts'
-import { FILTERS, findEarlier, findingsOf, RECORDS, readRuns, recordsLink } from './findings.ts'
+import { FILTERS, findEarlier, findingsOf, readRuns } from './findings.ts'
 import { findRepairs, markRepair, type Repairs, showRepairNotice, showUndo } from './repairs.ts'
 import {
   type Checked,
   linkTo,
   ofCheck,
   pathOf,
+  RECORDS,
+  recordsLink,
   showStep,
   showVerdict,
   stepLink,
@@ -74,17 +76,16 @@ function showDownloads(context: Context, mayWrite: boolean): VNode {
 const CAUSES_SHOWN = 50
 
 async function showCauses(workbench: Checked): Promise<Shown> {
-  const { api, run, isOpen, isCurrent, mayWrite } = workbench
+  const { api, run, isOpen, isCurrent, mayWrite, unexplained } = workbench
   const found = (run.errorCount ?? 0) + (run.warningCount ?? 0)
-  const [{ causes, note }, summary, runs, { explanations = [], open = [] }, origins, repairs] =
-    await Promise.all([
-      api.call<{ causes: readonly Cause[]; note?: string }>(findingsOf(workbench, '/causes')),
-      api.call<Summary>(findingsOf(workbench, '/summary')),
-      readRuns(workbench),
-      readExplanations(workbench),
-      mayWrite ? readOrigins(workbench) : undefined,
-      mayWrite && isCurrent && found > 0 ? findRepairs(workbench) : undefined,
-    ])
+  const [{ causes, note }, summary, runs, { explanations = [] }, origins, repairs] = await Promise.all([
+    api.call<{ causes: readonly Cause[]; note?: string }>(findingsOf(workbench, '/causes')),
+    api.call<Summary>(findingsOf(workbench, '/summary')),
+    readRuns(workbench),
+    readExplanations(workbench),
+    mayWrite ? readOrigins(workbench) : undefined,
+    mayWrite && isCurrent && found > 0 ? findRepairs(workbench) : undefined,
+  ])
   const stateOf = (cause: Cause) => findExplanation(explanations, cause)?.state
   const { shown, more } = cut(workbench, causes, CAUSES_SHOWN, 'cause')
   const errors = causes.filter(({ severity }) => severity === 'Error').length
@@ -93,7 +94,7 @@ async function showCauses(workbench: Checked): Promise<Shown> {
   const next =
     found === 0
       ? 'Nothing is left to fix.'
-      : open.length > 0
+      : unexplained.length > 0
         ? 'No errors are left. Correct or explain the warnings first.'
         : isExplained
           ? 'No errors are left, and all warnings are explained.'
@@ -335,14 +336,8 @@ async function showLearners(workbench: Checked): Promise<Shown> {
 }
 
 /** Passes on a file of the API. */
-async function download(
-  context: Context,
-  path: string,
-  name: string,
-  type: string,
-  call = {},
-): Promise<Outcome> {
-  return { download: name, type, body: await context.api.stream(path, call) }
+async function download(context: Context, path: string, name: string, type: string): Promise<Outcome> {
+  return { download: name, type, body: await context.api.stream(path) }
 }
 
 const CSV = 'text/csv'
@@ -350,7 +345,10 @@ const CSV = 'text/csv'
 async function downloadFindings(context: Context): Promise<Outcome> {
   const filters = Object.entries(FILTERS).map(([name, filter]) => [filter, context.query.get(name)?.trim()])
   const call = { query: Object.fromEntries(filters), headers: { accept: CSV } }
-  return await download(context, findingsOf(context), 'findings.csv', `${CSV}; charset=utf-8`, call)
+  const body = await context.api.stream(findingsOf(context), call)
+  // Without a byte order mark, spreadsheet programs show other letters instead of macrons.
+  body.unshift('\ufeff', 'utf8')
+  return { download: 'findings.csv', type: `${CSV}; charset=utf-8`, body }
 }
 
 function downloadMarked(context: Context): Promise<Outcome> {

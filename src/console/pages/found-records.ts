@@ -19,13 +19,15 @@ import {
   showExplanation,
   type Target,
 } from './explanations.ts'
-import { FILTERS, findEarlier, findingsOf, RECORDS, readRuns, recordsLink } from './findings.ts'
+import { FILTERS, findEarlier, findingsOf, readRuns } from './findings.ts'
 import { type Cause, shorten, showStale, showViews } from './fix.ts'
 import {
   type Checked,
   linkTo,
   ofCheck,
+  RECORDS,
   type Run,
+  recordsLink,
   showStep,
   stepLink,
   tokenOf,

@@ -5,7 +5,6 @@ import { type Context, get, type Outcome, post, type Route, type Shown } from '.
 import { Field } from '../fields.ts'
 import { readForm } from '../forms.ts'
 import { crumbs, html, pairs } from '../html.ts'
-import { link } from '../links.ts'
 import { readList } from '../lists.ts'
 import { PostForm } from '../post-form.ts'
 import { type Column, sortRows, table } from '../table.ts'
@@ -108,10 +107,10 @@ function showResume(eid: string) {
 async function suspend(context: Context): Promise<Outcome> {
   const reason = (await readForm(context.request)).get('reason') ?? ''
   await context.api.call(pathOf(context, '/suspension'), { method: 'PUT', body: { reason } })
-  return { redirect: link(organisationLink(eidOf(context)), { notice: 'suspended' }) }
+  return { redirect: organisationLink(eidOf(context)), notice: 'The organisation is suspended.' }
 }
 
 async function resume(context: Context): Promise<Outcome> {
   await context.api.call(pathOf(context, '/suspension'), { method: 'DELETE' })
-  return { redirect: link(organisationLink(eidOf(context)), { notice: 'resumed' }) }
+  return { redirect: organisationLink(eidOf(context)), notice: 'The organisation is active again.' }
 }

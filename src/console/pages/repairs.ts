@@ -169,5 +169,5 @@ async function repair(context: Context): Promise<Outcome> {
 
 async function undo(context: Context): Promise<Outcome> {
   await context.api.call(pathOf(context, '/repairs'), { method: 'DELETE' })
-  return { redirect: stepLink(context, 'files', { notice: 'undone' }) }
+  return { redirect: stepLink(context, 'files'), notice: 'The files are as they were before the repair.' }
 }

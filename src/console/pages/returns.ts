@@ -29,8 +29,8 @@ const RETURNS_LINK = ['/console/returns', 'Returns'] as const
 const returnLink = (returnId: string, more: Query = {}): string =>
   link(`/console/returns/${encodeURIComponent(returnId)}`, more)
 
-const standingLink = (returnId: string, eid: string, rest = '', more: Query = {}): string =>
-  link(`${returnLink(returnId)}/${encodeURIComponent(eid)}${rest}`, more)
+const standingLink = (returnId: string, eid: string, rest = ''): string =>
+  `${returnLink(returnId)}/${encodeURIComponent(eid)}${rest}`
 
 /** The order in which returns need the agency. */
 const WINDOWS = ['Overdue', 'Open', 'Closed', 'NotOpen']
@@ -176,7 +176,11 @@ async function showOverview(context: Context): Promise<Shown> {
     ],
     ['Errors', ({ errorCount }) => errorCount, 'number'],
     ['Warnings', ({ warningCount }) => warningCount, 'number'],
-    ['Created', ({ dateCreated }) => showTime(dateCreated), { sort: ({ dateCreated }) => dateCreated }],
+    [
+      'Last activity',
+      ({ dateLastActivity }) => showTime(dateLastActivity),
+      { sort: ({ dateLastActivity }) => dateLastActivity },
+    ],
     [
       'Submitted',
       ({ dateSubmitted }) => showTime(dateSubmitted),
@@ -243,14 +247,15 @@ async function showOrganisation({ api, params, principal }: Context): Promise<Sh
   const { return: returnId = '', organisation = '' } = params
   const { known, standing } = await findStanding(api, returnId, organisation)
   if (standing === undefined) return noOrganisation(returnId, organisation)
-  const { submissionToken: token, errorCount, warningCount, dateCreated, dateSubmitted, suspended } = standing
+  const { submissionToken: token, errorCount, warningCount, dateSubmitted, suspended } = standing
   const mayRead = principal.eids.has(organisation) && principal.scopes.has('validation-results:read')
   const facts = [
     ['State', showStanding({ ...known, ...standing })],
     ['Suspended', suspended && html`since ${showTime(suspended)}`],
     ['Errors', formatOptional(errorCount)],
     ['Warnings', formatOptional(warningCount)],
-    ['Created', showTime(dateCreated)],
+    ['Created', showTime(standing.dateCreated)],
+    ['Last activity', showTime(standing.dateLastActivity)],
     ['Submitted', showTime(dateSubmitted)],
     ['Submission', token && html`<span class="mono">${token}</span>`],
   ] as const
@@ -303,6 +308,9 @@ export function showReopenForm(action: string, token: string): VNode {
   <//>`
 }
 
+/** What is said then. */
+export const REOPENED = 'Reopened. The organisation can change it again, and sees the reason.'
+
 /** Opens a submission again, for the reason in a form. */
 export async function reopenSubmission({ api, request, services }: Context): Promise<void> {
   const form = await readForm(request)
@@ -318,5 +326,5 @@ export async function reopenSubmission({ api, request, services }: Context): Pro
 async function reopen(context: Context): Promise<Outcome> {
   const { return: returnId = '', organisation = '' } = context.params
   await reopenSubmission(context)
-  return { redirect: standingLink(returnId, organisation, '', { notice: 'reopened' }) }
+  return { redirect: standingLink(returnId, organisation), notice: REOPENED }
 }

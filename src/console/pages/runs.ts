@@ -127,7 +127,7 @@ function runTable(context: Context, runs: readonly Run[]): VNode {
     'Checks so far',
     runs,
     [
-      ['Check', ({ runId }) => runId, 'number'],
+      ['Check', ({ runId }) => runId, { style: 'number', label: 'Check' }],
       ['When', ({ dateCompleted, dateReceived }) => showTime(dateCompleted ?? dateReceived)],
       ['State', ({ status }) => showState('check', status)],
       ['Errors', ({ errorCount }) => errorCount, 'number'],

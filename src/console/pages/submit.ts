@@ -9,9 +9,9 @@ import { orderFiles, titlesOf } from '../rules.ts'
 import { table } from '../table.ts'
 import { showTime, Until } from '../time.ts'
 import { type Origins, readOrigins, showSender } from './activity.ts'
-import { listUnexplained, readExplanations } from './explanations.ts'
+import { readExplanations } from './explanations.ts'
 import { readReceipt, receiptLink } from './receipt.ts'
-import { reopenSubmission, showReopenForm } from './returns.ts'
+import { REOPENED, reopenSubmission, showReopenForm } from './returns.ts'
 import { isPast } from './states.ts'
 import {
   isPublished,
@@ -62,13 +62,13 @@ function showClosed(submission: Submission): VNode {
 }
 
 async function showOpen(workbench: Workbench): Promise<VNode> {
-  const { submission, run, mayWrite, isCurrent } = workbench
-  const known = isCurrent ? await readExplanations(workbench) : {}
-  const open = [...listObstacles(workbench).map(({ todo }) => todo), ...listUnexplained(workbench, known)]
-  const warnings = run?.warningCount ?? 0
-  const explained = known.explanations?.filter(({ state }) => state === 'Explained').length ?? 0
+  const { submission, run, mayWrite } = workbench
+  const open = listObstacles(workbench)
   if (open.length > 0)
-    return html`<h2>Before you submit</h2><ul>${open.map((each) => html`<li>${each}</li>`)}</ul>`
+    return html`<h2>Before you submit</h2><ul>${open.map(({ todo }) => html`<li>${todo}</li>`)}</ul>`
+  const warnings = run?.warningCount ?? 0
+  const { explanations = [] } = await readExplanations(workbench)
+  const explained = explanations.filter(({ state }) => state === 'Explained').length
   return html`<h2>${workbench.reopened === undefined ? 'Ready to submit' : 'Submit again'}</h2>
     ${showUnchanged(workbench)}
     ${showFiles(workbench, await readOrigins(workbench))}
@@ -139,12 +139,12 @@ function showFiles({ submission: { files = [] }, rules }: Workbench, origins: Or
 
 async function submit(context: Context): Promise<Outcome> {
   await context.api.call(pathOf(context, '/submit'), { method: 'POST' })
-  return { redirect: stepLink(context, 'submit', { notice: 'submitted' }) }
+  return { redirect: stepLink(context, 'submit'), notice: 'Submitted. It can no longer be changed.' }
 }
 
 async function reopen(context: Context): Promise<Outcome> {
   await reopenSubmission(context)
-  return { redirect: stepLink(context, 'submit', { notice: 'reopened' }) }
+  return { redirect: stepLink(context, 'submit'), notice: REOPENED }
 }
 
 async function confirmDelete(context: Context): Promise<Shown> {

@@ -45,6 +45,8 @@ export interface Workbench extends Context {
   readonly mayWrite: boolean
   /** Whether the newest check covers the current files. */
   readonly isCurrent: boolean
+  /** The warnings of the newest check that must be explained before the submission, by their codes. */
+  readonly unexplained: NonNullable<types.ExplanationList['open']>
   /** The receipt that says why and by whom it was opened again; absent if it is submitted, or never was. */
   readonly reopened: types.Receipt | undefined
 }
@@ -59,6 +61,12 @@ export const pathOf = (context: Context, rest = ''): string =>
 export const linkTo = (context: Context, rest: string, more: Query = {}): string =>
   link(submissionLink(tokenOf(context), rest), { eid: context.eid, ...more })
 
+/** The path of the records with findings, below the submission. */
+export const RECORDS = '/findings/records'
+
+/** The URL of the records with findings. */
+export const recordsLink = (context: Context, query: Query): string => linkTo(context, RECORDS, query)
+
 /** The URL of a step of the submission. */
 export const stepLink = (context: Context, step: Step, more?: Query): string =>
   linkTo(context, STEPS.find((each) => each.step === step)?.path ?? '', more)
@@ -68,14 +76,17 @@ export const isGoing = ({ status }: Run): boolean => status === 'Queued' || stat
 export async function readWorkbench(context: Context): Promise<Workbench> {
   const { api, principal } = context
   const submission = await api.call<Submission>(pathOf(context))
-  const [rules, reopened] = await Promise.all([
+  const { files = [], submissionStatus: status, validationRun: run } = submission
+  const isOpen = ['Pending', 'Validating', 'Validated'].includes(status) && !isPublished(submission)
+  const isCurrent = coversFiles(submission)
+  const hasWarnings = isOpen && isCurrent && (run?.warningCount ?? 0) > 0
+  const [rules, reopened, explanations] = await Promise.all([
     readRules(api, submission.definition),
     submission.reopenedUntil === undefined ? undefined : api.call<types.Receipt>(pathOf(context, '/receipt')),
+    hasWarnings ? api.call<types.ExplanationList>(pathOf(context, '/explanations')) : undefined,
   ])
-  const { files = [], submissionStatus: status, validationRun: run } = submission
   const received = new Set<string>(files.map(({ file }) => file))
   const missing = (rules?.definition.files ?? []).filter(({ file }) => !received.has(file))
-  const isOpen = ['Pending', 'Validating', 'Validated'].includes(status) && !isPublished(submission)
   return {
     ...context,
     submission,
@@ -86,7 +97,8 @@ export async function readWorkbench(context: Context): Promise<Workbench> {
     step: chooseStep(submission, missing.length),
     isOpen,
     mayWrite: isOpen && principal.scopes.has('submissions:write'),
-    isCurrent: coversFiles(submission),
+    isCurrent,
+    unexplained: explanations?.open ?? [],
   }
 }
 
@@ -209,7 +221,7 @@ interface Obstacle {
 
 /** What must be done before the submission can be submitted, as far as its newest check says. */
 export function listObstacles(workbench: Workbench): readonly Obstacle[] {
-  const { submission, run, missing, isCurrent } = workbench
+  const { submission, run, missing, isCurrent, unexplained } = workbench
   const { errorCount: errors = 0, stoppedCount: stopped = 0 }: Partial<Run> = run ?? {}
   const to = (step: Step, words: string) => html`<a href=${stepLink(workbench, step)}>${words}</a>`
   const open: Obstacle[] = []
@@ -237,20 +249,24 @@ export function listObstacles(workbench: Workbench): readonly Obstacle[] {
       'not fully checked',
       html`${to('fix', count(stopped, 'rule was', 'rules were'))} stopped, so nobody knows what ${stopped === 1 ? 'it finds' : 'they find'}. ${to('check', 'Check again')}; if that does not help, ask the operator of this service.`,
     )
+  const warnings = unexplained.reduce((sum, { findings = 0 }) => sum + findings, 0)
+  for (const { code = '', findings = 0 } of unexplained)
+    add(
+      `${count(warnings, 'warning')} to explain`,
+      html`<a href=${recordsLink(workbench, { code })}>Explain ${count(findings, 'warning')} of ${code}</a>.`,
+    )
   return open
 }
 
 /** Whether the submission has been submitted, or the first thing that keeps it from that. */
 function describeSubmit(workbench: Workbench): string {
-  const { submission, run, isOpen, reopened } = workbench
+  const { submission, isOpen, reopened } = workbench
   if (submission.submissionStatus === 'Submitted') return 'Submitted'
   if (isPublished(submission)) return 'Not submitted'
   if (!isOpen) return 'Too late'
   const [first] = listObstacles(workbench)
   if (first !== undefined) return `Not yet: ${first.hint}`
-  // Warnings may have to be explained first: the step says which.
-  if (run !== undefined && !hasFindings(run)) return 'Ready'
-  return reopened === undefined ? 'Not submitted' : 'Not submitted again'
+  return reopened === undefined ? 'Ready' : 'Not submitted again'
 }
 
 /**

@@ -272,10 +272,10 @@ function compileArray({
     const tooMany = findFault(texts, false)
     if (tooMany !== undefined) return { fault: tooMany }
     const values: unknown[] = []
-    for (const each of texts) {
+    for (const [index, each] of texts.entries()) {
       if (each === '') return { fault: 'has an empty item: separate the items with one comma each' }
       const reading = readItemText(each)
-      if (reading.fault !== undefined) return { fault: `has an item that ${reading.fault}` }
+      if (reading.fault !== undefined) return { fault: `item ${index + 1} ${reading.fault}` }
       values.push(reading.value)
     }
     const fault = findFault(values)

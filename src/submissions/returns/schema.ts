@@ -32,6 +32,7 @@ const STANDING = {
   errorCount: count('Errors that the run found which covers its files.'),
   warningCount: count('Warnings that it found.'),
   dateCreated: time('When the submission was created.'),
+  dateLastActivity: time('When something was last done with the submission.'),
   dateSubmitted: time('When it was last submitted.'),
   reopenedUntil: time(
     'Until when it can be changed after it was opened again; absent unless it is Reopened.',
@@ -145,6 +146,7 @@ export const EXAMPLE_STANDING = {
   errorCount: 12,
   warningCount: 3,
   dateCreated: '2026-01-15T22:09:40.000Z',
+  dateLastActivity: '2026-01-16T01:31:05.000Z',
 }
 
 /** A return with the organisations that are expected, which only the agency sees. */
@@ -172,7 +174,7 @@ export function renderReturn(
 }
 
 export function renderStanding(standing: OrganisationStanding): Rendered<typeof OrganisationReturn> {
-  const { eid, status, token, errors, warnings, started, submitted, suspended } = standing
+  const { eid, status, token, errors, warnings, started, active, submitted, suspended } = standing
   const { reopenedUntil, reopenReason } = standing
   return {
     eid,
@@ -182,6 +184,7 @@ export function renderStanding(standing: OrganisationStanding): Rendered<typeof 
     errorCount: errors,
     warningCount: warnings,
     dateCreated: formatKnown(started),
+    dateLastActivity: formatKnown(active),
     dateSubmitted: formatKnown(submitted),
     reopenedUntil: formatKnown(reopenedUntil),
     reopenReason,

@@ -21,6 +21,8 @@ export interface OrganisationStanding {
   readonly errors?: number
   readonly warnings?: number
   readonly started?: number
+  /** When something was last done with the submission. */
+  readonly active?: number
   readonly submitted?: number
   /** Until when it can be changed after it was opened again, and why; absent once it is submitted. */
   readonly reopenedUntil?: number
@@ -39,6 +41,7 @@ interface Row {
   readonly revision: number
   readonly files: number
   readonly active: number
+  readonly activeAt: number | null
   readonly runRevision: number | null
   readonly errors: number | null
   readonly stopped: number | null
@@ -52,6 +55,7 @@ const SUBMISSIONS = `select s.token, s.eid, s.created, s.ended, s.ended_at as "e
       then 1 else 0 end as files,
     case when exists (select 1 from submission_run q where q.token = s.token and q.completed is null)
       then 1 else 0 end as active,
+    (select a.time from activity a where a.token = s.token order by a.id desc limit 1) as "activeAt",
     r.revision as "runRevision", r.errors, r.warnings, r.stopped
   from submission s left join submission_run r on r.run = s.run
   where s.return_id = $1 and s.eid = coalesce($2, s.eid)
@@ -81,13 +85,15 @@ export async function readStandings(
 }
 
 function toStanding(row: Row): OrganisationStanding {
-  const { token, eid, created, ended, endedAt, errors, warnings, revision, runRevision, reopenedUntil } = row
+  const { token, eid, created, ended, endedAt, errors, warnings, revision, runRevision } = row
+  const { activeAt, reopenedUntil } = row
   const isChecked = runRevision !== null && runRevision === revision
   return {
     eid,
     token,
     status: statusOf(row, isChecked),
     started: created,
+    ...(activeAt !== null && { active: activeAt }),
     ...(isChecked && errors !== null && { errors }),
     ...(isChecked && warnings !== null && { warnings }),
     ...(ended === 'Submitted' && endedAt !== null && { submitted: endedAt }),

@@ -213,7 +213,7 @@ async function writeSheet(
   ]
   const marker = new Marker(resource.fields, columns.positions)
   const [line, severity, text] = MARK_COLUMNS
-  const head = sheet.addRow([line, severity, text + describeFindingsOfFile(ofFile), ...own].map(toText))
+  const head = sheet.addRow([line, severity, text + describeFindingsOfFile(ofFile), ...own].map(toCell))
   head.font = BOLD
   marker.mark(head, ofFile)
   head.commit()
@@ -224,7 +224,7 @@ async function writeSheet(
     const [{ recordText = '' } = {}] = found
     const cells = reader.fault === undefined ? reader.cells.slice(0, reader.count) : [recordText]
     const values = cells.map(
-      (cell, position) => (isNumber[position] ? toNumber(cell) : undefined) ?? toText(cell),
+      (cell, position) => (isNumber[position] ? toNumber(cell) : undefined) ?? toCell(cell),
     )
     const text = describeFindings(found)
     const row = sheet.addRow([reader.line, severest(found), toText(text), ...values])
@@ -315,13 +315,17 @@ const NOT_XML = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]/g
 const ESCAPE = /_(?=x[0-9A-Fa-f]{4}_)/g
 
 /** A text as a cell can hold it. */
-function toText(text: string): string {
+const toText = (text: string): string => toXml(text).replaceAll(ESCAPE, '_x005F_')
+
+/** A text of a file. A program keeps the spaces at its ends only in rich text, which the writer escapes. */
+function toCell(text: string) {
+  return /^\s|\s$/.test(text) ? { richText: [{ text: toXml(text) }] } : toText(text)
+}
+
+function toXml(text: string): string {
   const short = text.length > MOST_TEXT ? `${text.slice(0, MOST_TEXT - 1)}…` : text
-  return short
-    .toWellFormed()
-    .replaceAll(ESCAPE, '_x005F_')
-    .replaceAll(NOT_XML, (character) => {
-      const code = character.charCodeAt(0)
-      return code < 0x20 ? String.fromCharCode(0x2400 + code) : '\ufffd'
-    })
+  return short.toWellFormed().replaceAll(NOT_XML, (character) => {
+    const code = character.charCodeAt(0)
+    return code < 0x20 ? String.fromCharCode(0x2400 + code) : '\ufffd'
+  })
 }
