@@ -359,16 +359,25 @@ const MOST_WRONG = 2
  * would store plain text.
  */
 function findMisspelt(environment: Environment): string[] {
-  const unset = Object.keys(SETTINGS).filter((name) => {
-    return name.length >= LEAST_NAME && !environment[name]?.trim() && !environment[`${name}_FILE`]?.trim()
-  })
-  const isKnown = (name: string) => Object.hasOwn(SETTINGS, name.replace(/_FILE$/, ''))
+  const isSet = (name: string) => isSetting(name) && environment[name]?.trim()
+  const unset = Object.keys(SETTINGS).filter(
+    (name) => name.length >= LEAST_NAME && !isSet(name) && !isSet(`${name}_FILE`),
+  )
   return Object.keys(environment)
-    .filter((name) => !isKnown(name) && environment[name]?.trim())
+    .filter((name) => !isSetting(name) && environment[name]?.trim())
     .flatMap((name) => {
-      const meant = unset.find((each) => distance(name.replace(/_FILE$/, ''), each) <= MOST_WRONG)
+      const given = name.toUpperCase().replace(/_FILE$/, '')
+      const meant = unset.find((each) => distance(given, each) <= MOST_WRONG)
       return meant === undefined ? [] : [`${name} is not a setting. Write ${meant}, or remove it`]
     })
+}
+
+/** Whether a name is that of a setting, or of the file with a secret. */
+export function isSetting(name: string): boolean {
+  const settings: Readonly<Record<string, Definition<unknown>>> = SETTINGS
+  if (Object.hasOwn(settings, name)) return true
+  const secret = name.endsWith('_FILE') ? name.slice(0, -'_FILE'.length) : ''
+  return Object.hasOwn(settings, secret) && settings[secret]?.secret !== undefined
 }
 
 /** The memory in which the search index is built, in bytes. */

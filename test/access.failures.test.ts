@@ -118,6 +118,10 @@ test('settings that cannot work stop the start with a sentence', () => {
     ['OCCUPATION_ACCESS', 'OCCUPATIONS_ACCESS'],
     ['ENCRYPTION_KEY', 'ENCRYPTION_KEYS'],
     ['DATABASE_URI', 'DATABASE_URL'],
+    ['erasure_log', 'ERASURE_LOG'],
+    // Only secrets are read from files.
+    ['ERASURE_LOG_FILE', 'ERASURE_LOG'],
+    ['ENCRYPTION_KEY_FILE', 'ENCRYPTION_KEYS'],
   ] as const) {
     const refused = `${name} is not a setting. Write ${meant}, or remove it`
     expect(() => readSettings({ [name]: 'x' })).toThrow(refused)
