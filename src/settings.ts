@@ -190,7 +190,7 @@ export const SETTINGS = {
   JWT_JWKS_URL: define({
     default: undefined,
     meaning: "URL of the issuer's public keys (a JWK Set)",
-    read: readWebAddress('https://login.example/keys'),
+    read: readSecureAddress('https://login.example/keys'),
   }),
   JWT_EID_CLAIM: define({
     default: 'eid',
@@ -211,7 +211,7 @@ export const SETTINGS = {
   OIDC_ISSUER: define({
     default: undefined,
     meaning: 'identity provider with which people sign in to the console',
-    read: readIssuer,
+    read: readSecureAddress('https://login.example'),
   }),
   OIDC_CLIENT_ID: define({
     default: undefined,
@@ -523,11 +523,18 @@ function readWebAddress(example: string): (text: string) => string {
   }
 }
 
-/** Over plain HTTP, anyone on the network could change what the identity provider sends, and sign in as any user. */
-function readIssuer(text: string): string {
-  const { protocol, hostname } = new URL(readWebAddress('https://login.example')(text))
-  if (protocol === 'https:' || isLoopbackHost(hostname)) return text
-  throw new Error('must begin with https:// unless it is on this machine')
+/**
+ * Over plain HTTP, anyone on the network could change what the identity provider sends, and so be any user.
+ *
+ * @param example what the error shows
+ */
+function readSecureAddress(example: string): (text: string) => string {
+  const readAddress = readWebAddress(example)
+  return (text) => {
+    const { protocol, hostname } = new URL(readAddress(text))
+    if (protocol === 'https:' || isLoopbackHost(hostname)) return text
+    throw new Error('must begin with https:// unless it is on this machine')
+  }
 }
 
 function readOrigins(text: string): '*' | readonly string[] {
