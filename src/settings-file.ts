@@ -2,6 +2,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { say } from './foundation/command-line/terminal.ts'
 import { UserError } from './foundation/faults/user-error.ts'
+import { isSetting } from './settings.ts'
 
 type Environment = Readonly<Record<string, string | undefined>>
 
@@ -37,9 +38,26 @@ export function readSettingsFile(
 
 /** The environment, completed by the settings file of the installation. */
 export function completeEnvironment(environment: Environment): Environment {
-  const { values = {} } = readSettingsFile(environment) ?? {}
+  const installed = readSettingsFile(environment)
+  if (installed !== undefined) sayUnknown(installed)
   const set = Object.entries(environment).filter(([, value]) => value?.trim())
-  return { ...values, ...Object.fromEntries(set) }
+  return { ...installed?.values, ...Object.fromEntries(set) }
+}
+
+/** What other programs read, for example Node.js, the C library and the driver of PostgreSQL. */
+const FOREIGN = /^(?:NODE_|PG|MALLOC_)|^(?:MAHI_API_KEY|(?:SQLITE_)?TMPDIR|TZ)$/
+
+const examined = new Set<string>()
+
+/** Names once what a settings file sets without effect; in the environment, names that are no settings are of others. */
+function sayUnknown({ file, values }: { readonly file: string; readonly values: Environment }): void {
+  if (examined.has(file)) return
+  examined.add(file)
+  const unknown = Object.keys(values).filter((name) => !isSetting(name) && !FOREIGN.test(name))
+  if (unknown.length > 0)
+    say(
+      `${file} sets what is not a setting: ${unknown.join(', ')}. Correct or remove it; "mahi config" lists the settings.`,
+    )
 }
 
 let isSaid = false

@@ -190,7 +190,7 @@ export const SETTINGS = {
   JWT_JWKS_URL: define({
     default: undefined,
     meaning: "URL of the issuer's public keys (a JWK Set)",
-    read: readWebAddress('https://login.example/keys'),
+    read: readSecureAddress('https://login.example/keys'),
   }),
   JWT_EID_CLAIM: define({
     default: 'eid',
@@ -211,7 +211,7 @@ export const SETTINGS = {
   OIDC_ISSUER: define({
     default: undefined,
     meaning: 'identity provider with which people sign in to the console',
-    read: readIssuer,
+    read: readSecureAddress('https://login.example'),
   }),
   OIDC_CLIENT_ID: define({
     default: undefined,
@@ -359,16 +359,25 @@ const MOST_WRONG = 2
  * would store plain text.
  */
 function findMisspelt(environment: Environment): string[] {
-  const unset = Object.keys(SETTINGS).filter((name) => {
-    return name.length >= LEAST_NAME && !environment[name]?.trim() && !environment[`${name}_FILE`]?.trim()
-  })
-  const isKnown = (name: string) => Object.hasOwn(SETTINGS, name.replace(/_FILE$/, ''))
+  const isSet = (name: string) => isSetting(name) && environment[name]?.trim()
+  const unset = Object.keys(SETTINGS).filter(
+    (name) => name.length >= LEAST_NAME && !isSet(name) && !isSet(`${name}_FILE`),
+  )
   return Object.keys(environment)
-    .filter((name) => !isKnown(name) && environment[name]?.trim())
+    .filter((name) => !isSetting(name) && environment[name]?.trim())
     .flatMap((name) => {
-      const meant = unset.find((each) => distance(name.replace(/_FILE$/, ''), each) <= MOST_WRONG)
+      const given = name.toUpperCase().replace(/_FILE$/, '')
+      const meant = unset.find((each) => distance(given, each) <= MOST_WRONG)
       return meant === undefined ? [] : [`${name} is not a setting. Write ${meant}, or remove it`]
     })
+}
+
+/** Whether a name is that of a setting, or of the file with a secret. */
+export function isSetting(name: string): boolean {
+  const settings: Readonly<Record<string, Definition<unknown>>> = SETTINGS
+  if (Object.hasOwn(settings, name)) return true
+  const secret = name.endsWith('_FILE') ? name.slice(0, -'_FILE'.length) : ''
+  return Object.hasOwn(settings, secret) && settings[secret]?.secret !== undefined
 }
 
 /** The memory in which the search index is built, in bytes. */
@@ -514,11 +523,18 @@ function readWebAddress(example: string): (text: string) => string {
   }
 }
 
-/** Over plain HTTP, anyone on the network could change what the identity provider sends, and sign in as any user. */
-function readIssuer(text: string): string {
-  const { protocol, hostname } = new URL(readWebAddress('https://login.example')(text))
-  if (protocol === 'https:' || isLoopbackHost(hostname)) return text
-  throw new Error('must begin with https:// unless it is on this machine')
+/**
+ * Over plain HTTP, anyone on the network could change what the identity provider sends, and so be any user.
+ *
+ * @param example what the error shows
+ */
+function readSecureAddress(example: string): (text: string) => string {
+  const readAddress = readWebAddress(example)
+  return (text) => {
+    const { protocol, hostname } = new URL(readAddress(text))
+    if (protocol === 'https:' || isLoopbackHost(hostname)) return text
+    throw new Error('must begin with https:// unless it is on this machine')
+  }
 }
 
 function readOrigins(text: string): '*' | readonly string[] {

@@ -1,8 +1,9 @@
+import type { AddressInfo } from 'node:net'
 import { expect, onTestFinished, test } from 'vitest'
 import { AccessState } from '../src/api/access/access-state.ts'
 import { Audit } from '../src/api/access/audit.ts'
 import { KeyUse } from '../src/api/access/keys.ts'
-import { Metrics } from '../src/api/telemetry/metrics.ts'
+import { Metrics, serveMetrics } from '../src/api/telemetry/metrics.ts'
 import { planLaunch } from '../src/foundation/command-line/memory.ts'
 import { RevisionWatch } from '../src/foundation/database/revision-watch.ts'
 import { claim, enqueue } from '../src/foundation/jobs/queue.ts'
@@ -83,6 +84,11 @@ test('a metric that cannot be read hides no other, and a counter never falls', a
   expect(await lines()).toEqual(['mahi_gauge 7', 'mahi_counter_total 7', 'mahi_other 1'])
   fails = true
   expect(await lines()).toEqual(['mahi_gauge Nan', 'mahi_counter_total 7', 'mahi_other 1'])
+  metrics.gauge('mahi_wrong', 'No number.', () => 'none' as unknown as number)
+  const server = await serveMetrics(metrics, 0)
+  onTestFinished(() => void server.close())
+  const { port } = server.address() as AddressInfo
+  expect((await fetch(`http://127.0.0.1:${port}/metrics`)).status).toBe(500)
 })
 
 test('a token that expires later than any date is refused', async () => {
@@ -118,6 +124,10 @@ test('settings that cannot work stop the start with a sentence', () => {
     ['OCCUPATION_ACCESS', 'OCCUPATIONS_ACCESS'],
     ['ENCRYPTION_KEY', 'ENCRYPTION_KEYS'],
     ['DATABASE_URI', 'DATABASE_URL'],
+    ['erasure_log', 'ERASURE_LOG'],
+    // Only secrets are read from files.
+    ['ERASURE_LOG_FILE', 'ERASURE_LOG'],
+    ['ENCRYPTION_KEY_FILE', 'ENCRYPTION_KEYS'],
   ] as const) {
     const refused = `${name} is not a setting. Write ${meant}, or remove it`
     expect(() => readSettings({ [name]: 'x' })).toThrow(refused)

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { createKey } from '../src/api/access/keys.ts'
+import { createKey, listKeys, listValid } from '../src/api/access/keys.ts'
 import { copyBetween } from '../src/operate/copy.ts'
 import { publishResults } from '../src/submissions/findings/publish.ts'
 import { Installation } from './support/command.ts'
@@ -27,7 +27,11 @@ async function restoreOlder() {
       createKey(database, { client, eids: ['1001'], expires: Date.now() + 86_400_000 }),
     )
   const tokens = { kept: await publish('kept'), erased: await publish('erased') }
-  const keys = { kept: await create('kept'), revoked: await create('revoked') }
+  const keys = {
+    kept: await create('kept'),
+    revoked: await create('revoked'),
+    rotated: await create('rotated'),
+  }
   const restored = temporaryDatabaseUrl()
   await copyBetween(mahi.databaseUrl, restored)
   const ERASURE_LOG = join(mahi.folder, 'erased.ndjson')
@@ -35,6 +39,9 @@ async function restoreOlder() {
   // The audit lines, as a collector keeps those of several processes.
   const audit = [
     (await mahi.run(['keys', 'revoke', keys.revoked.id])).stderr,
+    (await mahi.run(['keys', 'rotate', keys.rotated.id, '--overlap', '0'])).stderr,
+    // Its expiry stays as it is.
+    (await mahi.run(['keys', 'rename', keys.kept.id, '--client', 'renamed'])).stderr,
     (await mahi.run(['organisations', 'suspend', '1001', '--reason', 'Asked for.'])).stderr,
   ]
   const log = mahi.write('service.log', audit.join('').replaceAll(/^\{/gm, 'mahi-1  | {'))
@@ -46,6 +53,7 @@ async function restoreOlder() {
       revoked: (await database.all<{ id: string }>('select id from api_key where revoked is not null')).map(
         ({ id }) => id,
       ),
+      valid: listValid(await listKeys(database), Date.now()).map(({ id }) => id),
       suspended: await database.all<{ eid: string }>('select eid from organisation_suspension'),
       findings: [...(await readStored(database)).values()].flat().join(),
     }))
@@ -60,16 +68,18 @@ describe('after a restore', () => {
       source === 'logs' ? [['--log', log], { ERASURE_LOG }] : [['--replaced', mahi.databaseUrl], {}]
     const run = () =>
       mahi.runJson(['after-restore', ...words], { environment: { DATABASE_URL: restored, ...environment } })
-    expect(await run()).toEqual({ erased: 1, revoked: [keys.revoked.id], suspended: ['1001'] })
+    const [revoked, rotated] = [[keys.revoked.id], [keys.rotated.id]]
+    expect(await run()).toEqual({ erased: 1, revoked, rotated, suspended: ['1001'] })
     const { findings, ...rest } = await read()
     expect(rest).toEqual({
       cancelled: [tokens.erased],
-      revoked: [keys.revoked.id],
+      revoked,
+      valid: [keys.kept.id],
       suspended: [{ eid: '1001' }],
     })
     expect([findings.includes('"kept"'), findings.includes('"erased"')]).toEqual([true, false])
     // It can be repeated.
-    expect(await run()).toEqual({ erased: 0, revoked: [], suspended: [] })
+    expect(await run()).toEqual({ erased: 0, revoked: [], rotated: [], suspended: [] })
   })
 
   test('an organisation that was resumed stays active, and a refusal revokes nothing', async () => {
@@ -85,11 +95,11 @@ describe('after a restore', () => {
     const { code, stderr } = await mahi.run(['after-restore', '--log', '-'], { input, environment })
     expect([code, stderr]).toEqual([
       0,
-      'Again erased: 0 submissions. Again revoked: 0 keys. Again suspended: 0 organisations.\nNeither --replaced nor ERASURE_LOG is given, so erased submissions may be back.\n',
+      'Again erased: 0 submissions. Again revoked: 0 keys. Again ending early: 0 rotated keys. Again suspended: 0 organisations.\nNeither --replaced nor ERASURE_LOG is given, so erased submissions may be back.\n',
     ])
     expect(await read()).toMatchObject({ cancelled: [], revoked: [], suspended: [] })
     expect((await mahi.run(['after-restore'], { environment })).stderr).toContain(
-      'Neither --replaced nor --log is given, so revoked keys and suspended organisations may be back.',
+      'Neither --replaced nor --log is given, so revoked and rotated keys and suspended organisations may be back.',
     )
   })
 

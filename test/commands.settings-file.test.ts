@@ -63,6 +63,26 @@ test('returns are read with the definitions and the time zone of the installatio
   expect(stdout).toContain('closes 31 Jan 2026, 17:00 (Pacific/Auckland; 2026-01-31T04:00:00.000Z)')
 })
 
+test('a settings file names what is not a setting, once for each command, and nothing of other programs', async () => {
+  const { mahi, file, environment } = await install(temporaryDatabaseUrl())
+  const lines = [
+    'RETENTION_DAYS=30',
+    'MAHI_PORT=80',
+    'PORTS=1',
+    'PORT_FILE=/port',
+    'REDIS_URL_FILE=',
+    'TZ=UTC',
+  ]
+  writeFileSync(file, [readFileSync(file, 'utf8'), ...lines, 'NODE_OPTIONS=--title=mahi', ''].join('\n'))
+  const { code, stderr } = await mahi.run(['keys', 'create', '--client', 'docs'], { environment })
+  expect([code, stderr.match(/^.* sets what is not a setting.*$/gm)]).toEqual([
+    0,
+    [
+      `${file} sets what is not a setting: RETENTION_DAYS, MAHI_PORT, PORTS, PORT_FILE. Correct or remove it; "mahi config" lists the settings.`,
+    ],
+  ])
+})
+
 test('a settings file that cannot be used ends the command, and nothing is written elsewhere', async () => {
   const { mahi, file, environment } = await install(temporaryDatabaseUrl())
   const create = ['keys', 'create', '--client', 'docs']

@@ -91,17 +91,22 @@ test('a response of the provider that does not end is read up to a limit', async
   expect(`${error.message} ${error.cause?.message}`).toContain('larger than 1048576 bytes')
 })
 
-test('an issuer is reached by https, or is on this machine', () => {
-  const settings = { CONSOLE: 'on', OIDC_CLIENT_ID: 'mahi', PUBLIC_URL: 'https://mahi.example.nz' }
-  for (const OIDC_ISSUER of [
-    'https://login.example',
-    'http://127.0.0.1:8426',
-    'http://[::1]:1',
-    'http://localhost',
-  ])
-    expect(readSettings({ ...settings, OIDC_ISSUER }).OIDC_ISSUER).toBe(OIDC_ISSUER)
-  for (const OIDC_ISSUER of ['http://login.example', 'http://127.0.0.1.example', 'http://localhost.example'])
-    expect(() => readSettings({ ...settings, OIDC_ISSUER })).toThrow(
-      `OIDC_ISSUER must begin with https:// unless it is on this machine, not "${OIDC_ISSUER}"`,
-    )
+test('an issuer and its keys are reached by https, or are on this machine', () => {
+  const settings = {
+    ...{ CONSOLE: 'on', OIDC_CLIENT_ID: 'mahi', PUBLIC_URL: 'https://mahi.example.nz' },
+    ...{ JWT_ISSUER: 'a', JWT_AUDIENCE: 'mahi', OIDC_ISSUER: 'https://a', JWT_JWKS_URL: 'https://a/keys' },
+  }
+  for (const name of ['OIDC_ISSUER', 'JWT_JWKS_URL'] as const) {
+    for (const url of [
+      'https://login.example',
+      'http://127.0.0.1:8426',
+      'http://[::1]:1',
+      'http://localhost',
+    ])
+      expect(readSettings({ ...settings, [name]: url })[name]).toBe(url)
+    for (const url of ['http://login.example', 'http://127.0.0.1.example', 'http://localhost.example'])
+      expect(() => readSettings({ ...settings, [name]: url })).toThrow(
+        `${name} must begin with https:// unless it is on this machine, not "${url}"`,
+      )
+  }
 })

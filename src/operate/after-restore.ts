@@ -1,6 +1,6 @@
 import { createReadStream, existsSync } from 'node:fs'
 import { createInterface } from 'node:readline'
-import { type KeyDescription, listKeys, revokeKeys } from '../api/access/keys.ts'
+import { type KeyDescription, listKeys, revokeKeys, shortenKeys } from '../api/access/keys.ts'
 import { isSuspended, listSuspensions, storeSuspension } from '../api/access/suspensions.ts'
 import { type Database, DatabaseUnusable, type Reader } from '../foundation/database/database.ts'
 import {
@@ -38,13 +38,15 @@ export interface Repeated {
   readonly erased: number
   /** Keys that were revoked, of those that were valid. */
   readonly revoked: readonly KeyDescription[]
+  /** Keys that expired later, before they were rotated, with the expiry that they have again. */
+  readonly shortened: readonly KeyDescription[]
   /** Organisations that were suspended, by EID. */
   readonly suspended: readonly string[]
 }
 
 /**
- * Repeats in a restored database what must not be undone: since the backup, submissions were erased, keys revoked and
- * organisations suspended. It can be repeated.
+ * Repeats in a restored database what must not be undone: since the backup, submissions were erased, keys revoked or
+ * rotated, and organisations suspended. It can be repeated.
  *
  * @throws {DatabaseUnusable} if the restored database is damaged, or of other encryption keys; nothing is changed then
  */
@@ -71,9 +73,11 @@ export async function repeatAfterRestore(
     try {
       await findUnchecked(restored, new Sealer(ENCRYPTION_KEYS))
       const erased = await eraseAgain(restored, replaced, ERASURE_LOG)
-      const revoked = await revokeAgain(restored, replaced, changes.revoked)
+      const before = replaced === undefined ? [] : await listKeys(replaced)
+      const revoked = await revokeAgain(restored, before, changes.revoked)
+      const shortened = await shortenAgain(restored, before, changes.expires)
       const suspended = await suspendAgain(restored, replaced, changes.suspended)
-      return { erased, revoked, suspended }
+      return { erased, revoked, shortened, suspended }
     } finally {
       await restored.close()
     }
@@ -93,13 +97,24 @@ function resolveUrl(named: string, restored: string): string {
 
 async function revokeAgain(
   restored: Database,
-  replaced: Reader | undefined,
+  before: readonly KeyDescription[],
   logged: ReadonlySet<string>,
 ): Promise<KeyDescription[]> {
-  const before = replaced === undefined ? [] : await listKeys(replaced)
   const ids = [...logged, ...before.filter(({ revoked }) => revoked !== null).map(({ id }) => id)]
   const keys = await revokeKeys(restored, ids)
   return keys.filter(({ revoked }) => revoked === null)
+}
+
+/** An expiry is only ever brought forward, so the earliest is the last. */
+async function shortenAgain(
+  restored: Database,
+  before: readonly KeyDescription[],
+  logged: ReadonlyMap<string, number>,
+): Promise<KeyDescription[]> {
+  const ends = new Map(logged)
+  for (const { id, expires } of before) ends.set(id, Math.min(expires, ends.get(id) ?? expires))
+  const keys = await shortenKeys(restored, ends)
+  return keys.map((key) => ({ ...key, expires: ends.get(key.id) ?? key.expires }))
 }
 
 async function suspendAgain(
@@ -122,23 +137,29 @@ async function suspendAgain(
 interface Changes {
   /** The ids of keys. */
   readonly revoked: ReadonlySet<string>
+  /** The earliest expiry of each key that was changed, in milliseconds since 1970. */
+  readonly expires: ReadonlyMap<string, number>
   /** The EIDs of organisations that are suspended at the end of the log. */
   readonly suspended: ReadonlySet<string>
 }
 
-const NO_CHANGES: Changes = { revoked: new Set(), suspended: new Set() }
+const NO_CHANGES: Changes = { revoked: new Set(), expires: new Map(), suspended: new Set() }
 
 /** Reads the audit lines of a log, whatever a log collector prepends to each line. */
 async function readChanges(file: string): Promise<Changes> {
   const revoked = new Set<string>()
+  const expires = new Map<string, number>()
   const suspended = new Set<string>()
   const input = file === '-' ? process.stdin : createReadStream(file)
   try {
     for await (const line of createInterface({ input, crlfDelay: Number.POSITIVE_INFINITY })) {
-      const [, event] = /"audit":"(revoked|suspended|resumed)"/.exec(line) ?? []
+      const [, event] = /"audit":"(revoked|changed|suspended|resumed)"/.exec(line) ?? []
       const [, key] = /"key":"(mahi_[0-9a-f]{12})"/.exec(line) ?? []
       const [, eid] = /"eid":"([^"\\]+)"/.exec(line) ?? []
+      const until = Date.parse(/"expires":"([^"]+)"/.exec(line)?.[1] ?? '')
       if (event === 'revoked' && key !== undefined) revoked.add(key)
+      else if (event === 'changed' && key !== undefined && !Number.isNaN(until))
+        expires.set(key, Math.min(until, expires.get(key) ?? until))
       else if (event === 'suspended' && eid !== undefined) suspended.add(eid)
       else if (event === 'resumed' && eid !== undefined) suspended.delete(eid)
     }
@@ -146,5 +167,5 @@ async function readChanges(file: string): Promise<Changes> {
     const { code } = error as NodeJS.ErrnoException
     throw new DatabaseUnusable(`--log ${quote(file)} ${describeReadError(code)}. Nothing was changed`)
   }
-  return { revoked, suspended }
+  return { revoked, expires, suspended }
 }

@@ -1,9 +1,9 @@
 import { closeSync, existsSync, openSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs'
-import { dirname, join, resolve } from 'node:path'
+import { basename, dirname, join, resolve } from 'node:path'
 import Sqlite from 'better-sqlite3'
 import { say } from '../foundation/command-line/terminal.ts'
 import { type Database, DatabaseUnusable } from '../foundation/database/database.ts'
-import { assertTables, connectDatabase, pathOf } from '../foundation/database/open.ts'
+import { assertTables, connectDatabase, identifyFile, pathOf } from '../foundation/database/open.ts'
 import { makeFolder } from '../foundation/make-folder.ts'
 import { count } from '../foundation/text/format-number.ts'
 import { formatTimestamp } from '../foundation/text/timestamp.ts'
@@ -87,11 +87,12 @@ export async function backUpSeries(
   } catch {}
   const time = now.toISOString().replace(/\.\d+/, '').replaceAll(/[-:]/g, '')
   const backup = await backUp(url, join(folder, `mahi-${time}.backup`))
+  // Where the clock has been set back, earlier ones have later names.
   const removed = readdirSync(folder)
-    .filter((name) => NAME.test(name))
+    .filter((name) => NAME.test(name) && name !== basename(backup.file))
     .sort()
     .reverse()
-    .slice(keep)
+    .slice(keep - 1)
   for (const name of removed) rmSync(join(folder, name))
   return { ...backup, removed }
 }
@@ -102,12 +103,8 @@ export async function backUpSeries(
  * @throws {DatabaseUnusable}
  */
 function assertNotDatabase(database: string, written: readonly string[]): void {
-  const identify = (path: string) => {
-    const found = statSync(path, { throwIfNoEntry: false })
-    return found === undefined ? resolve(path) : `${found.dev} ${found.ino}`
-  }
-  const own = ['', '-wal', '-shm', '-journal'].map((end) => identify(`${database}${end}`))
-  const taken = written.find((path) => own.includes(identify(path)))
+  const own = ['', '-wal', '-shm', '-journal'].map((end) => identifyFile(`${database}${end}`))
+  const taken = written.find((path) => own.includes(identifyFile(path)))
   if (taken !== undefined)
     throw new DatabaseUnusable(`${taken} belongs to the database itself. Name another file for the backup`)
 }

@@ -78,20 +78,24 @@ export function addOperateCommands(
     .action(
       action(async ({ json, ...sources }: Sources & { json?: true }) => {
         const settings = readSettings()
-        const { erased, revoked, suspended } = await repeatAfterRestore(settings, sources)
-        for (const { id, client, expires } of revoked)
-          reportChange({ audit: 'revoked', key: id, client, expires: formatTimestamp(expires) })
+        const { erased, revoked, shortened, suspended } = await repeatAfterRestore(settings, sources)
+        const reportKeys = (audit: 'revoked' | 'changed', changed: typeof revoked) => {
+          for (const { id, client, expires } of changed)
+            reportChange({ audit, key: id, client, expires: formatTimestamp(expires) })
+          return changed.map(({ id }) => id)
+        }
+        const keys = reportKeys('revoked', revoked)
+        const rotated = reportKeys('changed', shortened)
         for (const eid of suspended) reportChange({ audit: 'suspended', eid })
-        const keys = revoked.map(({ id }) => id)
-        if (json) return writeOut(`${JSON.stringify({ erased, revoked: keys, suspended })}\n`)
+        if (json) return writeOut(`${JSON.stringify({ erased, revoked: keys, rotated, suspended })}\n`)
         say(
-          `Again erased: ${count(erased, 'submission')}. Again revoked: ${count(keys.length, 'key')}. Again suspended: ${count(suspended.length, 'organisation')}.`,
+          `Again erased: ${count(erased, 'submission')}. Again revoked: ${count(keys.length, 'key')}. Again ending early: ${count(rotated.length, 'rotated key')}. Again suspended: ${count(suspended.length, 'organisation')}.`,
         )
         if (sources.replaced === undefined && settings.ERASURE_LOG === undefined)
           say('Neither --replaced nor ERASURE_LOG is given, so erased submissions may be back.')
         if (sources.replaced === undefined && sources.log === undefined)
           say(
-            'Neither --replaced nor --log is given, so revoked keys and suspended organisations may be back.',
+            'Neither --replaced nor --log is given, so revoked and rotated keys and suspended organisations may be back.',
           )
       }),
     )

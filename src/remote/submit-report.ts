@@ -14,7 +14,7 @@ import { showLocal } from '../foundation/text/zoned-time.ts'
 import { listPartial } from './results.ts'
 
 /** Where a submission is, for the commands that continue with it. */
-export interface Place {
+export interface Destination {
   readonly url: string
   readonly eid: string
   readonly token: string
@@ -130,7 +130,7 @@ export function describeRun(ended: Ended, sent: SentFiles, summary: ResultsSumma
 }
 
 /** The command that prints the findings of a submission. */
-export function fetchCommand({ url, eid, token }: Place): string {
+export function fetchCommand({ url, eid, token }: Destination): string {
   return `mahi results fetch ${quoteForShell(url)} ${quoteForShell(token)} --eid ${quoteForShell(eid)}`
 }
 
@@ -144,16 +144,16 @@ const MOST_CODES = 10
  */
 export async function describeNextSteps(
   submissions: Client['submissions'],
-  place: Place,
+  destination: Destination,
   { run, submission: { submissionStatus, validationRun, files = [] } }: Ended,
   { codes = [] }: ResultsSummary,
   replaced: string | undefined,
 ): Promise<string[]> {
   // Otherwise somebody has changed, submitted or deleted it meanwhile.
   if (submissionStatus !== 'Validated' || validationRun?.runId !== run.runId) return []
-  const known = await submissions.explanations(place.token)
+  const known = await submissions.explanations(destination.token)
   const commandFor = (name: string, more = '') =>
-    `mahi submissions ${name} ${quoteForShell(place.token)}${more} --url ${quoteForShell(place.url)} --eid ${quoteForShell(place.eid)}`
+    `mahi submissions ${name} ${quoteForShell(destination.token)}${more} --url ${quoteForShell(destination.url)} --eid ${quoteForShell(destination.eid)}`
   const warnings = codes.flatMap(({ errorType, errorCode = '' }) =>
     errorType === 'Warning' ? [errorCode] : [],
   )
@@ -161,7 +161,7 @@ export async function describeNextSteps(
     warnings.length === 0
       ? []
       : [
-          `Codes of the warnings: ${list(warnings)}.${warnings.length > MOST_CODES ? ` List all with: ${fetchCommand(place)}` : ''}`,
+          `Codes of the warnings: ${list(warnings)}.${warnings.length > MOST_CODES ? ` List all with: ${fetchCommand(destination)}` : ''}`,
           `Explain those whose values are right with: ${commandFor('explain', ' CODE --reason Verified')}`,
         ]
   if ((run.errorCount ?? 0) > 0) return lines

@@ -13,13 +13,13 @@ import { count } from '../foundation/text/format-number.ts'
 import { askService, openClient } from './service.ts'
 import {
   compareSent,
+  type Destination,
   describeNextSteps,
   describeNotChecked,
   describeRun,
   type Ended,
   fetchCommand,
   hasAllSent,
-  type Place,
   type SentFiles,
   tabulateFindings,
 } from './submit-report.ts'
@@ -124,15 +124,15 @@ async function submitFiles(
   sending.stage = 'requesting'
   const requested = await submissions.validate(token)
   sending.stage = 'waiting'
-  const place = { url: flags.url, eid: flags.eid, token }
+  const destination = { url: flags.url, eid: flags.eid, token }
   // Asked now, because the service may be away when the page is needed.
-  const page = findConsolePage(place)
+  const page = findConsolePage(destination)
   sending.page = page
   if (flags.wait === true) {
-    const ended = await waitForSent(submissions, place, requested, sent, flags, sending)
-    await reportRun(submissions, place, ended, sent, { repairs, console: await page }, flags, before)
+    const ended = await waitForSent(submissions, destination, requested, sent, flags, sending)
+    await reportRun(submissions, destination, ended, sent, { repairs, console: await page }, flags, before)
   } else {
-    await reportRequest(place, requested, sent, { repairs, console: await page }, flags)
+    await reportRequest(destination, requested, sent, { repairs, console: await page }, flags)
   }
 }
 
@@ -190,7 +190,7 @@ async function repairSent(
  */
 async function waitForSent(
   submissions: Client['submissions'],
-  { token }: Place,
+  { token }: Destination,
   requested: ValidationRun & { runId: number },
   sent: SentFiles,
   flags: SubmitFlags,
@@ -220,20 +220,20 @@ function isOutdated({ run, submission }: Ended, sent: SentFiles): boolean {
 }
 
 async function reportRequest(
-  place: Place,
+  destination: Destination,
   run: ValidationRun,
   sent: SentFiles,
   more: More,
   flags: SubmitFlags,
 ): Promise<void> {
-  const { token } = place
+  const { token } = destination
   const { runId, status } = run
   const { notChecked } = compareSent(run, sent)
   const text = [
     `Run ${runId} of submission ${token} is ${status}.`,
     ...describeNotChecked(run, sent),
     notChecked.length === 0
-      ? `When it has ended, see the result with: ${fetchCommand(place)}`
+      ? `When it has ended, see the result with: ${fetchCommand(destination)}`
       : 'Run the same command again with --wait, which has a run read the files that it sends.',
     ...(more.console === undefined ? [] : [`Console: ${more.console}`]),
   ]
@@ -243,7 +243,7 @@ async function reportRequest(
 
 async function reportRun(
   submissions: Client['submissions'],
-  place: Place,
+  destination: Destination,
   ended: Ended,
   sent: SentFiles,
   more: More,
@@ -253,8 +253,8 @@ async function reportRun(
   const { run } = ended
   if (run.status !== 'Processed')
     throw new UserError(`the validation ended as ${run.status}: ${run.reason ?? 'no reason was given'}`)
-  const summary = await submissions.summary(place.token)
-  const { causes = [], note } = await submissions.causes(place.token)
+  const summary = await submissions.summary(destination.token)
+  const { causes = [], note } = await submissions.causes(destination.token)
   const { files, isOwn, lines } = describeRun(ended, sent, summary)
   if ((run.errorCount ?? 0) > 0 || run.stoppedCount !== undefined || !isOwn) process.exitCode = 1
   if (flags.json === true) {
@@ -266,11 +266,11 @@ async function reportRun(
     await print(`${line}\n`)
   for (const line of lines) say(line)
   const counts = `${count(run.errorCount ?? 0, 'error')} and ${count(run.warningCount ?? 0, 'warning')}`
-  say(`Submission ${place.token}, run ${run.runId}: ${counts}.`)
+  say(`Submission ${destination.token}, run ${run.runId}: ${counts}.`)
   if (more.console !== undefined) say(`Console: ${more.console}`)
   // Who has not sent what was checked is not led to submit it.
   const next = isOwn
-    ? await describeNextSteps(submissions, place, ended, summary, before)
+    ? await describeNextSteps(submissions, destination, ended, summary, before)
     : [
         'Agree with the others who send files of this return, then run the same command again to send all of yours.',
       ]
@@ -305,7 +305,7 @@ function followRun(): (run: ValidationRun) => void {
 /** Says how to continue after the service has stopped responding; `undefined` if nothing has arrived. */
 async function adviseResumption(
   { stage, received, token = '', page }: Sending,
-  place: Omit<Place, 'token'>,
+  destination: Omit<Destination, 'token'>,
 ): Promise<string | undefined> {
   if (stage === 'creating') return undefined
   if (stage === 'sending') {
@@ -320,7 +320,7 @@ async function adviseResumption(
       : 'The check has ended'
   const shown = await page
   const console = shown === undefined ? '' : `, or open ${shown}`
-  return `${state}. Then see the result with: ${fetchCommand({ ...place, token })}${console}`
+  return `${state}. Then see the result with: ${fetchCommand({ ...destination, token })}${console}`
 }
 
 /** How long the start page may take: the result of the command does not depend on it. */
@@ -330,7 +330,7 @@ const START_PAGE_MS = 5_000
 const fetchStartPage = createBoundedFetch(16_384)
 
 /** The page of a submission in the console, if the start page of the service says that it has one. */
-async function findConsolePage({ url, token, eid }: Place): Promise<string | undefined> {
+async function findConsolePage({ url, token, eid }: Destination): Promise<string | undefined> {
   const base = dropEnd(url, (character) => character === '/')
   try {
     const page = await fetchStartPage(`${base}/`, {

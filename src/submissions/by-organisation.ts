@@ -4,7 +4,7 @@ import { changeSubmission } from './lock.ts'
 import { endRun } from './runs/validation.ts'
 
 /** What the service stores for an organisation. */
-export interface Holdings {
+export interface Usage {
   readonly submissions: number
   /** Bytes of the uploaded files that are stored, also of replaced ones that are still to be deleted. */
   readonly bytes: number
@@ -15,13 +15,13 @@ export interface Holdings {
   readonly findings: number
 }
 
-export const NOTHING: Holdings = { submissions: 0, bytes: 0, runs: 0, active: 0, findings: 0 }
+export const NOTHING: Usage = { submissions: 0, bytes: 0, runs: 0, active: 0, findings: 0 }
 
 /** Sums what is stored, for each organisation that has a submission or for one. */
-export async function sumHoldings(reader: Reader, eid?: string): Promise<Map<string, Holdings>> {
-  const sums = new Map<string, Holdings>()
+export async function sumUsage(reader: Reader, eid?: string): Promise<Map<string, Usage>> {
+  const sums = new Map<string, Usage>()
   const add = async (statement: string) => {
-    for (const { eid: of, ...sum } of await reader.all<{ eid: string } & Partial<Holdings>>(statement, [
+    for (const { eid: of, ...sum } of await reader.all<{ eid: string } & Partial<Usage>>(statement, [
       eid ?? null,
     ]))
       sums.set(of, { ...NOTHING, ...sums.get(of), ...sum })

@@ -77,8 +77,22 @@ export class Machine {
   }
 
   /** Runs a block of commands, which has to succeed. */
-  async run(commands: string, environment: Readonly<Record<string, string>> = {}): Promise<Outcome> {
-    const outcome = await this.#mahi.spawn('bash', ['--norc', '-eu', '-o', 'pipefail', '-c', commands], {
+  async run(commands: string, environment?: Readonly<Record<string, string>>): Promise<void> {
+    const outcome = await this.#start(['-e'], commands, environment)
+    expect([commands, outcome.code, outcome.code === 0 ? '' : outcome.stderr]).toEqual([commands, 0, ''])
+  }
+
+  /** Runs a block of commands as a terminal does into which it is pasted: it goes on after one that fails. */
+  async paste(commands: string, environment?: Readonly<Record<string, string>>): Promise<Outcome> {
+    return await this.#start([], commands, environment)
+  }
+
+  async #start(
+    options: readonly string[],
+    commands: string,
+    environment: Readonly<Record<string, string>> = {},
+  ): Promise<Outcome> {
+    return await this.#mahi.spawn('bash', ['--norc', ...options, '-u', '-o', 'pipefail', '-c', commands], {
       environment: {
         PATH: `${this.#programs}:${process.env.PATH}`,
         STAND_IN: this.#mahi.folder,
@@ -86,7 +100,5 @@ export class Machine {
         ...environment,
       },
     }).ended
-    expect([commands, outcome.code, outcome.code === 0 ? '' : outcome.stderr]).toEqual([commands, 0, ''])
-    return outcome
   }
 }

@@ -78,6 +78,11 @@ describe.skipIf(engine !== 'sqlite')('backup', () => {
     expect(readdirSync(folder).sort()).toEqual(
       ['mahi-20260102T023000Z.backup', basename(file), 'mahi-before-the-move.backup'].sort(),
     )
+    // A clock that was set back makes the newest one the first by its name.
+    const late = await backUpSeries(mahi.databaseUrl, folder, 1, new Date('2025-12-31T02:30:00Z'))
+    expect([...late.removed].sort()).toEqual(['mahi-20260102T023000Z.backup', basename(file)].sort())
+    expect(existsSync(late.file)).toBe(true)
+    await backUpSeries(mahi.databaseUrl, folder, 2)
     // A database that is away costs no backup.
     await expect(backUpSeries(`sqlite:${folder}/none.db`, folder, 1)).rejects.toThrow()
     expect(readdirSync(folder)).toHaveLength(3)

@@ -1,3 +1,5 @@
+import { symlinkSync } from 'node:fs'
+import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { copyDatabase } from '../../src/operate/copy.ts'
 import { Installation } from '../support/command.ts'
@@ -89,7 +91,8 @@ describe('copy', () => {
       expect.stringMatching(/from\.db\.absent does not exist\. Check --from\n$/),
     ])
     // A file has many names.
-    for (const again of [from, from.replace(/\/(?=[^/]*$)/, '/./')]) {
+    symlinkSync(from.replace('sqlite:', ''), join(mahi.folder, 'linked.db'))
+    for (const again of [from, from.replace(/\/(?=[^/]*$)/, '/./'), `sqlite:${mahi.folder}/linked.db`]) {
       const same = await mahi.run(['copy', '--from', from, '--to', again])
       expect([same.code, same.stderr]).toEqual([1, expect.stringContaining('the same database')])
     }

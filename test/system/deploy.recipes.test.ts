@@ -1,5 +1,14 @@
 import { spawnSync } from 'node:child_process'
-import { chmodSync, chownSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync } from 'node:fs'
+import {
+  chmodSync,
+  chownSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { createKey } from '../../src/api/access/keys.ts'
@@ -90,6 +99,17 @@ describe('SQLite', () => {
     // The replaced one is whole.
     const replaced = await withDatabase(`sqlite:${folder}/replaced/mahi.db`, readState)
     expect([...replaced.catalogue.keys()]).toEqual(['WRONG'])
+
+    // A step that fails ends the recipe: a second restore keeps what the first has replaced, and the database.
+    const paste = async () => {
+      const { code, stderr } = await machine.paste(place(restore), environment)
+      expect([code, stderr.trim()]).toEqual([1, expect.stringMatching(/.$/)])
+      expect(await withDatabase(`sqlite:${folder}/replaced/mahi.db`, readState)).toEqual(replaced)
+      expect((await withDatabase(environment.DATABASE_URL, readState)).catalogue).toEqual(before.catalogue)
+    }
+    await paste()
+    writeFileSync(join(folder, 'backups/mahi-99990101T000000Z.backup'), 'damaged')
+    await paste()
   })
 
   test('docs/operations.md, a backup with cron, a trial of it beside the service, and an export', async () => {

@@ -40,6 +40,34 @@ export default [
     test: AFTER_RESTORE,
   },
   {
+    fault: 'a rotated key works for longer after a restore: its last expiry is not read from the log',
+    file: 'src/operate/after-restore.ts',
+    text: "event === 'changed' && key !== undefined",
+    replacement: "event === 'changed' && key === undefined",
+    test: AFTER_RESTORE,
+  },
+  {
+    fault: 'a rotated key works for longer after a restore: the replaced database is not asked',
+    file: 'src/operate/after-restore.ts',
+    text: 'for (const { id, expires } of before) ends.set',
+    replacement: 'for (const { id, expires } of before.slice(0, 0)) ends.set',
+    test: AFTER_RESTORE,
+  },
+  {
+    fault: 'a settings file may set what is not a setting, and nobody says so',
+    file: 'src/settings-file.ts',
+    text: 'if (unknown.length > 0)',
+    replacement: 'if (unknown.length < 0)',
+    test: SETTINGS_FILE,
+  },
+  {
+    fault: 'the file of a setting that is no secret is taken for a setting',
+    file: 'src/settings.ts',
+    text: ' && settings[secret]?.secret !== undefined',
+    replacement: '',
+    test: 'test/access.failures.test.ts',
+  },
+  {
     fault: 'a resumed organisation is suspended again after a restore',
     file: 'src/operate/after-restore.ts',
     text: "event === 'resumed' && eid !== undefined",
@@ -119,8 +147,8 @@ export default [
   {
     fault: 'the settings file overrides the environment',
     file: 'src/settings-file.ts',
-    text: '{ ...values, ...Object.fromEntries(set) }',
-    replacement: '{ ...Object.fromEntries(set), ...values }',
+    text: '{ ...installed?.values, ...Object.fromEntries(set) }',
+    replacement: '{ ...Object.fromEntries(set), ...installed?.values }',
     test: SETTINGS_FILE,
   },
   {

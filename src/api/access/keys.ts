@@ -179,6 +179,22 @@ export async function revokeKeys(
   return await database.write('keys', revoke, onWait)
 }
 
+/** Lets keys expire no later than at a time for each, in milliseconds since 1970. Returns those that it changed, as they were before. */
+export async function shortenKeys(
+  database: Database,
+  ends: ReadonlyMap<string, number>,
+): Promise<KeyDescription[]> {
+  return await database.write('keys', async (writer) => {
+    const later = (await listKeys(writer)).filter(
+      ({ id, expires, revoked }) => revoked === null && expires > (ends.get(id) ?? expires),
+    )
+    for (const { id, expires } of later)
+      await writer.run('update api_key set expires = $2 where id = $1', [id, ends.get(id) ?? expires])
+    if (later.length > 0) await bumpRevision(writer, 'keys')
+    return later
+  })
+}
+
 /** A short-lived key that a command creates for itself, so that nobody ever sees it. */
 export interface SessionKey extends Required<Omit<NewKey, 'expires'>> {
   /** How long a new key is valid, in milliseconds. */

@@ -208,8 +208,10 @@ export async function serveMetrics(metrics: Metrics, port: number, host = '127.0
       response.writeHead(404).end()
       return
     }
-    response.writeHead(200, { 'content-type': metrics.registry.contentType })
-    response.end(await metrics.registry.metrics())
+    // A metric that is no number must not end the process.
+    const text = await metrics.registry.metrics().catch(() => undefined)
+    response.writeHead(text === undefined ? 500 : 200, { 'content-type': metrics.registry.contentType })
+    response.end(text)
   })
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject).listen(port, host, resolve)

@@ -1,3 +1,4 @@
+import { statSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { type Database, DatabaseUnusable } from './database.ts'
 import { hasTables, migrate } from './migrate.ts'
@@ -45,10 +46,16 @@ export function pathOf(url: string): string {
   return url.slice('sqlite:'.length)
 }
 
+/** What all names of a file have in common: paths and links. */
+export function identifyFile(path: string): string {
+  const found = statSync(path, { throwIfNoEntry: false })
+  return found === undefined ? resolve(path) : `${found.dev} ${found.ino}`
+}
+
 /** Whether two URLs name one database: a file has many names. */
 export function isSameDatabase(one: string, other: string): boolean {
-  const placeOf = (url: string) => (url.startsWith('sqlite:') ? resolve(pathOf(url)) : url)
-  return placeOf(one) === placeOf(other)
+  const identify = (url: string) => (url.startsWith('sqlite:') ? identifyFile(pathOf(url)) : url)
+  return identify(one) === identify(other)
 }
 
 /** Opens a database and leaves its tables unchanged. */

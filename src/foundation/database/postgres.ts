@@ -15,6 +15,7 @@ import {
   type Writer,
 } from './database.ts'
 import { postgresDialect } from './dialect.ts'
+import { KeyedMutex } from './keyed-mutex.ts'
 import {
   CONNECT_TIMEOUT,
   connectionOptions,
@@ -25,7 +26,6 @@ import {
 } from './postgres-connection.ts'
 import { explain, ServerSilent } from './postgres-errors.ts'
 import { PostgresFollower } from './postgres-follower.ts'
-import { Turns } from './turns.ts'
 
 /** How long the server may work on a read, in milliseconds; the slowest read takes a hundredth of this. */
 const STATEMENT_TIMEOUT = 3_000
@@ -77,7 +77,7 @@ class PostgresDatabase implements Database {
   readonly #poolSize: number
   readonly #sockets = new Sockets()
   readonly #connections: Slots
-  readonly #turns = new Turns()
+  readonly #locks = new KeyedMutex()
   #pool: pg.Pool
   #reader: PostgresReader
   /** The names of prepared statements, the same for every connection. */
@@ -125,7 +125,7 @@ class PostgresDatabase implements Database {
       await writer.lock(lock, wait)
       return await work(writer)
     }
-    return await this.#turns.take(lock, () => this.#transact(BEGIN_WRITE, change), wait)
+    return await this.#locks.run(lock, () => this.#transact(BEGIN_WRITE, change), wait)
   }
 
   snapshot<T>(work: (reader: Reader) => Promise<T>): Promise<T> {

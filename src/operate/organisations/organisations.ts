@@ -3,7 +3,7 @@ import { EID } from '../../api/access/principal.ts'
 import { listSuspensions, type Suspension, storeSuspension } from '../../api/access/suspensions.ts'
 import type { Database, Reader } from '../../foundation/database/database.ts'
 import { formatKnown } from '../../foundation/text/timestamp.ts'
-import { cancelRunsOf, type Holdings, NOTHING, sumHoldings } from '../../submissions/by-organisation.ts'
+import { cancelRunsOf, NOTHING, sumUsage, type Usage } from '../../submissions/by-organisation.ts'
 
 /** An organisation that a key covers, that has submissions, or that is suspended: nothing else makes one known. */
 export interface Organisation {
@@ -11,15 +11,15 @@ export interface Organisation {
   readonly suspension: Pick<Suspension, 'suspended' | 'reason'> | undefined
   /** Valid keys that cover it. */
   readonly keys: number
-  readonly holdings: Holdings
+  readonly usage: Usage
 }
 
 /** All known organisations in the order of their EIDs, or only one. */
 export async function listOrganisations(reader: Reader, only?: string): Promise<Organisation[]> {
-  const [keys, suspensions, holdings] = [
+  const [keys, suspensions, usage] = [
     await listKeys(reader),
     await listSuspensions(reader),
-    await sumHoldings(reader, only),
+    await sumUsage(reader, only),
   ]
   const now = Date.now()
   const valid = new Map<string, number>()
@@ -27,14 +27,14 @@ export async function listOrganisations(reader: Reader, only?: string): Promise<
     for (const eid of new Set(eids))
       valid.set(eid, (valid.get(eid) ?? 0) + (revoked === null && expires > now ? 1 : 0))
   const suspended = new Map(suspensions.map((suspension) => [suspension.eid, suspension]))
-  return [...new Set([...valid.keys(), ...suspended.keys(), ...holdings.keys()])]
+  return [...new Set([...valid.keys(), ...suspended.keys(), ...usage.keys()])]
     .filter((eid) => only === undefined || eid === only)
     .sort()
     .map((eid) => ({
       eid,
       suspension: suspended.get(eid),
       keys: valid.get(eid) ?? 0,
-      holdings: holdings.get(eid) ?? NOTHING,
+      usage: usage.get(eid) ?? NOTHING,
     }))
 }
 
@@ -61,17 +61,17 @@ export async function suspend(
 }
 
 /** An organisation as the API and the commands show it. */
-export function renderOrganisation({ eid, suspension, keys, holdings }: Organisation) {
+export function renderOrganisation({ eid, suspension, keys, usage }: Organisation) {
   return {
     eid,
     state: suspension === undefined ? ('Active' as const) : ('Suspended' as const),
     suspended: formatKnown(suspension?.suspended),
     reason: suspension?.reason || undefined,
     keys,
-    submissions: holdings.submissions,
-    fileBytes: holdings.bytes,
-    runs: holdings.runs,
-    activeRuns: holdings.active,
-    findings: holdings.findings,
+    submissions: usage.submissions,
+    fileBytes: usage.bytes,
+    runs: usage.runs,
+    activeRuns: usage.active,
+    findings: usage.findings,
   }
 }

@@ -1,9 +1,9 @@
 /** Runs work one at a time for each name, in the order of the calls. Whoever waits needs no connection for it. */
-export class Turns {
+export class KeyedMutex {
   readonly #last = new Map<string, Promise<unknown>>()
 
   /** @param onWait called if other work of this name must end first */
-  take<T>(name: string, work: () => Promise<T>, onWait: () => void): Promise<T> {
+  run<T>(name: string, work: () => Promise<T>, onWait: () => void): Promise<T> {
     const before = this.#last.get(name)
     if (before !== undefined) onWait()
     const result = before === undefined ? work() : before.then(work)
