@@ -8,7 +8,7 @@ import { loadDefinition } from '../src/engines/checking/definition/load.ts'
 import { chooseMarkFolder, type MarkFormat, markFiles } from '../src/engines/checking/repair/mark.ts'
 import { checkInputs, toInputs } from './support/checking.ts'
 import { Installation } from './support/command.ts'
-import { writeDefinition } from './support/definition.ts'
+import { define, writeDefinition } from './support/definition.ts'
 import { requireProgram } from './support/require-program.ts'
 import { hasSmallDisk, SmallDisk } from './support/small-disk.ts'
 import { temporaryFolder, writeFiles } from './support/temporary.ts'
@@ -200,6 +200,21 @@ test('a workbook has a summary of causes, and a sheet for each file with coloure
     expect([cell(place)?.type, cell(place)?.numFmt]).toEqual([ValueType.String, '@'])
   const warned = workbook.getWorksheet('book-loans')?.getCell('G2').fill
   expect(warned).toMatchObject({ fgColor: { argb: 'FFFFEB9C' } })
+})
+
+test('a report of files that have no learners has no heading for them', async () => {
+  const mahi = new Installation()
+  mahi.write('in/things.csv', 'n\nx\n')
+  const definition = define({ things: { fields: [{ name: 'n', type: 'integer' }] } })
+  const run = ['check', 'in', '--definition', definition, '--output', 'report.html']
+  await mahi.run([...run, '--format', 'html'])
+  await mahi.run([...run.slice(0, 4), '--format', 'xlsx', '--mark', 'marked'])
+  const [summary] = await readXlsx(readFileSync(join(mahi.folder, 'marked/marked.xlsx')))
+  const heads = [
+    readFileSync(join(mahi.folder, 'report.html'), 'utf8').match(/<th scope="col">[^<]*/g),
+    summary?.data.find(([first]) => first === 'severity'),
+  ].map(String)
+  for (const head of heads) expect(head).toMatch(/findings(?!.*learner)/i)
 })
 
 test('a folder that has one of the files is refused', () => {

@@ -204,6 +204,8 @@ test('records are counted where they are: those of other files, and none of a fi
   await check()
   const page = await show('/findings')
   expect(textOf(page)).toContain('Found in 2 records, such as visits.csv, line 2')
+  // None of these files has learners.
+  for (const shown of [page, await show('/findings/codes')]) expect(shown).not.toContain('"Learners"')
   for (const cause of page.match(/<tr><th scope="row" class="what">.*?<\/tr>/gs) ?? [])
     expect(cause).toContain('<td class="number" data-label="Records"></td>')
   const records = await show('/findings/records', 'cause=file%3Amembers%3Aempty')

@@ -110,6 +110,13 @@ export default [
     test: 'test/checks.standard.test.ts',
   },
   {
+    fault: 'a line end within a cell of a sheet is a line above the header',
+    file: `${engine}/first-line.ts`,
+    text: "text.includes('\\n') ? /\\r?\\n/ : '\\r'",
+    replacement: '/\\r\\n|\\n|\\r/',
+    test: 'test/checks.messages.test.ts',
+  },
+  {
     fault: 'the line of a header is counted from the first line that is not empty',
     file: `${engine}/first-line.ts`,
     text: ".replace(/^\\ufeff/, '')",
@@ -275,6 +282,13 @@ export default [
     text: '!isDenied && of(PERCENTAGES[1 - form] as Habit).isDenied',
     replacement: '!isDenied',
     test: 'test/checks.fix.test.ts',
+  },
+  {
+    fault: 'two digits of a year at the start of a date are a day',
+    file: `${engine}/column-forms.ts`,
+    text: ' || SHORT_YEAR.test(value)',
+    replacement: '',
+    test: 'test/checks.causes.test.ts',
   },
   {
     fault: '--fix: dates are changed though two orders occur',

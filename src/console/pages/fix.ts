@@ -147,8 +147,11 @@ function listCauses(
   const byFile = [...Map.groupBy(causes, ({ file = '' }) => file)].toSorted(
     ([one], [other]) => placeOf(one) - placeOf(other),
   )
+  const learners: readonly Column<Cause>[] = causes.some((cause) => cause.learners > 0)
+    ? [['Learners', (cause) => cause.learners > 0 && cause.learners, 'number']]
+    : []
   const rows = byFile.flatMap(([file, group]): (Cause | VNode)[] => [
-    html`<tr class="group"><th scope="rowgroup" colspan="4">${titles.get(resourceOf(file)) ?? file} <span class="soft">${file}</span></th></tr>`,
+    html`<tr class="group"><th scope="rowgroup" colspan=${3 + learners.length}>${titles.get(resourceOf(file)) ?? file} <span class="soft">${file}</span></th></tr>`,
     ...group,
   ])
   return table<Cause>(
@@ -162,7 +165,7 @@ function listCauses(
       ],
       ['Rules', ({ codes }) => listCodes(codes, workbench), 'code'],
       ['Records', (cause) => cause.records > 0 && !isWider(cause) && cause.records, 'number'],
-      ['Learners', ({ learners }) => learners > 0 && learners, 'number'],
+      ...learners,
     ],
     { class: 'causes cards' },
   )
@@ -276,7 +279,9 @@ async function showCodes(workbench: Checked): Promise<Shown> {
     ],
     ['Severity', ({ errorType = '' }) => tag(errorType), { sort: ({ errorType }) => errorType }],
     ['Findings', (kind) => kind.count, 'number'],
-    ['Learners', ({ students }) => students, 'number'],
+    ...(codes.some(({ students = 0 }) => students > 0)
+      ? [['Learners', ({ students }) => students, 'number'] satisfies Column<CodeSummary>]
+      : []),
     ['What is wrong', (kind) => explainKind(ruleOf(kind), workbench.rules)],
     ['How to fix it', (kind) => ruleOf(kind)?.fix],
   ]

@@ -141,12 +141,15 @@ const SUMMARY = [
   { head: 'what is wrong', width: WHAT, style: WRAPPED },
   { head: 'what to do', width: TODO, style: WRAPPED },
   { head: 'findings', width: 11, style: AS_COUNT },
-  { head: 'learners', width: 11, style: AS_COUNT },
 ] as const
+const LEARNERS = { head: 'learners', width: 11, style: AS_COUNT } as const
 
 /** @param sheets the names of the sheets by those of the files */
 function writeSummary(sheet: Sheet, summary: CheckSummary, sheets: ReadonlyMap<string, string>): void {
-  sheet.columns = SUMMARY.map(({ width, style }) => ({ width, style }))
+  // Not every definition has learners.
+  const hasLearners = summary.causes.some(({ learners }) => learners > 0)
+  const columns = hasLearners ? [...SUMMARY, LEARNERS] : SUMMARY
+  sheet.columns = columns.map(({ width, style }) => ({ width, style }))
   const { notice } = summary.definition
   const lines = [
     describeVerdict(summary),
@@ -156,12 +159,12 @@ function writeSummary(sheet: Sheet, summary: CheckSummary, sheets: ReadonlyMap<s
   for (const line of [...lines, ...listGaps(summary)]) {
     const row = sheet.addRow([toText(line)])
     row.getCell(1).style = WRAPPED
-    sheet.mergeCells(row.number, 1, row.number, SUMMARY.length)
-    row.height = heightOf([line, SUMMARY.reduce((sum, { width }) => sum + width, 0)])
+    sheet.mergeCells(row.number, 1, row.number, columns.length)
+    row.height = heightOf([line, columns.reduce((sum, { width }) => sum + width, 0)])
     row.commit()
   }
   sheet.addRow([]).commit()
-  const head = sheet.addRow(SUMMARY.map(({ head }) => head))
+  const head = sheet.addRow(columns.map(({ head }) => head))
   head.font = BOLD
   head.commit()
   for (const cause of summary.causes) {

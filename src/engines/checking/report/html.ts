@@ -41,7 +41,7 @@ export const writeHtml: ReportWriter = async (input, append) => {
     ),
   )
   await append(
-    '<section id="records" hidden><h2>Records</h2><p><label>Search <input type="search" id="search" placeholder="code, learner, course, value …"></label> <button type="button" id="all">All findings</button> <span id="shown" role="status"></span></p><div id="list"></div><p class="pages"><button type="button" id="previous">Previous</button> <span id="page"></span> <button type="button" id="next">Next</button></p></section>\n',
+    '<section id="records" hidden><h2>Records</h2><p><label>Search <input type="search" id="search" placeholder="code, file, value …"></label> <button type="button" id="all">All findings</button> <span id="shown" role="status"></span></p><div id="list"></div><p class="pages"><button type="button" id="previous">Previous</button> <span id="page"></span> <button type="button" id="next">Next</button></p></section>\n',
   )
   await append('<script type="application/json" id="data">[')
   let separator = '\n'
@@ -80,21 +80,21 @@ ${sentences.map((text) => `<p>${escapeText(text)}</p>`).join('\n')}
 
 function renderCauses(causes: readonly Cause[]): string {
   if (causes.length === 0) return ''
-  const rows = causes.map(renderCause)
+  const hasLearners = causes.some(({ learners }) => learners > 0)
+  const heads = ['Severity', 'First', 'Findings', ...(hasLearners ? ['Learners'] : []), 'What to fix']
+  const rows = causes.map((cause, number) => renderCause(cause, number, hasLearners))
   const more = rows.slice(OPEN_CAUSES)
   const rest =
     more.length === 0
       ? ''
-      : `<details><summary>${count(more.length, 'more cause')}</summary>${renderTable(CAUSE_HEADS, more)}</details>\n`
+      : `<details><summary>${count(more.length, 'more cause')}</summary>${renderTable(heads, more)}</details>\n`
   return `<section><h2>What to fix</h2>
-${renderTable(CAUSE_HEADS, rows.slice(0, OPEN_CAUSES))}
+${renderTable(heads, rows.slice(0, OPEN_CAUSES))}
 ${rest}</section>
 `
 }
 
-const CAUSE_HEADS = ['Severity', 'First', 'Findings', 'Learners', 'What to fix']
-
-function renderCause(cause: Cause, number: number): string {
+function renderCause(cause: Cause, number: number, hasLearners: boolean): string {
   const { severity, findings, learners, sentence, fix, example } = cause
   const texts = [
     `<p id="cause-${number}">${escapeText(sentence)}</p>`,
@@ -107,7 +107,7 @@ function renderCause(cause: Cause, number: number): string {
     renderSeverity(severity),
     `<td><button type="button" class="choose" data-cause="${number}">${escapeText(placeOf(cause))}</button></td>`,
     renderCount(findings, 'finding'),
-    renderCount(learners, 'learner'),
+    ...(hasLearners ? [renderCount(learners, 'learner')] : []),
     `<td>${texts.join('')}</td>`,
   ]
   return `<tr>${cells.join('')}</tr>`
@@ -130,13 +130,14 @@ function renderCount(number: number, unit: string): string {
 
 function renderCodes(codes: readonly CodeSummary[], { summary, changes }: ReportInput): string {
   if (codes.length === 0) return ''
+  const hasLearners = codes.some(({ students }) => students > 0)
   const rows = codes.map((code) => {
     const cells = [
       renderSeverity(code.severity),
       `<td><button type="button" class="choose" data-code="${escapeText(code.code)}">${escapeText(code.code)}</button>${code.replaces === undefined ? '' : ` (${escapeText(code.replaces)})`}</td>`,
       renderCount(code.count, 'finding'),
       renderNumber(describeShare(code, summary), 'of the records'),
-      renderCount(code.students, 'learner'),
+      ...(hasLearners ? [renderCount(code.students, 'learner')] : []),
       ...(changes === undefined
         ? []
         : [renderNumber(formatNumber(changes.get(code.code)?.fresh ?? 0), 'new')]),
@@ -149,7 +150,7 @@ function renderCodes(codes: readonly CodeSummary[], { summary, changes }: Report
     'Code',
     'Findings',
     'Records',
-    'Learners',
+    ...(hasLearners ? ['Learners'] : []),
     ...(changes === undefined ? [] : ['New']),
     'What is wrong, and what to do',
   ]
