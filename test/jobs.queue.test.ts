@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import { expect, test, vi } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { claim, enqueue, extend, finish, type Job, release } from '../src/foundation/jobs/queue.ts'
 import { Worker } from '../src/foundation/jobs/worker.ts'
 import { Outage } from '../src/foundation/outage.ts'
@@ -54,6 +54,38 @@ test('a job is held by one worker at a time, and by another once its lease has e
     await release(writer, second, { countAttempt: false })
   })
   expect(await claim(database, 'w5', ['run'])).toMatchObject({ attempts: 2 })
+})
+
+test('a claim that waits for a long transaction does not take the job of a worker that waits, too', async () => {
+  const database = await openTemporary()
+  const queue = (subject: string) =>
+    database.write('schema', (writer) => enqueue(writer, { kind: 'run', subject, eid: 'a' }))
+  let now = Date.now()
+  const clock = vi.spyOn(Date, 'now').mockImplementation(() => now)
+  onTestFinished(() => clock.mockRestore())
+  const write = database.write.bind(database)
+  /** Another transaction takes a minute before the next one begins. */
+  const delay = () =>
+    vi.spyOn(database, 'write').mockImplementationOnce((...transaction) => {
+      now += 60_000
+      return write(...transaction)
+    })
+  await queue('1')
+  delay()
+  const first = (await claim(database, 'w1', ['run'])) as Job
+  // The time in which nobody could write is no part of its lease.
+  expect(await claim(database, 'w2', ['run'])).toBeUndefined()
+
+  now += 60_000
+  delay()
+  expect(await claim(database, 'w3', ['run'])).toBeUndefined()
+  expect(await database.write('schema', (writer) => extend(writer, first))).toBe(true)
+  expect(await claim(database, 'w4', ['run'])).toBeUndefined()
+  // A job that nobody has held does not wait, and that of a worker that has ended is taken over.
+  await queue('2')
+  delay()
+  expect(await claim(database, 'w5', ['run'])).toMatchObject({ subject: '2' })
+  expect(await claim(database, 'w6', ['run'])).toMatchObject({ subject: '1', attempts: 2 })
 })
 
 test('a job waits until it is due', async () => {

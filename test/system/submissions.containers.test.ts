@@ -218,11 +218,11 @@ test('what is neither an archive nor a workbook is refused by its content', asyn
   }
   const old = await put(Buffer.from('\u00d0\u00cf\u0011\u00e0', 'latin1'), 'text/csv', '/learners')
   expect(old.body.detail).toBe(
-    'learners: The file is an Excel workbook in the old format (XLS), or one with a password, not text. Save it as XLSX without a password.',
+    'learners: The file is an Excel workbook in the old format (XLS), or one with a password, not CSV or NDJSON. Save it as XLSX without a password.',
   )
   const pdf = await put(Buffer.from('%PDF-1.7'), 'text/csv', '/learners')
   expect(pdf.body.detail).toBe(
-    'learners: The file is a PDF document, not text. Export the table from the program that made it, as CSV or XLSX.',
+    'learners: The file is a PDF document, not CSV or NDJSON. Export the table from the program that made it, as CSV or XLSX.',
   )
   const ods = await zip()
     .add('mimetype', 'application/vnd.oasis.opendocument.spreadsheet', { level: 0 })

@@ -39,7 +39,8 @@ const FORMATS: readonly (readonly [form: RegExp | string, name: string, advice?:
   ['%PDF', 'a PDF document', 'Export the table from the program that made it, as CSV or XLSX.'],
   ['\xff\xfe\0\0', 'text in UTF-32', AS_UTF8],
   ['\0\0\xfe\xff', 'text in UTF-32', AS_UTF8],
-  ['PAR1', 'a Parquet file'],
+  // Its first page or its footer follows: a column of a CSV file may have this name.
+  ['PAR1\x15', 'a Parquet file'],
   ['SQLite f', 'a SQLite database'],
   [/^(?:\xef\xbb\xbf)?\s*<(?:!doctype html|html|head|meta|body|table|div|style)\b/i, 'an HTML page'],
   [/^(?:\xef\xbb\xbf)?\s*<\?xml\b/i, 'an XML document'],

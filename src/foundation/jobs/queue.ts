@@ -29,7 +29,10 @@ export interface Job {
 export const MOST_ATTEMPTS = 3
 
 /** How long a claim lasts without a heartbeat, in milliseconds. */
-export const LEASE = 30_000
+const LEASE = 30_000
+
+/** How often a claim is extended, in milliseconds. */
+export const HEARTBEAT = LEASE / 15
 
 /**
  * Adds a job, unless one of the same kind and subject is already waiting. Turns are fair: a job comes after those of
@@ -64,19 +67,23 @@ export async function claim(
   worker: string,
   kinds: readonly JobKind[],
 ): Promise<Job | undefined> {
-  const now = Date.now()
+  const asked = Date.now()
   const names = kinds.map((kind) => `'${kind}'`).join(', ')
-  const free = `kind in (${names}) and due <= $1 and (worker is null or lease < $1)`
+  const free = `kind in (${names}) and due <= $1 and (worker is null or lease < $2)`
   // Most polls find nothing, and so take no lock.
-  if ((await database.get(`select id from job where ${free} limit 1`, [now])) === undefined) return undefined
-  return await database.write(`job:${worker}`, (writer) =>
-    writer.get<Job>(
-      `update job set worker = $2, lease = $3, attempts = attempts + 1
+  if ((await database.get(`select id from job where ${free} limit 1`, [asked, asked])) === undefined)
+    return undefined
+  return await database.write(`job:${worker}`, (writer) => {
+    const now = Date.now()
+    // After a long transaction on SQLite, such as an import, no claim could be extended for as long.
+    const lapsed = now - asked < HEARTBEAT ? now : 0
+    return writer.get<Job>(
+      `update job set worker = $3, lease = $4, attempts = attempts + 1
        where id = (select id from job where ${free} order by turn, id limit 1 ${writer.dialect.skipLocked})
        returning id, kind, subject, eid, queued, attempts, worker, request`,
-      [now, worker, now + LEASE],
-    ),
-  )
+      [now, lapsed, worker, now + LEASE],
+    )
+  })
 }
 
 /**

@@ -3,10 +3,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Database } from '../database/database.ts'
 import type { Outage } from '../outage.ts'
 import { pauseSince } from './pause.ts'
-import { claim, extend, finish, type Job, type JobKind, LEASE, MOST_ATTEMPTS, release } from './queue.ts'
+import { claim, extend, finish, HEARTBEAT, type Job, type JobKind, MOST_ATTEMPTS, release } from './queue.ts'
 
-/** How often a claim is extended, in milliseconds. */
-const HEARTBEAT = LEASE / 15
 /** Pause before a retry, multiplied by the number of attempts so far, in milliseconds. */
 const RETRY_PAUSE = 2_000
 

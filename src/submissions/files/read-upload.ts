@@ -27,7 +27,7 @@ import { csvToNdjson, ndjsonToCsv } from './convert.ts'
 import { type FileForm, knownColumns } from './current-file.ts'
 import { CR_NOTE, decode, decodeWide, describeEncoding, describeLoss, unpack } from './decode.ts'
 import { readFile, writeNew } from './disk-file.ts'
-import { type Format, Scanner } from './scan.ts'
+import { type Format, refuseFormat, Scanner } from './scan.ts'
 
 /** What a child process does with files on disk. It writes into their folder, which only this work uses. */
 export type FileOrder = ReadOrder | ConvertOrder
@@ -247,6 +247,7 @@ async function normalise(
       bytes += piece.length
       if (bytes > maxBytes)
         throw new Problem('content-too-large', `The file must be at most ${maxBytes} bytes, uncompressed.`)
+      if (start.length === 0) refuseFormat(piece)
       // UTF-16 is UTF-8 by now, and no text file has this character.
       if (piece.includes(0))
         throw new Problem(

@@ -4,7 +4,7 @@ import { CsvReader, findFormat, isBlankLine, LineReader, PieceSource } from '../
 
 export type Format = 'csv' | 'ndjson'
 
-/** Counts the records of a file while it arrives, and rejects what is no text. */
+/** Counts the records of a file while it arrives. */
 export class Scanner {
   readonly #source = new PieceSource()
   readonly #known: readonly string[]
@@ -24,7 +24,6 @@ export class Scanner {
     return this.#format
   }
 
-  /** @throws {Problem} */
   push(piece: Buffer): void {
     this.#next ??= this.#begin(piece)
     this.#source.push(piece)
@@ -32,7 +31,6 @@ export class Scanner {
   }
 
   #begin(start: Buffer): () => boolean {
-    refuseFormat(start)
     if (/^\ufeff?\s*\{/.test(start.toString('utf8'))) this.#format = 'ndjson'
     if (this.#format === 'csv') {
       const reader = new CsvReader(this.#source.read, { known: this.#known, countsOnly: true })
@@ -61,11 +59,8 @@ export class Scanner {
   }
 }
 
-/** What cannot be text; of any other format, the check says what it is. */
-const BINARY = ['PK\u0003\u0004', '\u00d0\u00cf\u0011\u00e0', '%PDF']
-
-function refuseFormat(start: Buffer): void {
-  if (!BINARY.includes(start.subarray(0, 4).toString('latin1'))) return
+/** @throws {Problem} if content begins like a format that is no table of text, such as a PDF document or an HTML page */
+export function refuseFormat(start: Buffer): void {
   const format = findFormat(start.subarray(0, 4096))
   if (format === undefined) return
   const { name, advice, isContainer } = format
@@ -73,6 +68,6 @@ function refuseFormat(start: Buffer): void {
     'unsupported-media-type',
     isContainer
       ? `The file is ${name} within another file. Send it separately, as it is.`
-      : `The file is ${name}, not text. ${advice}`,
+      : `The file is ${name}, not CSV or NDJSON. ${advice}`,
   )
 }
