@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
+import { storeReturns } from '../../src/submissions/returns/returns.ts'
 import { untilHolds } from '../support/command.ts'
 import { type ConsolePage, ConsoleService, describeInBrowser, listRoutes } from '../support/console.ts'
 import { SDR_FILES } from '../support/sdr/file-types.ts'
@@ -49,8 +50,8 @@ const PAGES: readonly (readonly [
   action: `${'button' | 'link' | 'group'} ${string}`,
   tried?: Tried,
 ])[] = [
-  ['', 'Submissions', 'link Returns'],
-  ['/returns', 'Returns', 'link Submissions'],
+  ['', 'Returns', 'link December 2025'],
+  ['/returns', 'Returns', 'link December 2025'],
   ['/occupations', 'Occupations', 'button Search'],
   ['/occupations?q=kaiako', 'Occupations', 'link Primary School Teacher'],
   ['/occupations?q=zzzzzz', 'Occupations', 'button Search'],
@@ -72,24 +73,29 @@ const PAGES: readonly (readonly [
   ['/submissions/EMPTY/delete', 'Delete the submission?', 'button Delete'],
   ['/submissions/EMPTY/findings', 'Return 202504', 'link Check the files'],
   ['/submissions/WAITING', 'Return 202508', 'button Cancel the check'],
-  ['/submissions/CHECKED', 'Return 202512', 'link Download marked workbook'],
-  ['/submissions/CHECKED/files', 'Return 202512', 'button Check the files'],
-  ['/submissions/CHECKED/check', 'Return 202512', 'link See the findings'],
-  ['/submissions/CHECKED/submit', 'Return 202512', 'link Submit Not yet: 268 errors left'],
+  ['/submissions/CHECKED', /^December 2025 due/, 'link Download marked workbook'],
+  ['/submissions/CHECKED/files', /^December 2025 due/, 'button Check the files'],
+  ['/submissions/CHECKED/check', /^December 2025 due/, 'link See the findings'],
+  ['/submissions/CHECKED/submit', /^December 2025 due/, 'link Submit Not yet: 268 errors left'],
   ['/submissions/CHECKED/receipt', 'No receipt', 'link Go to the console', { status: 404 }],
-  ['/submissions/CHECKED/activity', 'Return 202512', 'group Activity'],
-  ['/submissions/CHECKED/findings', 'Return 202512', 'link By cause'],
-  ['/submissions/CHECKED/repairs', 'Return 202512', 'button Apply and check again'],
-  ['/submissions/CHECKED/findings/codes', 'Return 202512', 'group Findings by code'],
-  ['/submissions/CHECKED/findings/learners', 'Return 202512', 'group Learners'],
-  ['/submissions/CHECKED/findings/records?type=Error&page=2', 'Return 202512', 'group Records with findings'],
-  ['/submissions/CHECKED/findings/records?new=true', 'Return 202512', 'button Show'],
-  ['/submissions/CHECKED/compare', 'Return 202512', 'link Submissions'],
+  ['/submissions/CHECKED/activity', /^December 2025 due/, 'group Activity'],
+  ['/submissions/CHECKED/findings', /^December 2025 due/, 'link By cause'],
+  ['/submissions/CHECKED/repairs', /^December 2025 due/, 'button Apply and check again'],
+  ['/submissions/CHECKED/findings/codes', /^December 2025 due/, 'group Findings by code'],
+  ['/submissions/CHECKED/findings/learners', /^December 2025 due/, 'group Learners'],
+  [
+    '/submissions/CHECKED/findings/records?type=Error&page=2',
+    /^December 2025 due/,
+    'group Records with findings',
+  ],
+  ['/submissions/CHECKED/findings/records?new=true', /^December 2025 due/, 'button Show'],
+  ['/submissions/CHECKED/compare', /^December 2025 due/, 'link Submissions'],
   ['/rules', 'Rules', 'button Show'],
   ['/rules/sdr/LEA-03-required', 'LEA-03-required', 'link Rules'],
   ['/rules/sdr/CCO-201', 'CCO-201', 'link Rules'],
-  ['/returns/202512', 'No such return', 'link Go to the console', { status: 404 }],
-  ['/returns/202512/1001', 'No such return', 'link Go to the console', { status: 404 }],
+  ['/returns/202512', 'December 2025', 'link 1001'],
+  ['/returns/202512/1001', 'Organisation 1001', 'link Open the submission'],
+  ['/returns/202604', 'No such return', 'link Go to the console', { status: 404 }],
   ['/operator', 'Operator', 'group Keys'],
   ['/operator/organisations', 'Organisations', 'group Organisations'],
   ['/operator/organisations/1001', 'Organisation 1001', 'button Suspend'],
@@ -184,7 +190,17 @@ async function start(): Promise<{ console: ConsoleService; tokens: Record<string
   const waiting = await create('202508')
   await put(waiting, 'clean', SDR_FILES)
   await ask('POST', `/${waiting}/validation-runs`)
-  return { console, tokens: { CHECKED: checked, WAITING: waiting, EMPTY: await create('202504') } }
+  const empty = await create('202504')
+  // Only now, so that the others could be started, and for another organisation, so that its list has no returns.
+  const dates = {
+    opens: Date.now(),
+    due: Date.now() + 86_400_000,
+    closes: Date.now() + 172_800_000,
+    zone: 'UTC',
+  }
+  const described = { name: 'December 2025', definition: 'sdr', version: '2025.12.0', type: 'Full' } as const
+  await storeReturns(service.database, [{ returnId: '202512', ...described, ...dates, eids: ['1002'] }])
+  return { console, tokens: { CHECKED: checked, WAITING: waiting, EMPTY: empty } }
 }
 
 const WIDE = { width: 1920, height: 800 }
@@ -193,10 +209,9 @@ const NARROW = { width: 320, height: 800 }
 describeInBrowser('in a browser', () => {
   test('every route of a page is complete, accessible and within its policy, and fits in each width', async () => {
     const { console, tokens } = await start()
-    const light = { colorScheme: 'light', viewport: WIDE } as const
-    const dark = { colorScheme: 'dark', viewport: NARROW } as const
-    const signedIn = [await console.open(light), await console.open(dark)] as const
-    const plain = { ...light, javaScriptEnabled: false }
+    const wide = { viewport: WIDE }
+    const signedIn = [await console.open(wide), await console.open({ viewport: NARROW })] as const
+    const plain = { ...wide, javaScriptEnabled: false }
     const stranger = await console.open(plain, { signedIn: false })
     const faults: string[] = []
     for (const [index, [path, heading, action, tried = {}]] of PAGES.entries()) {
@@ -242,8 +257,11 @@ async function findFaults(shown: ConsolePage, expected: Expected): Promise<strin
     ...((await page.getByRole('heading', { level: 1, name: heading }).isVisible()) ? [] : ['no heading']),
     ...((await main.isVisible()) ? [] : [`no ${action}`]),
     ...((await page.locator('[hidden]:visible').count()) === 0 ? [] : ['shows what is hidden']),
-    ...(await shown.findBarriers()),
   ]
+  for (const colorScheme of ['light', 'dark'] as const) {
+    await page.emulateMedia({ colorScheme })
+    faults.push(...(await shown.findBarriers()))
+  }
   const size = page.viewportSize() ?? WIDE
   for (const viewport of [NARROW, { width: 768, height: 800 }, { width: 1024, height: 800 }, size]) {
     await page.setViewportSize(viewport)
