@@ -1,6 +1,6 @@
 import { brotliDecompressSync } from 'node:zlib'
 import { expect, test } from 'vitest'
-import { PROBLEMS } from '../src/api/contract/problems.ts'
+import { PROBLEMS } from '../src/api/request/problems.ts'
 import { until } from './support/command.ts'
 import { Connection, exchange, listen } from './support/connection.ts'
 import { Service } from './support/service.ts'

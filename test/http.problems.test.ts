@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { PROBLEMS } from '../src/api/contract/problems.ts'
+import { PROBLEMS } from '../src/api/request/problems.ts'
 import { Connection, exchange, listen } from './support/connection.ts'
 import { Service } from './support/service.ts'
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { Problem } from '../src/api/contract/problems.ts'
+import { Problem } from '../src/api/request/problems.ts'
 import { findDefinition, judgeFirstLine, loadDefinition } from '../src/engines/checking/index.ts'
 import { EncodingLook, LineReader, readAsArriving } from '../src/engines/records/index.ts'
 import { csvToNdjson, ndjsonToCsv } from '../src/submissions/files/convert.ts'

@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test } from 'vitest'
-import { createSlots } from '../src/api/serving/app.ts'
+import { createSlots } from '../src/api/create-serving.ts'
 import { CodingThreads } from '../src/catalogue/search/coding-threads.ts'
 import { toSearchDocument } from '../src/catalogue/search/documents.ts'
 import { codeTitle } from '../src/engines/finding/coding.ts'

@@ -38,20 +38,22 @@ test('a wing imports only from wings below it, and nothing imports the files tha
   expect(upward.map(({ file, target }) => `${file} imports ${target}`)).toEqual([])
 })
 
-/** The rooms of a wing, from bottom to top. */
+/** The rooms of a wing, from bottom to top; `.` is the wing itself, with the files in no room. */
 const ROOMS = {
-  catalogue: ['records', 'groups', 'history', 'names', 'import', 'onet', 'search', 'codings'],
+  api: ['request', 'telemetry', 'access', 'serving', 'contract', 'reference', '.'],
+  catalogue: ['records', 'groups', 'history', 'names', 'import', 'onet', 'search', 'codings', '.'],
+  foundation: ['.', 'text', 'faults', 'schema', 'cache', 'package', 'database', 'command-line', 'jobs'],
+  operate: ['organisations', '.'],
 }
 
 test.each(Object.entries(ROOMS))('a room of %s imports only from rooms below it', (wing, rooms) => {
-  const roomOf = (file: string) => /^src\/\w+\/(\w+)\//.exec(file)?.[1] ?? 'commands'
+  const roomOf = (file: string) => /^src\/\w+\/([\w-]+)\//.exec(file)?.[1] ?? '.'
   const inside = imports.filter(({ file, target }) => wingOf(file) === wing && wingOf(target) === wing)
-  expect(sources.filter((file) => wingOf(file) === wing).map(roomOf)).toEqual(expect.arrayContaining(rooms))
-  const levelOf = (file: string) => [...rooms, 'commands'].indexOf(roomOf(file))
-  const upward = inside.filter(
-    ({ file, target }) => !(levelOf(target) >= 0 && levelOf(target) <= levelOf(file)),
-  )
-  expect(inside.length).toBeGreaterThan(100)
+  const found = new Set(sources.filter((file) => wingOf(file) === wing).map(roomOf))
+  expect([...found].sort()).toEqual([...rooms].sort())
+  const levelOf = (file: string) => rooms.indexOf(roomOf(file))
+  const upward = inside.filter(({ file, target }) => levelOf(target) > levelOf(file))
+  expect(inside.length).toBeGreaterThan(10)
   expect(upward.map(({ file, target }) => `${file} imports ${target}`)).toEqual([])
 })
 

@@ -1,7 +1,7 @@
 import type { FastifyBaseLogger } from 'fastify'
 import type { Part } from '../api/contract/part.ts'
+import type { Serving } from '../api/create-serving.ts'
 import { VERSIONS } from '../api/request/versions.ts'
-import type { Serving } from '../api/serving/app.ts'
 import type { Database } from '../foundation/database/database.ts'
 import type { RevisionWatch } from '../foundation/database/revision-watch.ts'
 import { reviewOperations } from './codings/operations.ts'

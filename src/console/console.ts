@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type * as types from '../../client/src/types.ts'
 import type { Principal, Scope } from '../api/access/principal.ts'
-import { PROBLEMS, Problem } from '../api/contract/problems.ts'
+import { PROBLEMS, Problem } from '../api/request/problems.ts'
 import { DatabaseUnavailable } from '../foundation/database/database.ts'
 import { Api, ApiProblem, type ProblemShown } from './api.ts'
 import { registerAssets } from './assets.ts'

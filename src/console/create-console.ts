@@ -1,6 +1,6 @@
 import type { FastifyBaseLogger, FastifyInstance } from 'fastify'
-import type { AccessPart } from '../api/access/create-access.ts'
 import type { Part } from '../api/contract/part.ts'
+import type { AccessPart } from '../api/create-access.ts'
 import type { Database } from '../foundation/database/database.ts'
 import { registerConsole } from './console.ts'
 import { Drafts } from './drafts.ts'

@@ -1,7 +1,7 @@
 import type { Multipart, MultipartFile } from '@fastify/multipart'
 import type { FastifyRequest } from 'fastify'
-import { Problem } from '../api/contract/problems.ts'
 import { readWhole } from '../api/request/body.ts'
+import { Problem } from '../api/request/problems.ts'
 import { formatNumber } from '../foundation/text/format-number.ts'
 
 /** The largest form without files, in bytes. */

@@ -1,6 +1,6 @@
 import { asOrganisation } from '../api/contract/access-rules.ts'
 import { operationsOf } from '../api/contract/contract.ts'
-import type { ProblemSlug } from '../api/contract/problems.ts'
+import type { ProblemSlug } from '../api/request/problems.ts'
 import type { Reader } from '../foundation/database/database.ts'
 import { Type } from '../foundation/schema/type.ts'
 import { findOwn, type SubmissionRow } from './submission.ts'

@@ -1,6 +1,6 @@
 import type { Access } from '../api/access/admit.ts'
 import type { Part } from '../api/contract/part.ts'
-import type { Serving } from '../api/serving/app.ts'
+import type { Serving } from '../api/create-serving.ts'
 import type { Database } from '../foundation/database/database.ts'
 import type { Life } from '../foundation/lifecycle.ts'
 import { type KeySettings, openSealer } from './encryption/open-sealer.ts'

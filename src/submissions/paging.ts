@@ -1,6 +1,6 @@
 import { count, pageNumbers } from '../api/contract/fields.ts'
-import { describeFaults, Problem } from '../api/contract/problems.ts'
 import { document } from '../api/contract/results.ts'
+import { describeFaults, Problem } from '../api/request/problems.ts'
 import { type TSchema, Type } from '../foundation/schema/type.ts'
 
 /** The query of lists that are read by page number. */

@@ -1,5 +1,5 @@
 import { type Actor, SERVICE } from '../api/access/principal.ts'
-import { Problem } from '../api/contract/problems.ts'
+import { Problem } from '../api/request/problems.ts'
 import type { Database, Reader, Value, Writer } from '../foundation/database/database.ts'
 import { UserError } from '../foundation/faults/user-error.ts'
 import { showEnd } from '../foundation/text/zoned-time.ts'

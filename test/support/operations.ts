@@ -5,9 +5,9 @@ import type { Principal, Verifier } from '../../src/api/access/principal.ts'
 import type { Operation } from '../../src/api/contract/contract.ts'
 import { answerError } from '../../src/api/contract/errors.ts'
 import { prepareOperations, registerOperations, SCHEMA_CONTROLLER } from '../../src/api/contract/register.ts'
+import { createSlots } from '../../src/api/create-serving.ts'
 import { Unrouted } from '../../src/api/request/routing.ts'
 import { VersionRouter } from '../../src/api/request/versions.ts'
-import { createSlots } from '../../src/api/serving/app.ts'
 import { InFlight } from '../../src/api/serving/in-flight.ts'
 
 const PRINCIPAL: Principal = {

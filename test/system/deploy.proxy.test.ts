@@ -1,6 +1,6 @@
 import { createServer } from 'node:http'
 import { describe, expect, test } from 'vitest'
-import { PROBLEMS } from '../../src/api/contract/problems.ts'
+import { PROBLEMS } from '../../src/api/request/problems.ts'
 import { CADDYFILE, hasCaddy, runCaddy, startCaddy } from '../support/caddy.ts'
 import { Installation, until } from '../support/command.ts'
 import { listenOn } from '../support/connection.ts'

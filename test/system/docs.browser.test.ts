@@ -1,7 +1,7 @@
 import { build } from 'esbuild'
 import type { BrowserContextOptions, Page } from 'playwright-core'
 import { expect, test } from 'vitest'
-import { PROBLEMS } from '../../src/api/contract/problems.ts'
+import { PROBLEMS } from '../../src/api/request/problems.ts'
 import { describeInBrowser, findBarriers, noteTroubles, openPage } from '../support/console.ts'
 import { Service } from '../support/service.ts'
 

@@ -292,7 +292,7 @@ export default [
   },
   {
     fault: 'a compressed page is for every cache the same as the plain one',
-    file: 'src/api/serving/send.ts',
+    file: 'src/api/contract/send.ts',
     text: "[...varyBy, 'accept-encoding', ...shared]",
     replacement: '[...varyBy, ...shared]',
     test: CORS,

@@ -20,7 +20,7 @@ export default [
   },
   {
     fault: 'config creates the folders that the service would create',
-    file: 'src/foundation/writable.ts',
+    file: 'src/foundation/command-line/writable.ts',
     text: 'if (existsSync(path)) make(name, path)',
     replacement: 'if (path) make(name, path)',
     test: 'test/system/commands.config.test.ts',

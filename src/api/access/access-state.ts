@@ -1,7 +1,7 @@
 import type { Reader } from '../../foundation/database/database.ts'
 import type { RevisionWatch } from '../../foundation/database/revision-watch.ts'
 import { formatTimestamp } from '../../foundation/text/timestamp.ts'
-import { unavailable } from '../contract/problems.ts'
+import { unavailable } from '../request/problems.ts'
 import type { Audit } from './audit.ts'
 import { hashCredential, idOf, type KeyUse, readStoredKeys, type StoredKey } from './keys.ts'
 import { isClient, type Principal, type Refused, type Verifier } from './principal.ts'

@@ -1,6 +1,6 @@
 import { createRemoteJWKSet, customFetch, errors, type JWTVerifyGetKey } from 'jose'
 import { createBoundedFetch } from '../../foundation/bounded-fetch.ts'
-import { type Problem, unavailable } from '../contract/problems.ts'
+import { type Problem, unavailable } from '../request/problems.ts'
 import { describeReason } from './reason.ts'
 
 /** Timeout of a request to the JWKS URL, in milliseconds like the following constants. */

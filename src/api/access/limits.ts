@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify'
 import { type RateLimiterAbstract, RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible'
-import { Problem } from '../contract/problems.ts'
 import { addressOf, callerOf } from '../request/caller.ts'
+import { Problem } from '../request/problems.ts'
 import type { Principal } from './principal.ts'
 
 /** The number of requests allowed in each window of `seconds`. */

@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify'
 import { count } from '../../foundation/text/format-number.ts'
-import { NO_CREDENTIAL, Problem, type ProblemSlug } from '../contract/problems.ts'
 import { addressOf } from '../request/caller.ts'
+import { NO_CREDENTIAL, Problem, type ProblemSlug } from '../request/problems.ts'
 import type { Audit, RefusalReason } from './audit.ts'
 import { EID, isKey, type Principal, type Scope } from './principal.ts'
 

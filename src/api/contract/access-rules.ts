@@ -8,8 +8,8 @@ import {
   explainToken,
   type Forbidding,
 } from '../access/refusals.ts'
+import type { Problem } from '../request/problems.ts'
 import { text } from './fields.ts'
-import type { Problem } from './problems.ts'
 
 /** What a rule may decide by: the credential, the path and the headers, before any parameter is checked. */
 interface Authorizing {

@@ -3,6 +3,7 @@ import type { Static, TObject } from '../../foundation/schema/type.ts'
 import type { OperationLimit } from '../access/limits.ts'
 import type { Principal } from '../access/principal.ts'
 import type { BodyDeclaration, IncomingBody, JsonBody } from '../request/body.ts'
+import { type Members, Problem, type ProblemOptions, type ProblemSlug } from '../request/problems.ts'
 import type { ApiVersion } from '../request/versions.ts'
 import { type AccessRule, isOfOrganisation } from './access-rules.ts'
 import {
@@ -14,7 +15,6 @@ import {
   type SharedProblem,
 } from './describe.ts'
 import type { Defaulted } from './fields.ts'
-import { type Members, Problem, type ProblemOptions, type ProblemSlug } from './problems.ts'
 import type { DocumentResult, Result } from './results.ts'
 
 type NoFields = TObject<Record<never, never>>

@@ -1,6 +1,5 @@
 import type { FastifyInstance } from 'fastify'
 import { type Rendered, type Static, type TSchema, Type } from '../../foundation/schema/type.ts'
-import { titleOf } from './fields.ts'
 import {
   describeFaults,
   NO_CREDENTIAL,
@@ -8,7 +7,8 @@ import {
   Problem,
   type ProblemSlug,
   renderProblem,
-} from './problems.ts'
+} from '../request/problems.ts'
+import { titleOf } from './fields.ts'
 
 /** Adds schemas under their titles, so that routes can refer to them and the OpenAPI document lists them. */
 export function addSchemas(app: FastifyInstance, schemas: Iterable<TSchema>): void {

@@ -2,9 +2,16 @@ import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
 import { DatabaseBusy, DatabaseFull, DatabaseUnavailable } from '../../foundation/database/database.ts'
 import type { Outage } from '../../foundation/outage.ts'
 import { Exhausted } from '../../foundation/slots.ts'
+import {
+  PROBLEM_TYPE,
+  PROBLEMS,
+  Problem,
+  type ProblemSlug,
+  renderProblem,
+  unavailable,
+} from '../request/problems.ts'
 import { Unrouted } from '../request/routing.ts'
 import { isDeclared } from './describe.ts'
-import { PROBLEM_TYPE, PROBLEMS, Problem, type ProblemSlug, renderProblem, unavailable } from './problems.ts'
 
 /** The log line about a problem that the contract of its operation does not name. */
 export const UNDECLARED = 'an operation refused a request with a problem that its contract does not declare'

@@ -3,8 +3,8 @@ import { remember } from '../../foundation/cache/remember.ts'
 import { Type } from '../../foundation/schema/type.ts'
 import { compileBody, readNoBody } from '../request/body.ts'
 import { compileNamed, compileQuery, queryOf } from '../request/parameters.ts'
+import { describeFaults, Problem, type ValueFault } from '../request/problems.ts'
 import type { Operation } from './contract.ts'
-import { describeFaults, Problem, type ValueFault } from './problems.ts'
 
 /** Reads the parts of a request as the contract of its operation declares them. */
 export interface Readers {

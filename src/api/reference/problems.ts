@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify'
-import { PROBLEMS, Problem, type ProblemSlug } from '../contract/problems.ts'
+import { PROBLEMS, Problem, type ProblemSlug } from '../request/problems.ts'
 import { StaticPage } from '../serving/static-page.ts'
 import { escapeHtml, HTML_HEADERS, prefersHtml, renderHtml } from './html.ts'
 

@@ -5,7 +5,7 @@ import { compileSchema } from '../../foundation/schema/compile.ts'
 import type { TObject } from '../../foundation/schema/type.ts'
 import { parseExactJson } from '../../foundation/text/exact-json.ts'
 import { formatNumber } from '../../foundation/text/format-number.ts'
-import { describeFaults, type Members, Problem } from '../contract/problems.ts'
+import { describeFaults, type Members, Problem } from './problems.ts'
 import { markTransfer } from './transfers.ts'
 
 /** A JSON object as the body, read completely. */

@@ -1,7 +1,7 @@
 import { compileText, defaultOf } from '../../foundation/schema/compile.ts'
 import type { TObject, TSchema } from '../../foundation/schema/type.ts'
 import { suggest } from '../../foundation/text/suggest.ts'
-import { MOST_FAULTS, type ValueFault } from '../contract/problems.ts'
+import { MOST_FAULTS, type ValueFault } from './problems.ts'
 
 export interface QueryReading<T> {
   readonly values: T

@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { dropEnd } from '../../foundation/text/drop-end.ts'
-import { Problem } from '../contract/problems.ts'
 import { preflightHeaders } from './cors.ts'
+import { Problem } from './problems.ts'
 
 interface Route {
   readonly pattern: RegExp

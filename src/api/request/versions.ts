@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import { remember } from '../../foundation/cache/remember.ts'
-import { Problem } from '../contract/problems.ts'
+import { Problem } from './problems.ts'
 
 /** A version of the API. A new version is a new entry in VERSIONS, with its own routes under its prefix. */
 export interface ApiVersion {

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { FastifyInstance } from 'fastify'
 import type { RevisionWatch } from '../../foundation/database/revision-watch.ts'
 import type { Life } from '../../foundation/lifecycle.ts'
-import { unavailable } from '../contract/problems.ts'
+import { unavailable } from '../request/problems.ts'
 
 /** How long `/readyz` waits for the database, in milliseconds. */
 const PATIENCE = 200

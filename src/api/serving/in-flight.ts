@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify'
 import { Exhausted, type Slot, Slots } from '../../foundation/slots.ts'
-import { unavailable } from '../contract/problems.ts'
 import { callerOf } from '../request/caller.ts'
+import { unavailable } from '../request/problems.ts'
 
 /** The most bytes of requests and responses that are in memory, and half of that for one caller. */
 const CAPACITY = 64 * 2 ** 20

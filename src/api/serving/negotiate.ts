@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify'
 import Negotiator from 'negotiator'
 import { remember } from '../../foundation/cache/remember.ts'
-import { Problem } from '../contract/problems.ts'
+import { Problem } from '../request/problems.ts'
 import { ENCODINGS, type Encoding } from './page.ts'
 
 /**

@@ -1,4 +1,4 @@
-import { Problem } from '../../api/contract/problems.ts'
+import { Problem } from '../../api/request/problems.ts'
 import type { Reader } from '../../foundation/database/database.ts'
 import { toBuffer } from '../../foundation/database/utf8.ts'
 import type { RenderedPage } from '../records/catalogue.ts'

@@ -1,6 +1,6 @@
 import { type FileHandle, open } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { Problem, unavailable } from '../../api/contract/problems.ts'
+import { Problem, unavailable } from '../../api/request/problems.ts'
 import type { Database } from '../../foundation/database/database.ts'
 import { isSameRevision, type Revision } from '../../foundation/database/revisions.ts'
 import { UserError } from '../../foundation/faults/user-error.ts'

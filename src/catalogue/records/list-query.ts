@@ -1,5 +1,5 @@
 import type { QueryValues } from '../../api/contract/contract.ts'
-import { Problem } from '../../api/contract/problems.ts'
+import { Problem } from '../../api/request/problems.ts'
 import { compareCodePoints } from '../../foundation/text/code-points.ts'
 import { type occupationQuery, RECORD_FIELDS } from './schema.ts'
 

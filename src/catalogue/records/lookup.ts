@@ -1,4 +1,4 @@
-import { Problem } from '../../api/contract/problems.ts'
+import { Problem } from '../../api/request/problems.ts'
 import type { Reader } from '../../foundation/database/database.ts'
 import type { Revision } from '../../foundation/database/revisions.ts'
 import { CATALOGUE_REVISION } from '../../foundation/database/revisions.ts'

@@ -1,5 +1,5 @@
 import { Worker } from 'node:worker_threads'
-import { Problem } from '../../api/contract/problems.ts'
+import { Problem } from '../../api/request/problems.ts'
 import type { Coding, CodingItem } from '../../engines/finding/index.ts'
 import { entryOf } from '../../foundation/jobs/child.ts'
 import type { Slots } from '../../foundation/slots.ts'

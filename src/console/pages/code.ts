@@ -1,6 +1,6 @@
 import type * as types from '../../../client/src/types.ts'
-import { Problem } from '../../api/contract/problems.ts'
 import { hasLeft } from '../../api/request/has-left.ts'
+import { Problem } from '../../api/request/problems.ts'
 import { markTransfer } from '../../api/request/transfers.ts'
 import { renderForSpreadsheets } from '../../engines/records/index.ts'
 import { count, formatNumber } from '../../foundation/text/format-number.ts'

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { Problem } from '../../api/contract/problems.ts'
+import type { Problem } from '../../api/request/problems.ts'
 import type { Database } from '../../foundation/database/database.ts'
 import type { Sealer } from '../../foundation/database/seal.ts'
 import { deleteOwned, deleteOwners } from '../deletion.ts'

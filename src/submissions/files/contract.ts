@@ -1,4 +1,4 @@
-import { Problem } from '../../api/contract/problems.ts'
+import { Problem } from '../../api/request/problems.ts'
 import type { Reader } from '../../foundation/database/database.ts'
 import { Type } from '../../foundation/schema/type.ts'
 import { asOwner, TOKEN_PATH } from '../contract.ts'

@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer'
-import { Problem } from '../../api/contract/problems.ts'
+import { Problem } from '../../api/request/problems.ts'
 import { nameColumns } from '../../engines/checking/index.ts'
 import {
   CsvReader,

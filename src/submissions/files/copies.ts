@@ -1,5 +1,5 @@
 import { type Actor, actorOf } from '../../api/access/principal.ts'
-import { Problem } from '../../api/contract/problems.ts'
+import { Problem } from '../../api/request/problems.ts'
 import { changeSubmission, type SubmissionName } from '../lock.ts'
 import type { SubmissionOptions } from '../options.ts'
 import { cancelled, type SubmissionRow, type SubmissionState, withSubmission } from '../submission.ts'

@@ -1,7 +1,7 @@
 import { pipeline } from 'node:stream/promises'
 import { createGunzip } from 'node:zlib'
-import { Problem } from '../../api/contract/problems.ts'
 import { continueAfter } from '../../api/contract/results.ts'
+import { Problem } from '../../api/request/problems.ts'
 import { findUtf16, joinStart } from '../../engines/records/index.ts'
 
 export const CR_NOTE = 'The lines end with CR only. They were read as if they ended with LF.'

@@ -5,7 +5,7 @@ import { Readable } from 'node:stream'
 import { findValidKey } from '../../api/access/keys.ts'
 import { isKey } from '../../api/access/principal.ts'
 import { isSuspended } from '../../api/access/suspensions.ts'
-import { Problem, unavailable } from '../../api/contract/problems.ts'
+import { Problem, unavailable } from '../../api/request/problems.ts'
 import {
   CheckFailed,
   checkFiles,

@@ -1,4 +1,4 @@
-import { Problem } from '../../api/contract/problems.ts'
+import { Problem } from '../../api/request/problems.ts'
 
 /**
  * Reads the SHA-256 of `Content-Digest` (RFC 9530), a list such as `sha-256=:<base64>:`. Other algorithms are

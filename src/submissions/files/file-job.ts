@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { type Actor, SERVICE } from '../../api/access/principal.ts'
-import { Problem, unavailable } from '../../api/contract/problems.ts'
+import { Problem, unavailable } from '../../api/request/problems.ts'
 import type { Database, Reader } from '../../foundation/database/database.ts'
 import type { Sealer } from '../../foundation/database/seal.ts'
 import { countWaiting, enqueue, type JobKind } from '../../foundation/jobs/queue.ts'

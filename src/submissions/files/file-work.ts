@@ -1,7 +1,7 @@
 import { describeDocument } from '../../api/contract/describe.ts'
 import { count, listOf, oneOf, text, time } from '../../api/contract/fields.ts'
-import { Problem } from '../../api/contract/problems.ts'
 import { accepted } from '../../api/contract/results.ts'
+import { Problem } from '../../api/request/problems.ts'
 import type { Database } from '../../foundation/database/database.ts'
 import { type Rendered, Type } from '../../foundation/schema/type.ts'
 import { formatKnown, formatTimestamp } from '../../foundation/text/timestamp.ts'

@@ -1,6 +1,6 @@
 import { closeSync, openSync, readdirSync, readSync, renameSync } from 'node:fs'
 import { join } from 'node:path'
-import { Problem } from '../../api/contract/problems.ts'
+import { Problem } from '../../api/request/problems.ts'
 import {
   Containers,
   type Definition,

@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify'
 import { actorOf } from '../../api/access/principal.ts'
-import { Problem, unavailable } from '../../api/contract/problems.ts'
 import { callerOf } from '../../api/request/caller.ts'
+import { Problem, unavailable } from '../../api/request/problems.ts'
 import { Exhausted, type Slot } from '../../foundation/slots.ts'
 import type { SubmissionOptions } from '../options.ts'
 import type { SubmissionRow } from '../submission.ts'

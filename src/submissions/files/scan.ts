@@ -1,4 +1,4 @@
-import { Problem } from '../../api/contract/problems.ts'
+import { Problem } from '../../api/request/problems.ts'
 import { EXPORT_AGAIN } from '../../engines/checking/index.ts'
 import { CsvReader, findFormat, isBlankLine, LineReader, PieceSource } from '../../engines/records/index.ts'
 

@@ -1,5 +1,5 @@
 import type { Actor } from '../../api/access/principal.ts'
-import { Problem } from '../../api/contract/problems.ts'
+import { Problem } from '../../api/request/problems.ts'
 import type { Database } from '../../foundation/database/database.ts'
 import { recordActivity } from '../activity/activity.ts'
 import type { SubmissionName, SubmissionWriter } from '../lock.ts'

@@ -1,6 +1,6 @@
 import { timingSafeEqual } from 'node:crypto'
 import { type Actor, SERVICE } from '../../api/access/principal.ts'
-import { Problem } from '../../api/contract/problems.ts'
+import { Problem } from '../../api/request/problems.ts'
 import type { Database } from '../../foundation/database/database.ts'
 import type { Sealer } from '../../foundation/database/seal.ts'
 import type { SubmissionName } from '../lock.ts'

@@ -1,7 +1,7 @@
 import type { Operation } from '../../api/contract/contract.ts'
 import { describeDocument, NEXT_LINK } from '../../api/contract/describe.ts'
 import { count, listOf, text, withDefault } from '../../api/contract/fields.ts'
-import { Problem } from '../../api/contract/problems.ts'
+import { Problem } from '../../api/request/problems.ts'
 import type { Reader } from '../../foundation/database/database.ts'
 import { type Static, Type } from '../../foundation/schema/type.ts'
 import { TOKEN_PATH } from '../contract.ts'

@@ -1,4 +1,4 @@
-import { Problem } from '../../api/contract/problems.ts'
+import { Problem } from '../../api/request/problems.ts'
 import type { Reader } from '../../foundation/database/database.ts'
 import { showEnd, showInstant } from '../../foundation/text/zoned-time.ts'
 import type { SubmissionType } from '../submission.ts'

@@ -1,5 +1,5 @@
 import { type Actor, SERVICE } from '../../api/access/principal.ts'
-import { Problem } from '../../api/contract/problems.ts'
+import { Problem } from '../../api/request/problems.ts'
 import type { Database } from '../../foundation/database/database.ts'
 import { bumpRevision } from '../../foundation/database/revisions.ts'
 import { cancelJob, enqueue } from '../../foundation/jobs/queue.ts'

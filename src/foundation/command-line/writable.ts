@@ -1,7 +1,7 @@
 import { accessSync, closeSync, constants, existsSync, mkdtempSync, openSync, rmdirSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { UserError } from './faults/user-error.ts'
-import { makeFolder } from './make-folder.ts'
+import { UserError } from '../faults/user-error.ts'
+import { makeFolder } from '../make-folder.ts'
 
 type Paths = Readonly<Partial<Record<'CHECK_FOLDER' | 'ERASURE_LOG' | 'SNAPSHOT_FOLDER', string | undefined>>>
 

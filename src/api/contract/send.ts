@@ -1,11 +1,11 @@
 import { pipeline, Readable } from 'node:stream'
 import { createGzip } from 'node:zlib'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { Result } from '../contract/results.ts'
 import { callerOf } from '../request/caller.ts'
 import { markTransfer } from '../request/transfers.ts'
-import { chooseEncoding, isFresh, prefersGzip } from './negotiate.ts'
-import type { Encoding, Page } from './page.ts'
+import { chooseEncoding, isFresh, prefersGzip } from '../serving/negotiate.ts'
+import type { Encoding, Page } from '../serving/page.ts'
+import type { Result } from './results.ts'
 
 const JSON_TYPE = 'application/json; charset=utf-8'
 

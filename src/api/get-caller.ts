@@ -1,12 +1,12 @@
-import { type Static, Type } from '../../foundation/schema/type.ts'
-import { formatTimestamp } from '../../foundation/text/timestamp.ts'
-import { WITH_CREDENTIAL } from '../contract/access-rules.ts'
-import { type Operation, operation } from '../contract/contract.ts'
-import { COMMON_PROBLEMS, describeDocument } from '../contract/describe.ts'
-import { strings, text, time } from '../contract/fields.ts'
-import { document } from '../contract/results.ts'
-import type { Access } from './admit.ts'
-import { counterOf, type LimitName, organisationOf } from './limits.ts'
+import { type Static, Type } from '../foundation/schema/type.ts'
+import { formatTimestamp } from '../foundation/text/timestamp.ts'
+import type { Access } from './access/admit.ts'
+import { counterOf, type LimitName, organisationOf } from './access/limits.ts'
+import { WITH_CREDENTIAL } from './contract/access-rules.ts'
+import { type Operation, operation } from './contract/contract.ts'
+import { COMMON_PROBLEMS, describeDocument } from './contract/describe.ts'
+import { strings, text, time } from './contract/fields.ts'
+import { document } from './contract/results.ts'
 
 const Caller = Type.Object(
   {
