@@ -53,9 +53,9 @@ const GROUPS: readonly (readonly [names: string, add: Add])[] = [
   [
     'results',
     async (program) => {
-      const { addResultsCommands } = await import('./submissions/findings/commands.ts')
+      const { addResultsCommands } = await import('./submissions/results-commands.ts')
       const { addFetchCommand } = await import('./remote/commands.ts')
-      const { openSealer } = await import('./submissions/encryption/open-sealer.ts')
+      const { openSealer } = await import('./submissions/open-sealer.ts')
       const results = addResultsCommands(program, withDatabase, (database) =>
         openSealer(database, readSettings(environment())),
       )
@@ -79,7 +79,7 @@ const GROUPS: readonly (readonly [names: string, add: Add])[] = [
     'returns',
     async (program) => {
       const { addReturnCommands } = await import('./submissions/returns/commands.ts')
-      const { openSealer } = await import('./submissions/encryption/open-sealer.ts')
+      const { openSealer } = await import('./submissions/open-sealer.ts')
       addReturnCommands(program, withDatabase, {
         readSettings: () => readSettings(environment()),
         openSealer: (database) => openSealer(database, readSettings(environment())),

@@ -7,9 +7,9 @@ import { openDatabase } from './foundation/database/open.ts'
 import { Lifecycle } from './foundation/lifecycle.ts'
 import { indexMemoryOf, type Settings } from './settings.ts'
 import { checkLimitsOf } from './submissions/check-limits.ts'
-import { openSealer } from './submissions/encryption/open-sealer.ts'
+import { openSealer } from './submissions/open-sealer.ts'
 import { Definitions } from './submissions/rules/definitions.ts'
-import { startSubmissionWorker } from './submissions/runs/worker.ts'
+import { startSubmissionWorker } from './submissions/worker.ts'
 
 /**
  * Opens the database and runs its queued jobs until stopped.

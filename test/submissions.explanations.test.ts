@@ -9,11 +9,11 @@ import {
 } from '../src/submissions/explanations/explanation.ts'
 import { readReceipt, storeReceipt } from '../src/submissions/explanations/receipt.ts'
 import { readExplanations, storeExplanation } from '../src/submissions/explanations/store.ts'
-import type { RunSummary } from '../src/submissions/findings/runs.ts'
-import { changeSubmission } from '../src/submissions/lock.ts'
 import { storeReturns } from '../src/submissions/returns/returns.ts'
 import { Definitions } from '../src/submissions/rules/definitions.ts'
-import { createSubmission } from '../src/submissions/submission.ts'
+import { changeSubmission } from '../src/submissions/submission/lock.ts'
+import type { RunSummary } from '../src/submissions/submission/runs.ts'
+import { createSubmission } from '../src/submissions/submission/submission.ts'
 import {
   COURSES,
   makeCollectionDefinition,

@@ -4,12 +4,12 @@ import { expect, test } from 'vitest'
 import { revokeKeys } from '../src/api/access/keys.ts'
 import { removeSuspension, storeSuspension } from '../src/api/access/suspensions.ts'
 import { readZoned, showInstant } from '../src/foundation/text/zoned-time.ts'
-import { changeSubmission } from '../src/submissions/lock.ts'
-import { listFrequentCauses, storeCauses } from '../src/submissions/returns/causes.ts'
 import { readReturns } from '../src/submissions/returns/read-returns.ts'
 import { type CollectedReturn, listReturns, storeReturns } from '../src/submissions/returns/returns.ts'
 import { Definitions } from '../src/submissions/rules/definitions.ts'
-import { createSubmission } from '../src/submissions/submission.ts'
+import { listFrequentCauses, storeCauses } from '../src/submissions/submission/cause-counts.ts'
+import { changeSubmission } from '../src/submissions/submission/lock.ts'
+import { createSubmission } from '../src/submissions/submission/submission.ts'
 import {
   COURSES,
   makeCollectionDefinition,

@@ -9,11 +9,11 @@ import { PACKAGE_ROOT } from '../../src/foundation/package/root.ts'
 import { DoFileJob } from '../../src/submissions/files/do-file-job.ts'
 import { readUpload } from '../../src/submissions/files/read-upload.ts'
 import { receiveUpload } from '../../src/submissions/files/upload.ts'
-import { readRun } from '../../src/submissions/findings/runs.ts'
 import { Definitions } from '../../src/submissions/rules/definitions.ts'
 import { RunJob } from '../../src/submissions/runs/run-job.ts'
 import { requestRun } from '../../src/submissions/runs/validation.ts'
-import { createSubmission } from '../../src/submissions/submission.ts'
+import { readRun } from '../../src/submissions/submission/runs.ts'
+import { createSubmission } from '../../src/submissions/submission/submission.ts'
 
 const FILE = readFileSync(new URL('samples/sdr/clean/learners.csv', PACKAGE_ROOT), 'utf8')
 const SMALL = FILE.split('\n').slice(0, 21).join('\n')

@@ -1148,7 +1148,7 @@ export interface OwnReturn {
   warningCount?: number
   /** When the submission was created. */
   dateCreated?: string
-  /** When something was last done with the submission. */
+  /** When somebody last changed the submission. */
   dateLastActivity?: string
   /** When it was last submitted. */
   dateSubmitted?: string
@@ -2034,7 +2034,7 @@ export interface ReturnOverviewResults {
   warningCount?: number
   /** When the submission was created. */
   dateCreated?: string
-  /** When something was last done with the submission. */
+  /** When somebody last changed the submission. */
   dateLastActivity?: string
   /** When it was last submitted. */
   dateSubmitted?: string

@@ -13,7 +13,7 @@ import {
 import { Sealer, type SealKey } from '../foundation/database/seal.ts'
 import { describeReadError } from '../foundation/faults/read-error.ts'
 import { quote } from '../foundation/text/quote.ts'
-import { findUnchecked } from '../submissions/encryption/open-sealer.ts'
+import { findUnchecked } from '../submissions/open-sealer.ts'
 import { eraseAgain } from '../submissions/retention/erasures.ts'
 import { assertIntact } from './backup.ts'
 

@@ -8,7 +8,7 @@ import { Sealer, type SealKey } from '../foundation/database/seal.ts'
 import { formatBytes } from '../foundation/text/format-number.ts'
 import { showDay } from '../foundation/text/zoned-time.ts'
 import { diskOf } from '../submissions/check-limits.ts'
-import { findUnchecked } from '../submissions/encryption/open-sealer.ts'
+import { findUnchecked } from '../submissions/open-sealer.ts'
 import { Definitions } from '../submissions/rules/definitions.ts'
 import { listUnreplaced, type State } from './state.ts'
 

@@ -14,9 +14,9 @@ import { pathOf } from '../foundation/database/open.ts'
 import { type Revision, type RevisionName, readRevisions } from '../foundation/database/revisions.ts'
 import { countJobs, type JobCounts } from '../foundation/jobs/queue.ts'
 import { VERSION } from '../foundation/package/root.ts'
-import { countRuns } from '../submissions/findings/runs.ts'
 import { countEndings, type Ending, type EndingCount } from '../submissions/runs/run-counts.ts'
-import { countSubmissions } from '../submissions/submission.ts'
+import { countRuns } from '../submissions/submission/runs.ts'
+import { countSubmissions } from '../submissions/submission/submission.ts'
 import { type BackupRecord, listBackups, readBackupAge } from './backups.ts'
 
 type Counts = Readonly<Record<string, number>>

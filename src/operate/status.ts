@@ -6,7 +6,7 @@ import { connectDatabase } from '../foundation/database/open.ts'
 import { VERSION } from '../foundation/package/root.ts'
 import { count, formatBytes, formatNumber } from '../foundation/text/format-number.ts'
 import { formatTimestamp } from '../foundation/text/timestamp.ts'
-import { countByKey } from '../submissions/encryption/open-sealer.ts'
+import { countByKey } from '../submissions/open-sealer.ts'
 import { type Fault, findElsewhere, findInDatabase, type TriedSettings } from './faults.ts'
 import { readState, type State } from './state.ts'
 

@@ -5,8 +5,8 @@ import { say, writeOut } from '../foundation/command-line/terminal.ts'
 import { count } from '../foundation/text/format-number.ts'
 import { formatTimestamp } from '../foundation/text/timestamp.ts'
 import { cancelSubmission } from './retention/ending.ts'
-import type { RecordErasure } from './retention/erasures.ts'
-import { findByToken, listAll, type SubmissionState } from './submission.ts'
+import type { RecordErasure } from './submission/options.ts'
+import { findByToken, listAll, type SubmissionState } from './submission/submission.ts'
 
 /** Adds the commands for submissions that access the database directly, and returns their group. */
 export function addSubmissionCommands(

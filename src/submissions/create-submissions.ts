@@ -3,15 +3,15 @@ import type { Part } from '../api/contract/part.ts'
 import type { Serving } from '../api/create-serving.ts'
 import type { Database } from '../foundation/database/database.ts'
 import type { Life } from '../foundation/lifecycle.ts'
-import { type KeySettings, openSealer } from './encryption/open-sealer.ts'
 import { fileOperations } from './files/operations.ts'
 import { resultsOperations } from './findings/operations.ts'
+import { type KeySettings, openSealer } from './open-sealer.ts'
 import { submissionOperations } from './operations.ts'
-import type { SubmissionOptions } from './options.ts'
 import { recordErasuresIn } from './retention/erasures.ts'
 import { Definitions } from './rules/definitions.ts'
 import { ruleOperations } from './rules/operations.ts'
 import { runOperations } from './runs/operations.ts'
+import type { SubmissionOptions } from './submission/options.ts'
 
 /** Entries of a page of results without pageSize. */
 const DEFAULT_PAGE_SIZE = 100

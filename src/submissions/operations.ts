@@ -8,28 +8,28 @@ import { describeFaults, Problem } from '../api/request/problems.ts'
 import { resolveParameters } from '../engines/checking/index.ts'
 import { UserError } from '../foundation/faults/user-error.ts'
 import { Type } from '../foundation/schema/type.ts'
-import { listSubmissionActivity } from './activity/list-activity.ts'
-import { ofSubmission, REFUSALS, TAG, TOKEN_PATH } from './contract.ts'
-import { EXAMPLE_SUBMISSION } from './example.ts'
 import { explanationOperations } from './explanations/operations.ts'
 import { receiptOperations } from './explanations/receipt-operations.ts'
 import { EXAMPLE_RECEIPT, Receipt } from './explanations/receipt-schema.ts'
 import { submit } from './explanations/submit.ts'
-import type { SubmissionOptions } from './options.ts'
-import { PAGE_PAST_END, PAGE_QUERY, sendPage } from './paging.ts'
-import { renderState } from './render.ts'
+import { listSubmissionActivity } from './list-activity.ts'
 import { cancelSubmission } from './retention/ending.ts'
 import { assertCollected } from './returns/assert-collected.ts'
 import { returnOperations } from './returns/operations.ts'
 import type { Definitions } from './rules/definitions.ts'
-import { NewSubmission, Submission, SubmissionPage } from './schema.ts'
+import { ofSubmission, REFUSALS, TAG, TOKEN_PATH } from './submission/contract.ts'
+import { EXAMPLE_SUBMISSION } from './submission/example.ts'
+import type { SubmissionOptions } from './submission/options.ts'
+import { PAGE_PAST_END, PAGE_QUERY, sendPage } from './submission/paging.ts'
+import { renderState } from './submission/render.ts'
+import { NewSubmission, Submission, SubmissionPage } from './submission/schema.ts'
 import {
   createSubmission,
   listSubmissions,
   RETURN_ID,
   readState,
   type SubmissionState,
-} from './submission.ts'
+} from './submission/submission.ts'
 
 /** A submission that was just submitted, with its receipt. */
 const SubmittedSubmission = Type.Object(

@@ -7,9 +7,9 @@ import { DoFileJob, type FileWorkerOptions } from '../../src/submissions/files/d
 import { findFileJob } from '../../src/submissions/files/file-job.ts'
 import { readUpload } from '../../src/submissions/files/read-upload.ts'
 import { receiveUpload, type Upload } from '../../src/submissions/files/upload.ts'
-import { toProblem } from '../../src/submissions/refusal.ts'
 import { Definitions } from '../../src/submissions/rules/definitions.ts'
-import type { FileState } from '../../src/submissions/submission.ts'
+import { toProblem } from '../../src/submissions/submission/refusal.ts'
+import type { FileState } from '../../src/submissions/submission/submission.ts'
 import { checkHere } from './check-here.ts'
 import { temporaryFolder } from './temporary.ts'
 

@@ -6,7 +6,7 @@ import { Sealer } from '../../src/foundation/database/seal.ts'
 import { readUpload } from '../../src/submissions/files/read-upload.ts'
 import type { Retention } from '../../src/submissions/retention/sweep.ts'
 import { Definitions } from '../../src/submissions/rules/definitions.ts'
-import { type RunningWorker, startSubmissionWorker } from '../../src/submissions/runs/worker.ts'
+import { type RunningWorker, startSubmissionWorker } from '../../src/submissions/worker.ts'
 import { checkHere } from './check-here.ts'
 import { temporaryFolder } from './temporary.ts'
 

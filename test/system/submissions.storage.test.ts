@@ -9,12 +9,17 @@ import { applyBatch } from '../../src/submissions/files/batch.ts'
 import { readCurrentFile } from '../../src/submissions/files/current-file.ts'
 import { findFileJob } from '../../src/submissions/files/file-job.ts'
 import { receiveUpload, type Upload } from '../../src/submissions/files/upload.ts'
-import { readRun } from '../../src/submissions/findings/runs.ts'
 import { cancelSubmission } from '../../src/submissions/retention/ending.ts'
 import { sweep } from '../../src/submissions/retention/sweep.ts'
 import { Definitions } from '../../src/submissions/rules/definitions.ts'
 import { cancelRun, requestRun } from '../../src/submissions/runs/validation.ts'
-import { createSubmission, findOwn, listFiles, readState } from '../../src/submissions/submission.ts'
+import { readRun } from '../../src/submissions/submission/runs.ts'
+import {
+  createSubmission,
+  findOwn,
+  listFiles,
+  readState,
+} from '../../src/submissions/submission/submission.ts'
 import { FileWorker } from '../support/file-worker.ts'
 import { openPool } from '../support/service.ts'
 import { makeSmallDefinition } from '../support/small-definition.ts'

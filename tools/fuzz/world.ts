@@ -2,7 +2,7 @@ import { createKey } from '../../src/api/access/keys.ts'
 import type { Scope } from '../../src/api/access/principal.ts'
 import { importOccupations } from '../../src/catalogue/import/import.ts'
 import { publishResults } from '../../src/submissions/findings/publish.ts'
-import { createSubmission } from '../../src/submissions/submission.ts'
+import { createSubmission } from '../../src/submissions/submission/submission.ts'
 import { withDatabase } from '../../test/support/filled-database.ts'
 import { sourceOf } from '../../test/support/source.ts'
 

@@ -25,7 +25,7 @@ export default [
   },
   {
     fault: 'a submission is found by its token, whoever owns it',
-    file: 'src/submissions/submission.ts',
+    file: 'src/submissions/submission/submission.ts',
     text: 'where s.token = $1 and s.eid = $2`',
     replacement: "where s.token = $1 and $2 <> ''`",
     test: 'test/access.submissions.test.ts',
@@ -82,7 +82,7 @@ export default [
   },
   {
     fault: 'a change is committed although its key has expired meanwhile',
-    file: 'src/submissions/activity/activity.ts',
+    file: 'src/submissions/submission/activity.ts',
     text: '  const { token, event, actor, file } = activity\n  actor.assertStillAllowed?.()\n',
     replacement: '  const { token, event, actor, file } = activity\n',
     test: ENDED,

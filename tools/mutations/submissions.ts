@@ -131,7 +131,7 @@ export default [
   },
   {
     fault: 'a publish deletes the run that readers may still read',
-    file: 'src/submissions/findings/runs.ts',
+    file: 'src/submissions/submission/runs.ts',
     text: 'const FINDINGS_KEPT = 2',
     replacement: 'const FINDINGS_KEPT = 1',
     test: PUBLISHING,
@@ -175,7 +175,7 @@ export default [
   },
   {
     fault: 'an encrypted database opens with another key of the same name',
-    file: 'src/submissions/encryption/open-sealer.ts',
+    file: 'src/submissions/open-sealer.ts',
     text: 'if (error instanceof DecryptionFailed) return false',
     replacement: 'if (error instanceof DecryptionFailed) return true',
     test: ENCRYPTION,
@@ -189,7 +189,7 @@ export default [
   },
   {
     fault: 'a request for the headers of a file counts as a download',
-    file: 'src/submissions/activity/activity.ts',
+    file: 'src/submissions/submission/activity.ts',
     text: "if (method === 'HEAD') return",
     replacement: "if (method === 'TRACE') return",
     test: ACTIVITY,
@@ -204,21 +204,21 @@ export default [
   // Purge and retention.
   {
     fault: 'purging a submission leaves its explanations',
-    file: 'src/submissions/deletion.ts',
+    file: 'src/submissions/submission/deletion.ts',
     text: ", 'submission_explanation'",
     replacement: '',
     test: RETENTION,
   },
   {
     fault: 'purging a submission leaves its receipts',
-    file: 'src/submissions/deletion.ts',
+    file: 'src/submissions/submission/deletion.ts',
     text: ", 'submission_receipt'",
     replacement: '',
     test: RETENTION,
   },
   {
     fault: 'the findings of a cancelled submission are left in the database',
-    file: 'src/submissions/deletion.ts',
+    file: 'src/submissions/submission/deletion.ts',
     text: 'deleted.map(({ name }) => name)',
     replacement: "deleted.filter((_, at) => owner !== 'run' || at > 0).map(({ name }) => name)",
     test: RETENTION,
@@ -318,7 +318,7 @@ export default [
   },
   {
     fault: 'submitted files can be changed',
-    file: 'src/submissions/submission.ts',
+    file: 'src/submissions/submission/submission.ts',
     text: "  if (submission.ended === 'Submitted')\n    throw new Problem('conflict', 'The submission was submitted",
     replacement:
       "  if (submission.ended === null && submission.run < 0)\n    throw new Problem('conflict', 'The submission was submitted",
@@ -326,7 +326,7 @@ export default [
   },
   {
     fault: 'a submission stays validated when its files change',
-    file: 'src/submissions/submission.ts',
+    file: 'src/submissions/submission/submission.ts',
     text: "current && covered ? 'Validated'",
     replacement: "current ? 'Validated'",
     test: STORAGE,
@@ -362,21 +362,21 @@ export default [
   },
   {
     fault: 'every download of a minute is an activity',
-    file: 'src/submissions/activity/activity.ts',
+    file: 'src/submissions/submission/activity.ts',
     text: 'if (known === undefined) await recordActivity',
     replacement: 'if (known !== null) await recordActivity',
     test: ACTIVITY,
   },
   {
     fault: 'downloads of different files within a minute are one activity',
-    file: 'src/submissions/activity/activity.ts',
+    file: 'src/submissions/submission/activity.ts',
     text: "and coalesce(file, '') = $4 and time",
     replacement: "and coalesce($4, '') = $4 and time",
     test: ACTIVITY,
   },
   {
     fault: 'the activities of a submission are lost with its data',
-    file: 'src/submissions/deletion.ts',
+    file: 'src/submissions/submission/deletion.ts',
     text: ", 'submission_receipt'",
     replacement: ", 'submission_receipt', 'activity'",
     test: RETENTION,
@@ -406,14 +406,14 @@ export default [
   // Returns and their causes.
   {
     fault: 'the causes of a return count the runs of each organisation instead of the organisations',
-    file: 'src/submissions/returns/causes.ts',
+    file: 'src/submissions/submission/cause-counts.ts',
     text: 'count(distinct s.eid)',
     replacement: 'count(*)',
     test: RETURNS,
   },
   {
     fault: 'the causes of the run before are counted too',
-    file: 'src/submissions/returns/causes.ts',
+    file: 'src/submissions/submission/cause-counts.ts',
     text: '  await deleteCauses(writer, token)\n  const counts',
     replacement: '  const counts',
     test: RETURNS,
@@ -441,7 +441,7 @@ export default [
   },
   {
     fault: 'a submission of a closed return is open',
-    file: 'src/submissions/submission.ts',
+    file: 'src/submissions/submission/submission.ts',
     text: 'return closes !== null && closes <= now && (reopenedUntil ?? 0) <= now',
     replacement: 'return closes !== null && closes <= now && (reopenedUntil ?? 0) <= now && closes === now',
     test: RETURNS,

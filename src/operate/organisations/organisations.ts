@@ -3,7 +3,7 @@ import { EID } from '../../api/access/principal.ts'
 import { listSuspensions, type Suspension, storeSuspension } from '../../api/access/suspensions.ts'
 import type { Database, Reader } from '../../foundation/database/database.ts'
 import { formatKnown } from '../../foundation/text/timestamp.ts'
-import { cancelRunsOf, NOTHING, sumUsage, type Usage } from '../../submissions/by-organisation.ts'
+import { cancelRunsOf, NOTHING, sumUsage, type Usage } from '../../submissions/runs/by-organisation.ts'
 
 /** An organisation that a key covers, that has submissions, or that is suspended: nothing else makes one known. */
 export interface Organisation {

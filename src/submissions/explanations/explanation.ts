@@ -1,6 +1,6 @@
 import type { Actor } from '../../api/access/principal.ts'
 import { type Definition, listChecks } from '../../engines/checking/index.ts'
-import type { RunSummary } from '../findings/runs.ts'
+import type { RunSummary } from '../submission/runs.ts'
 
 export const EXPLANATION_REASONS = ['Verified', 'Agreed', 'Later', 'Other'] as const
 type Reason = (typeof EXPLANATION_REASONS)[number]

@@ -1,7 +1,7 @@
 import { count, listOf, object, oneOf, text, time } from '../../api/contract/fields.ts'
 import { type Static, Type } from '../../foundation/schema/type.ts'
 import { NotRun } from '../findings/not-run.ts'
-import { SUBMISSION_TYPES } from '../submission.ts'
+import { SUBMISSION_TYPES } from '../submission/submission.ts'
 import { actor, EXAMPLE_ACTOR, EXAMPLE_EXPLANATION, Explanation } from './schema.ts'
 
 const REOPENED = {

@@ -3,7 +3,7 @@ import type { Reader } from '../../foundation/database/database.ts'
 import type { Sealer } from '../../foundation/database/seal.ts'
 import type { Rendered } from '../../foundation/schema/type.ts'
 import { formatTimestamp } from '../../foundation/text/timestamp.ts'
-import type { SubmissionName, SubmissionWriter } from '../lock.ts'
+import type { SubmissionName, SubmissionWriter } from '../submission/lock.ts'
 import type { Receipt } from './receipt-schema.ts'
 import { receiptContext } from './store.ts'
 

@@ -1,7 +1,7 @@
 import type { Rendered } from '../../foundation/schema/type.ts'
 import { count, formatNumber } from '../../foundation/text/format-number.ts'
 import { formatTimestamp } from '../../foundation/text/timestamp.ts'
-import type { RunSummary } from '../findings/runs.ts'
+import type { RunSummary } from '../submission/runs.ts'
 import { judge, type Explanation as Stored } from './explanation.ts'
 import type { Explanation } from './schema.ts'
 

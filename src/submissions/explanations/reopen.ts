@@ -2,9 +2,9 @@ import type { Actor } from '../../api/access/principal.ts'
 import { Problem } from '../../api/request/problems.ts'
 import type { Database } from '../../foundation/database/database.ts'
 import { formatTimestamp } from '../../foundation/text/timestamp.ts'
-import { recordActivity } from '../activity/activity.ts'
-import { lockSubmission, type SubmissionName } from '../lock.ts'
-import { cancelled, findOpen, findState, type SubmissionState } from '../submission.ts'
+import { recordActivity } from '../submission/activity.ts'
+import { lockSubmission, type SubmissionName } from '../submission/lock.ts'
+import { cancelled, findOpen, findState, type SubmissionState } from '../submission/submission.ts'
 import { markReopened } from './receipt.ts'
 
 /** How long a reopened submission stays open unless the agency says so, in milliseconds. */

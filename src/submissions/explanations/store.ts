@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import type { Reader } from '../../foundation/database/database.ts'
 import type { Sealer } from '../../foundation/database/seal.ts'
-import type { SubmissionName, SubmissionWriter } from '../lock.ts'
+import type { SubmissionWriter } from '../submission/lock.ts'
 import type { Explanation } from './explanation.ts'
 
 interface Row {
@@ -52,21 +52,6 @@ export async function storeExplanation(
 
 export async function deleteExplanation(writer: SubmissionWriter, token: string, id: string): Promise<void> {
   await writer.run('delete from submission_explanation where token = $1 and id = $2', [token, id])
-}
-
-/** Gives a new submission the explanations of the organisation's last one for the same return. */
-export async function carryOver(
-  writer: SubmissionWriter,
-  { token, eid, returnId }: SubmissionName & { returnId: string },
-): Promise<void> {
-  await writer.run(
-    `insert into submission_explanation (token, id, document, sealed)
-     select $1, id, document, sealed from submission_explanation where token = (
-       select token from submission where eid = $2 and return_id = $3 and token <> $1
-         and created is not null and coalesce(ended, '') <> 'Cancelled'
-       order by created desc, token limit 1)`,
-    [token, eid, returnId],
-  )
 }
 
 /** Selects the key of each explanation and receipt as `id`, and its submission. */

@@ -2,9 +2,9 @@ import { createHash } from 'node:crypto'
 import type { Problem } from '../../api/request/problems.ts'
 import type { Database } from '../../foundation/database/database.ts'
 import type { Sealer } from '../../foundation/database/seal.ts'
-import { deleteOwned, deleteOwners } from '../deletion.ts'
-import { changeSubmission, type SubmissionName, type SubmissionWriter } from '../lock.ts'
-import { assertOpen, cancelled, findState, overtaken } from '../submission.ts'
+import { deleteOwned, deleteOwners } from '../submission/deletion.ts'
+import { changeSubmission, type SubmissionName, type SubmissionWriter } from '../submission/lock.ts'
+import { assertOpen, cancelled, findState, overtaken } from '../submission/submission.ts'
 import {
   ARRIVAL_LEASE,
   CHUNK_BYTES,

@@ -1,9 +1,9 @@
 import { Problem } from '../../api/request/problems.ts'
 import type { Reader } from '../../foundation/database/database.ts'
 import { Type } from '../../foundation/schema/type.ts'
-import { asOwner, TOKEN_PATH } from '../contract.ts'
 import type { Definitions } from '../rules/definitions.ts'
-import { findOwn, type SubmissionRow } from '../submission.ts'
+import { asOwner, TOKEN_PATH } from '../submission/contract.ts'
+import { findOwn, type SubmissionRow } from '../submission/submission.ts'
 
 export const CSV = 'text/csv'
 

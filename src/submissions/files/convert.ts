@@ -14,7 +14,8 @@ import {
   toCell,
 } from '../../engines/records/index.ts'
 import { formatNumber } from '../../foundation/text/format-number.ts'
-import { type FileForm, knownColumns } from './current-file.ts'
+import type { FileForm } from '../rules/definitions.ts'
+import { knownColumns } from './current-file.ts'
 
 /** The most fields of an NDJSON file that become columns: each record has all of them. */
 const MOST_COLUMNS = 2_000

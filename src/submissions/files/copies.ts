@@ -1,8 +1,13 @@
 import { type Actor, actorOf } from '../../api/access/principal.ts'
 import { Problem } from '../../api/request/problems.ts'
-import { changeSubmission, type SubmissionName } from '../lock.ts'
-import type { SubmissionOptions } from '../options.ts'
-import { cancelled, type SubmissionRow, type SubmissionState, withSubmission } from '../submission.ts'
+import { changeSubmission, type SubmissionName } from '../submission/lock.ts'
+import type { SubmissionOptions } from '../submission/options.ts'
+import {
+  cancelled,
+  type SubmissionRow,
+  type SubmissionState,
+  withSubmission,
+} from '../submission/submission.ts'
 import {
   assertAllRead,
   assertRoom,

@@ -2,6 +2,7 @@ import { type JsonRecord, PieceWriter, toRecord } from '../../engines/records/in
 import type { Reader } from '../../foundation/database/database.ts'
 import type { Sealer } from '../../foundation/database/seal.ts'
 import { UserError } from '../../foundation/faults/user-error.ts'
+import type { FileForm } from '../rules/definitions.ts'
 import { readChunks, type StoredFile } from './file-store.ts'
 import type { Format } from './scan.ts'
 
@@ -14,16 +15,6 @@ export interface Operation {
 export interface CurrentFile extends StoredFile {
   readonly format: Format
   readonly batches: number
-}
-
-/** The properties of a file that its definition specifies. */
-export interface FileForm {
-  /** The fields in column order. */
-  readonly fields: readonly { readonly name: string; readonly delimiter: string }[]
-  /** Whether the definition says how its lines end: another end is no fault to repair then. */
-  readonly hasOwnDialect?: boolean
-  /** The encoding in which it arrives, by its definition, unless that is UTF-8. */
-  readonly encoding?: string
 }
 
 /** The names of the columns that a CSV file may have, by which its separator is found. */

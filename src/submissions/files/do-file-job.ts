@@ -23,10 +23,11 @@ import { UserError } from '../../foundation/faults/user-error.ts'
 import { finish, type Job } from '../../foundation/jobs/queue.ts'
 import { endJob, type JobContext, type JobHandler, JobLost } from '../../foundation/jobs/worker.ts'
 import { makeFolder } from '../../foundation/make-folder.ts'
-import { recordActivity } from '../activity/activity.ts'
-import { changeSubmission, type SubmissionWriter } from '../lock.ts'
-import { toProblem, toRefusal } from '../refusal.ts'
 import { type Definitions, formOf } from '../rules/definitions.ts'
+import { recordActivity } from '../submission/activity.ts'
+import { changeSubmission, type SubmissionWriter } from '../submission/lock.ts'
+import { sealNotes } from '../submission/notes.ts'
+import { toProblem, toRefusal } from '../submission/refusal.ts'
 import {
   assertOpen,
   cancelled,
@@ -36,7 +37,7 @@ import {
   overtaken,
   type SubmissionState,
   withSubmission,
-} from '../submission.ts'
+} from '../submission/submission.ts'
 import { dropContent, keepContent, type StoredContent, storeContent } from './content.ts'
 import { readCurrentFile } from './current-file.ts'
 import { readFile, writeNew } from './disk-file.ts'
@@ -50,7 +51,6 @@ import {
 } from './file-job.ts'
 import { runFileOrder } from './file-process.ts'
 import { FileGone, nameFile, readChunks, useVersion } from './file-store.ts'
-import { sealNotes } from './notes.ts'
 import type { FileOrder, ReadFile } from './read-upload.ts'
 import { type RepairList, toRepairList } from './repair-list.ts'
 import type { Format } from './scan.ts'

@@ -4,7 +4,7 @@ import { constants, zstdCompress, zstdDecompress } from 'node:zlib'
 import { continueAfter } from '../../api/contract/results.ts'
 import type { Reader } from '../../foundation/database/database.ts'
 import type { Sealer, Sealing } from '../../foundation/database/seal.ts'
-import type { SubmissionWriter } from '../lock.ts'
+import type { SubmissionWriter } from '../submission/lock.ts'
 
 /** The size of a stored chunk in bytes. */
 export const CHUNK_BYTES = 1024 * 1024

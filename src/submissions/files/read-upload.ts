@@ -21,10 +21,10 @@ import {
   renderRecord,
 } from '../../engines/records/index.ts'
 import { type Fault, fail, UserError } from '../../foundation/faults/user-error.ts'
-import { type Refusal, toRefusal } from '../refusal.ts'
-import { formOf } from '../rules/definitions.ts'
+import { type FileForm, formOf } from '../rules/definitions.ts'
+import { type Refusal, toRefusal } from '../submission/refusal.ts'
 import { csvToNdjson, ndjsonToCsv } from './convert.ts'
-import { type FileForm, knownColumns } from './current-file.ts'
+import { knownColumns } from './current-file.ts'
 import { CR_NOTE, decode, decodeWide, describeEncoding, describeLoss, unpack } from './decode.ts'
 import { readFile, writeNew } from './disk-file.ts'
 import { type Format, refuseFormat, Scanner } from './scan.ts'

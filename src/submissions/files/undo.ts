@@ -1,9 +1,9 @@
 import type { Actor } from '../../api/access/principal.ts'
 import { Problem } from '../../api/request/problems.ts'
 import type { Database } from '../../foundation/database/database.ts'
-import { recordActivity } from '../activity/activity.ts'
-import type { SubmissionName, SubmissionWriter } from '../lock.ts'
-import { assertOpen, type FileState, findState, withSubmission } from '../submission.ts'
+import { recordActivity } from '../submission/activity.ts'
+import type { SubmissionName, SubmissionWriter } from '../submission/lock.ts'
+import { assertOpen, type FileState, findState, withSubmission } from '../submission/submission.ts'
 import { assertAllRead } from './file-job.ts'
 
 /** Notes that the files of a submission have changed. An earlier repair can then no longer be undone. */

@@ -4,7 +4,7 @@ import { text } from '../../api/contract/fields.ts'
 import { hasLeft } from '../../api/request/has-left.ts'
 import { pauseSince } from '../../foundation/jobs/pause.ts'
 import { Type } from '../../foundation/schema/type.ts'
-import type { SubmissionOptions } from '../options.ts'
+import type { SubmissionOptions } from '../submission/options.ts'
 
 /** The longest wait for work in a worker, in seconds: shorter than the timeouts of common proxies. */
 export const MAX_WAIT = 30

@@ -1,7 +1,8 @@
 import { deflateRawSync, inflateRawSync } from 'node:zlib'
 import type { Value } from '../../foundation/database/database.ts'
 import type { Sealing } from '../../foundation/database/seal.ts'
-import type { PublishedFinding, ValidationEntry } from './schema.ts'
+import type { ValidationEntry } from '../submission/validation-entry.ts'
+import type { PublishedFinding } from './schema.ts'
 
 /** The source of a finding, stored beside its document, without which the specified pages are sent. */
 type FindingDetail = Omit<PublishedFinding, keyof ValidationEntry>

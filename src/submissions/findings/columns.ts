@@ -2,7 +2,7 @@ import { detectSeparator, splitRecord } from '../../engines/records/index.ts'
 import type { Reader } from '../../foundation/database/database.ts'
 import type { Sealer } from '../../foundation/database/seal.ts'
 import { FileGone, nameFile, readChunks } from '../files/file-store.ts'
-import type { FinishedRun } from './runs.ts'
+import type { FinishedRun } from '../submission/runs.ts'
 import type { PublishedFinding } from './schema.ts'
 
 /** The columns of a CSV file, in the order of the texts of its records. */

@@ -2,7 +2,7 @@ import type { Reader, Value } from '../../foundation/database/database.ts'
 import type { Sealer } from '../../foundation/database/seal.ts'
 import { hashPair } from '../../foundation/text/seeded-hash.ts'
 import { takeTurn } from '../../foundation/timed-turns.ts'
-import type { SubmissionWriter } from '../lock.ts'
+import type { SubmissionWriter } from '../submission/lock.ts'
 import type { Bitmaps, RunReference } from './filters.ts'
 import {
   BLOCK,

@@ -2,11 +2,11 @@ import type { Operation } from '../../api/contract/contract.ts'
 import { describePage, NOT_MODIFIED } from '../../api/contract/describe.ts'
 import { count, listOf, text } from '../../api/contract/fields.ts'
 import { type Static, Type } from '../../foundation/schema/type.ts'
-import { TOKEN_PATH } from '../contract.ts'
-import { Cause } from './cause.ts'
+import { Cause } from '../submission/cause.ts'
+import { TOKEN_PATH } from '../submission/contract.ts'
+import { readFinished } from '../submission/runs.ts'
 import { ofFindings, type ResultsOptions } from './own.ts'
 import { answerAboutRuns } from './run-page.ts'
-import { readFinished } from './runs.ts'
 
 const ResultsCauses = Type.Object(
   {

@@ -5,13 +5,13 @@ import { FILE_TYPES, SEVERITIES } from '../../engines/checking/index.ts'
 import type { Reader } from '../../foundation/database/database.ts'
 import type { Sealer } from '../../foundation/database/seal.ts'
 import { Type } from '../../foundation/schema/type.ts'
-import { TOKEN_PATH } from '../contract.ts'
-import type { SubmissionRow } from '../submission.ts'
+import { TOKEN_PATH } from '../submission/contract.ts'
+import { isPartial, readFinished } from '../submission/runs.ts'
+import type { SubmissionRow } from '../submission/submission.ts'
+import { ValidationEntry } from '../submission/validation-entry.ts'
 import { NotRun, renderNotRun } from './not-run.ts'
 import { ofFindings, type ResultsOptions } from './own.ts'
 import { answerAboutRuns } from './run-page.ts'
-import { isPartial, readFinished } from './runs.ts'
-import { ValidationEntry } from './schema.ts'
 
 const ResultsSummary = Type.Object(
   {

@@ -1,6 +1,6 @@
 import { flag, text } from '../../api/contract/fields.ts'
 import { type Static, Type } from '../../foundation/schema/type.ts'
-import type { RunSummary } from './runs.ts'
+import type { RunSummary } from '../submission/runs.ts'
 
 /** A check that could not run. */
 export const NotRun = Type.Object({

@@ -6,10 +6,10 @@ import { Problem } from '../../api/request/problems.ts'
 import type { PageCache } from '../../api/serving/page-cache.ts'
 import type { Database, Reader } from '../../foundation/database/database.ts'
 import type { Sealer } from '../../foundation/database/seal.ts'
-import { REFUSALS } from '../contract.ts'
-import { assertKept, findOwn, type SubmissionRow } from '../submission.ts'
+import { REFUSALS } from '../submission/contract.ts'
+import { type Run, readRun } from '../submission/runs.ts'
+import { assertKept, findOwn, type SubmissionRow } from '../submission/submission.ts'
 import { RunMissing } from './run-missing.ts'
-import { type Run, readRun } from './runs.ts'
 
 export interface ResultsOptions {
   readonly database: Database

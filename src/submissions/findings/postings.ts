@@ -1,6 +1,6 @@
 import type { Value } from '../../foundation/database/database.ts'
 import type { Sealer, Sealing } from '../../foundation/database/seal.ts'
-import type { ValidationEntry } from './schema.ts'
+import type { ValidationEntry } from '../submission/validation-entry.ts'
 
 /** The number of ordinals in a posting: a bitmap of them takes 8 KB. */
 export const BLOCK = 65_536

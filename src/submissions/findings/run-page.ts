@@ -2,7 +2,7 @@ import { notModified, page } from '../../api/contract/results.ts'
 import { makeEtag, Page } from '../../api/serving/page.ts'
 import { cacheUpTo } from '../../api/serving/page-cache.ts'
 import type { Reader } from '../../foundation/database/database.ts'
-import type { SubmissionRow } from '../submission.ts'
+import type { SubmissionRow } from '../submission/submission.ts'
 import { answerCurrent, nameRun, readCurrent } from './own.ts'
 
 /** Memory for the rendered objects of one kind, in bytes. */

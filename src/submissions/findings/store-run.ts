@@ -1,21 +1,9 @@
 import type { Value, Writer } from '../../foundation/database/database.ts'
 import type { Sealer } from '../../foundation/database/seal.ts'
+import type { CodeCount } from '../submission/runs.ts'
+import type { ValidationEntry } from '../submission/validation-entry.ts'
 import { BlockStore, type Finding } from './blocks.ts'
 import { BLOCK, type LearnerCount, learnerRows, POSTING_COLUMNS, PostingBlock } from './postings.ts'
-import type { ValidationEntry } from './schema.ts'
-
-/** The number of findings of a code in a run. */
-export interface CodeCount {
-  readonly errorCode: string
-  readonly errorType?: string | undefined
-  readonly fileType?: string | undefined
-  readonly count: number
-  /** The number of stored findings, if not all are stored. */
-  readonly stored?: number
-  /** The number of distinct `studentId` values. */
-  readonly students: number
-  readonly first: ValidationEntry
-}
 
 export interface StoredRun {
   readonly totalCount: number

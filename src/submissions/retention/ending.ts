@@ -1,11 +1,11 @@
 import type { Actor } from '../../api/access/principal.ts'
 import type { Database } from '../../foundation/database/database.ts'
-import { type ActivityDetail, recordActivity } from '../activity/activity.ts'
-import { deleteData } from '../deletion.ts'
-import { findActiveRun } from '../findings/runs.ts'
-import type { SubmissionName, SubmissionWriter } from '../lock.ts'
 import { endRun } from '../runs/validation.ts'
-import { type SubmissionState, withSubmission } from '../submission.ts'
+import { type ActivityDetail, recordActivity } from '../submission/activity.ts'
+import { deleteData } from '../submission/deletion.ts'
+import type { SubmissionName, SubmissionWriter } from '../submission/lock.ts'
+import { findActiveRun } from '../submission/runs.ts'
+import { type SubmissionState, withSubmission } from '../submission/submission.ts'
 
 /**
  * Cancels a submission. Its data becomes unreadable at once; a job deletes what takes long.

@@ -6,13 +6,11 @@ import {
   DatabaseUnusable,
   type Reader,
 } from '../../foundation/database/database.ts'
-import { listDeleted } from '../activity/activity.ts'
-import type { SubmissionName } from '../lock.ts'
+import { listDeleted } from '../submission/activity.ts'
+import type { SubmissionName } from '../submission/lock.ts'
+import type { RecordErasure } from '../submission/options.ts'
 import { cancelSubmission } from './ending.ts'
 import { finishDeletions } from './purge.ts'
-
-/** Records that a submission was cancelled, outside of the database and its backups. */
-export type RecordErasure = (token: string) => void
 
 /**
  * Returns a function that appends erasures to a file, one JSON object per line, and flushes it.

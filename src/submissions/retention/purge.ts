@@ -2,9 +2,9 @@ import { SERVICE } from '../../api/access/principal.ts'
 import type { Database } from '../../foundation/database/database.ts'
 import type { Job } from '../../foundation/jobs/queue.ts'
 import { endJob } from '../../foundation/jobs/worker.ts'
-import { recordActivity } from '../activity/activity.ts'
-import { type DeletedCounts, type Deletion, deleteOwned, listDeletions } from '../deletion.ts'
-import { changeSubmission } from '../lock.ts'
+import { recordActivity } from '../submission/activity.ts'
+import { type DeletedCounts, type Deletion, deleteOwned, listDeletions } from '../submission/deletion.ts'
+import { changeSubmission } from '../submission/lock.ts'
 
 /** Called, never with data, once nothing is left of a cancelled submission, and with counts when data has expired. */
 export type OnPurge = (purged: { eid: string } & Partial<DeletedCounts>) => void

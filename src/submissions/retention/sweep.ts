@@ -1,11 +1,11 @@
 import { SERVICE } from '../../api/access/principal.ts'
 import type { Database } from '../../foundation/database/database.ts'
 import { type Job, release } from '../../foundation/jobs/queue.ts'
-import { forgetActivity, recordActivity } from '../activity/activity.ts'
-import { type DeletedCounts, deleteFiles, deleteOwners, deleteResults } from '../deletion.ts'
 import { forgetOldJobs } from '../files/file-job.ts'
 import { ARRIVAL_LEASE } from '../files/file-store.ts'
-import { changeSubmission, type SubmissionName, type SubmissionWriter } from '../lock.ts'
+import { forgetActivity, recordActivity } from '../submission/activity.ts'
+import { type DeletedCounts, deleteFiles, deleteOwners, deleteResults } from '../submission/deletion.ts'
+import { changeSubmission, type SubmissionName, type SubmissionWriter } from '../submission/lock.ts'
 import { finishDeletions, type OnPurge } from './purge.ts'
 
 const DAY = 24 * 60 * 60 * 1000

@@ -1,7 +1,7 @@
 import { Problem } from '../../api/request/problems.ts'
 import type { Reader } from '../../foundation/database/database.ts'
 import { showEnd, showInstant } from '../../foundation/text/zoned-time.ts'
-import type { SubmissionType } from '../submission.ts'
+import type { SubmissionType } from '../submission/submission.ts'
 import {
   type CollectedReturn,
   describeWindow,

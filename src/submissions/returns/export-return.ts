@@ -10,7 +10,7 @@ import { formatTimestamp } from '../../foundation/text/timestamp.ts'
 import { readReceipt } from '../explanations/receipt.ts'
 import { readCurrentFile } from '../files/current-file.ts'
 import { writeNew } from '../files/disk-file.ts'
-import { listFiles } from '../submission.ts'
+import { listFiles } from '../submission/submission.ts'
 import { listReturns } from './returns.ts'
 
 interface ExportOptions {

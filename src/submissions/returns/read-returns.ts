@@ -9,9 +9,9 @@ import { type Static, Type } from '../../foundation/schema/type.ts'
 import { joinOr } from '../../foundation/text/join-or.ts'
 import { quote } from '../../foundation/text/quote.ts'
 import { readZoned, showEnd, showInstant } from '../../foundation/text/zoned-time.ts'
-import { hidesText } from '../read-line.ts'
 import type { Definitions } from '../rules/definitions.ts'
-import { RETURN_ID, SUBMISSION_TYPES } from '../submission.ts'
+import { hidesText } from '../submission/read-line.ts'
+import { RETURN_ID, SUBMISSION_TYPES } from '../submission/submission.ts'
 import type { CollectedReturn } from './returns.ts'
 
 const date = (what: string) =>

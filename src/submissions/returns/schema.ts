@@ -1,8 +1,8 @@
 import { count, listOf, object, oneOf, refer, strings, text, time } from '../../api/contract/fields.ts'
 import { type Rendered, type Static, Type } from '../../foundation/schema/type.ts'
 import { formatKnown, formatTimestamp } from '../../foundation/text/timestamp.ts'
-import { pageFields } from '../paging.ts'
-import { SUBMISSION_TYPES } from '../submission.ts'
+import { pageFields } from '../submission/paging.ts'
+import { SUBMISSION_TYPES } from '../submission/submission.ts'
 import { type CollectedReturn, returnEtag, WINDOWS, windowOf } from './returns.ts'
 import { type OrganisationStanding, STANDINGS } from './standing.ts'
 
@@ -32,7 +32,7 @@ const STANDING = {
   errorCount: count('Errors that the run found which covers its files.'),
   warningCount: count('Warnings that it found.'),
   dateCreated: time('When the submission was created.'),
-  dateLastActivity: time('When something was last done with the submission.'),
+  dateLastActivity: time('When somebody last changed the submission.'),
   dateSubmitted: time('When it was last submitted.'),
   reopenedUntil: time(
     'Until when it can be changed after it was opened again; absent unless it is Reopened.',

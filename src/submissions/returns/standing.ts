@@ -1,5 +1,6 @@
 import type { Reader } from '../../foundation/database/database.ts'
 import { readReopenings } from '../explanations/receipt.ts'
+import { LAST_CHANGE } from '../submission/activity.ts'
 
 export const STANDINGS = [
   'NotStarted',
@@ -21,7 +22,7 @@ export interface OrganisationStanding {
   readonly errors?: number
   readonly warnings?: number
   readonly started?: number
-  /** When something was last done with the submission. */
+  /** When somebody last changed the submission. */
   readonly active?: number
   readonly submitted?: number
   /** Until when it can be changed after it was opened again, and why; absent once it is submitted. */
@@ -55,7 +56,7 @@ const SUBMISSIONS = `select s.token, s.eid, s.created, s.ended, s.ended_at as "e
       then 1 else 0 end as files,
     case when exists (select 1 from submission_run q where q.token = s.token and q.completed is null)
       then 1 else 0 end as active,
-    (select a.time from activity a where a.token = s.token order by a.id desc limit 1) as "activeAt",
+    ${LAST_CHANGE} as "activeAt",
     r.revision as "runRevision", r.errors, r.warnings, r.stopped
   from submission s left join submission_run r on r.run = s.run
   where s.return_id = $1 and s.eid = coalesce($2, s.eid)

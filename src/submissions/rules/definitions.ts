@@ -7,7 +7,6 @@ import {
   loadDefinition,
   ownEncoding,
 } from '../../engines/checking/index.ts'
-import type { FileForm } from '../files/current-file.ts'
 
 /** The available definitions of submissions, by name. */
 export class Definitions {
@@ -63,6 +62,16 @@ export class Definitions {
   findResource(name: string, resource: string): Resource | undefined {
     return this.find(name)?.resources.find((each) => each.name === resource)
   }
+}
+
+/** The properties of a file that its definition specifies. */
+export interface FileForm {
+  /** The fields in column order. */
+  readonly fields: readonly { readonly name: string; readonly delimiter: string }[]
+  /** Whether the definition says how its lines end: another end is no fault to repair then. */
+  readonly hasOwnDialect?: boolean
+  /** The encoding in which it arrives, by its definition, unless that is UTF-8. */
+  readonly encoding?: string
 }
 
 /** What the definition of a file says about its form. */

@@ -1,7 +1,7 @@
-import { count, pageNumbers } from '../api/contract/fields.ts'
-import { document } from '../api/contract/results.ts'
-import { describeFaults, Problem } from '../api/request/problems.ts'
-import { type TSchema, Type } from '../foundation/schema/type.ts'
+import { count, pageNumbers } from '../../api/contract/fields.ts'
+import { document } from '../../api/contract/results.ts'
+import { describeFaults, Problem } from '../../api/request/problems.ts'
+import { type TSchema, Type } from '../../foundation/schema/type.ts'
 
 /** The query of lists that are read by page number. */
 export const PAGE_QUERY = Type.Object(pageNumbers('Entries', { default: 20, max: 100 }))

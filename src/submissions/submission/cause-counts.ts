@@ -1,7 +1,7 @@
 import type { CheckSummary } from '../../engines/checking/index.ts'
 import type { Reader } from '../../foundation/database/database.ts'
 import { getOrMake } from '../../foundation/get-or-make.ts'
-import type { SubmissionWriter } from '../lock.ts'
+import type { SubmissionWriter } from './lock.ts'
 
 /** Findings of a kind, without a value of a record. */
 interface CauseCount {

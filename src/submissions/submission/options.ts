@@ -1,8 +1,10 @@
-import type { Access } from '../api/access/admit.ts'
-import type { Database } from '../foundation/database/database.ts'
-import type { Sealer } from '../foundation/database/seal.ts'
-import type { RecordErasure } from './retention/erasures.ts'
-import type { Definitions } from './rules/definitions.ts'
+import type { Access } from '../../api/access/admit.ts'
+import type { Database } from '../../foundation/database/database.ts'
+import type { Sealer } from '../../foundation/database/seal.ts'
+import type { Definitions } from '../rules/definitions.ts'
+
+/** Records that a submission was cancelled, outside of the database and its backups. */
+export type RecordErasure = (token: string) => void
 
 /** Common options of the operations on submissions. */
 export interface SubmissionOptions {

@@ -2,7 +2,7 @@ import type { FastifyRequest } from 'fastify'
 import { type Actor, actorOf, SERVICE } from '../../api/access/principal.ts'
 import type { Database, Reader } from '../../foundation/database/database.ts'
 import { takeTurn } from '../../foundation/timed-turns.ts'
-import { changeSubmission, type SubmissionWriter } from '../lock.ts'
+import { changeSubmission, type SubmissionWriter } from './lock.ts'
 
 export const ACTIVITY_EVENTS = [
   'Created',
@@ -23,6 +23,10 @@ export const ACTIVITY_EVENTS = [
   'Purged',
 ] as const
 type ActivityEvent = (typeof ACTIVITY_EVENTS)[number]
+
+/** When somebody last changed the submission `s`, in SQL; Mahi's own deletions and downloads are no changes. */
+export const LAST_CHANGE = `(select a.time from activity a
+  where a.token = s.token and a.event not in ('Downloaded', 'Expired', 'Purged') order by a.id desc limit 1)`
 
 /** Numbers and codes, never data of learners. */
 export type ActivityDetail = Readonly<Record<string, string | number | readonly string[] | undefined>>

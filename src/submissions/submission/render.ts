@@ -1,9 +1,9 @@
-import type { Rendered } from '../foundation/schema/type.ts'
-import { formatKnown } from '../foundation/text/timestamp.ts'
+import type { Rendered } from '../../foundation/schema/type.ts'
+import { formatKnown } from '../../foundation/text/timestamp.ts'
 import { MAX_BATCH_RECORDS } from './contract.ts'
-import { openNotes } from './files/notes.ts'
-import { isPartial, type Run } from './findings/runs.ts'
+import { openNotes } from './notes.ts'
 import type { SubmissionOptions } from './options.ts'
+import { isPartial, type Run } from './runs.ts'
 import type { Submission, SubmissionFile, ValidationRun } from './schema.ts'
 import { changeableUntil, type FileState, type SubmissionState } from './submission.ts'
 

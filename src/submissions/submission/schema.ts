@@ -1,8 +1,8 @@
-import { count, flag, listOf, object, oneOf, refer, strings, text, time } from '../api/contract/fields.ts'
-import { FILE_TYPES } from '../engines/checking/index.ts'
-import { type TSchema, Type } from '../foundation/schema/type.ts'
-import { RUN_STATUSES } from './findings/runs.ts'
+import { count, flag, listOf, object, oneOf, refer, strings, text, time } from '../../api/contract/fields.ts'
+import { FILE_TYPES } from '../../engines/checking/index.ts'
+import { type TSchema, Type } from '../../foundation/schema/type.ts'
 import { pageFields } from './paging.ts'
+import { RUN_STATUSES } from './runs.ts'
 import { SUBMISSION_STATUSES, SUBMISSION_TYPES } from './submission.ts'
 
 export const ValidationRun = Type.Object(

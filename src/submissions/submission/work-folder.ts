@@ -1,6 +1,6 @@
 import { readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { makeFolder } from '../foundation/make-folder.ts'
+import { makeFolder } from '../../foundation/make-folder.ts'
 
 /** Names a folder for the temporary files of this process, and deletes the folders of killed processes. */
 export function nameWorkFolder(parent: string): string {

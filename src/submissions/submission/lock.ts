@@ -1,4 +1,4 @@
-import type { Database, Writer } from '../foundation/database/database.ts'
+import type { Database, Writer } from '../../foundation/database/database.ts'
 
 declare const held: unique symbol
 

@@ -1,18 +1,18 @@
 import type { Command } from 'commander'
-import { readRecords } from '../../engines/records/index.ts'
+import { readRecords } from '../engines/records/index.ts'
 import {
   action,
   jsonOption,
   keepHeapSmall,
   type WithDatabase,
   waitingNotice,
-} from '../../foundation/command-line/command.ts'
-import { Progress, say, writeOut } from '../../foundation/command-line/terminal.ts'
-import type { Database } from '../../foundation/database/database.ts'
-import type { Sealer } from '../../foundation/database/seal.ts'
-import { count } from '../../foundation/text/format-number.ts'
-import { finishDeletions } from '../retention/purge.ts'
-import { PUBLISHED_COLUMNS, publishResults } from './publish.ts'
+} from '../foundation/command-line/command.ts'
+import { Progress, say, writeOut } from '../foundation/command-line/terminal.ts'
+import type { Database } from '../foundation/database/database.ts'
+import type { Sealer } from '../foundation/database/seal.ts'
+import { count } from '../foundation/text/format-number.ts'
+import { PUBLISHED_COLUMNS, publishResults } from './findings/publish.ts'
+import { finishDeletions } from './retention/purge.ts'
 
 interface PublishFlags {
   eid: string

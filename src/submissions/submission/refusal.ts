@@ -1,4 +1,4 @@
-import { Problem } from '../api/request/problems.ts'
+import { Problem } from '../../api/request/problems.ts'
 
 /** A problem that is stored with the work that it ended, or sent by the process that found it. */
 export type Refusal = Pick<Problem, 'slug' | 'detail' | 'headers' | 'members'>

@@ -1,10 +1,23 @@
 import type { NotRun } from '../../engines/checking/index.ts'
 import type { Reader, Value } from '../../foundation/database/database.ts'
 import type { Sealer } from '../../foundation/database/seal.ts'
-import { deleteFindings, deleteOwners } from '../deletion.ts'
-import type { SubmissionWriter } from '../lock.ts'
 import type { Cause } from './cause.ts'
-import type { CodeCount } from './store-run.ts'
+import { deleteFindings, deleteOwners } from './deletion.ts'
+import type { SubmissionWriter } from './lock.ts'
+import type { ValidationEntry } from './validation-entry.ts'
+
+/** The number of findings of a code in a run. */
+export interface CodeCount {
+  readonly errorCode: string
+  readonly errorType?: string | undefined
+  readonly fileType?: string | undefined
+  readonly count: number
+  /** The number of stored findings, if not all are stored. */
+  readonly stored?: number
+  /** The number of distinct `studentId` values. */
+  readonly students: number
+  readonly first: ValidationEntry
+}
 
 /** The number of runs of a submission that are kept. */
 const RUNS_KEPT = 10

@@ -1,14 +1,14 @@
 import { rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import type { FastifyBaseLogger } from 'fastify'
-import { type JobKind, schedule } from '../../foundation/jobs/queue.ts'
-import { endJob, type JobHandler, Worker } from '../../foundation/jobs/worker.ts'
-import { Outage } from '../../foundation/outage.ts'
-import { DoFileJob, type FileWorkerOptions } from '../files/do-file-job.ts'
-import { type OnPurge, purge } from '../retention/purge.ts'
-import { type Retention, sweepAgain } from '../retention/sweep.ts'
-import { nameWorkFolder } from '../work-folder.ts'
-import { RunJob, type RunJobOptions } from './run-job.ts'
+import { type JobKind, schedule } from '../foundation/jobs/queue.ts'
+import { endJob, type JobHandler, Worker } from '../foundation/jobs/worker.ts'
+import { Outage } from '../foundation/outage.ts'
+import { DoFileJob, type FileWorkerOptions } from './files/do-file-job.ts'
+import { type OnPurge, purge } from './retention/purge.ts'
+import { type Retention, sweepAgain } from './retention/sweep.ts'
+import { RunJob, type RunJobOptions } from './runs/run-job.ts'
+import { nameWorkFolder } from './submission/work-folder.ts'
 
 export interface SubmissionWorkerOptions extends RunJobOptions, FileWorkerOptions {
   /** The number of concurrent validation runs. */

@@ -1,8 +1,8 @@
-import { asOrganisation } from '../api/contract/access-rules.ts'
-import { operationsOf } from '../api/contract/contract.ts'
-import type { ProblemSlug } from '../api/request/problems.ts'
-import type { Reader } from '../foundation/database/database.ts'
-import { Type } from '../foundation/schema/type.ts'
+import { asOrganisation } from '../../api/contract/access-rules.ts'
+import { operationsOf } from '../../api/contract/contract.ts'
+import type { ProblemSlug } from '../../api/request/problems.ts'
+import type { Reader } from '../../foundation/database/database.ts'
+import { Type } from '../../foundation/schema/type.ts'
 import { findOwn, type SubmissionRow } from './submission.ts'
 
 export const TOKEN_PATH = Type.Object({

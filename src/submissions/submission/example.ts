@@ -1,4 +1,4 @@
-import type { Static } from '../foundation/schema/type.ts'
+import type { Static } from '../../foundation/schema/type.ts'
 import type { Submission, SubmissionFile, ValidationRun } from './schema.ts'
 
 /** Responses of the demo, for the API reference. */

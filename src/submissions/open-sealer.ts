@@ -1,7 +1,7 @@
-import { type Database, DatabaseUnusable, type Reader } from '../../foundation/database/database.ts'
-import { keepValue, readValues } from '../../foundation/database/instance.ts'
-import { DecryptionFailed, Sealer, type SealKey } from '../../foundation/database/seal.ts'
-import { SEALED_RECORDS } from '../explanations/store.ts'
+import { type Database, DatabaseUnusable, type Reader } from '../foundation/database/database.ts'
+import { keepValue, readValues } from '../foundation/database/instance.ts'
+import { DecryptionFailed, Sealer, type SealKey } from '../foundation/database/seal.ts'
+import { SEALED_RECORDS } from './explanations/store.ts'
 
 /** The settings with the encryption keys. */
 export interface KeySettings {

@@ -1,7 +1,7 @@
-import type { Database, Reader } from '../foundation/database/database.ts'
-import { readRun } from './findings/runs.ts'
-import { changeSubmission } from './lock.ts'
-import { endRun } from './runs/validation.ts'
+import type { Database, Reader } from '../../foundation/database/database.ts'
+import { changeSubmission } from '../submission/lock.ts'
+import { readRun } from '../submission/runs.ts'
+import { endRun } from './validation.ts'
 
 /** What the service stores for an organisation. */
 export interface Usage {

@@ -1,7 +1,7 @@
-import type { Database } from '../foundation/database/database.ts'
-import { enqueue } from '../foundation/jobs/queue.ts'
+import type { Database } from '../../foundation/database/database.ts'
+import { enqueue } from '../../foundation/jobs/queue.ts'
+import { deleteCauses } from './cause-counts.ts'
 import type { SubmissionWriter } from './lock.ts'
-import { deleteCauses } from './returns/causes.ts'
 
 /** What owns more rows than one transaction should delete: versions of files and runs. */
 type Owner = 'version' | 'run'

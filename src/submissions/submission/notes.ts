@@ -1,5 +1,5 @@
 import type { Sealer } from '../../foundation/database/seal.ts'
-import type { FileState } from '../submission.ts'
+import type { FileState } from './submission.ts'
 
 /** The notes of a file contain names in an archive. */
 export function sealNotes(sealer: Sealer, version: string, notes: readonly string[]): string {

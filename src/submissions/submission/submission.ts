@@ -1,13 +1,12 @@
-import { type Actor, SERVICE } from '../api/access/principal.ts'
-import { Problem } from '../api/request/problems.ts'
-import type { Database, Reader, Value, Writer } from '../foundation/database/database.ts'
-import { UserError } from '../foundation/faults/user-error.ts'
-import { showEnd } from '../foundation/text/zoned-time.ts'
-import { recordActivity } from './activity/activity.ts'
-import { carryOver } from './explanations/store.ts'
-import { RUN_COLUMNS, type Run, type RunFile, type RunRow, toRun } from './findings/runs.ts'
-import { createToken } from './findings/token.ts'
+import { type Actor, SERVICE } from '../../api/access/principal.ts'
+import { Problem } from '../../api/request/problems.ts'
+import type { Database, Reader, Value, Writer } from '../../foundation/database/database.ts'
+import { UserError } from '../../foundation/faults/user-error.ts'
+import { showEnd } from '../../foundation/text/zoned-time.ts'
+import { recordActivity } from './activity.ts'
 import { changeSubmission, lockSubmission, type SubmissionName, type SubmissionWriter } from './lock.ts'
+import { RUN_COLUMNS, type Run, type RunFile, type RunRow, toRun } from './runs.ts'
+import { createToken } from './token.ts'
 
 export const SUBMISSION_STATUSES = [
   'Pending',
@@ -366,6 +365,21 @@ export async function createSubmission(
     if (submission === undefined) throw new Error('the submission that was just stored is missing')
     return { submission, created: true }
   })
+}
+
+/** Gives a new submission the explanations of the organisation's last one for the same return. */
+async function carryOver(
+  writer: SubmissionWriter,
+  { token, eid, returnId }: SubmissionName & { returnId: string },
+): Promise<void> {
+  await writer.run(
+    `insert into submission_explanation (token, id, document, sealed)
+     select $1, id, document, sealed from submission_explanation where token = (
+       select token from submission where eid = $2 and return_id = $3 and token <> $1
+         and created is not null and coalesce(ended, '') <> 'Cancelled'
+       order by created desc, token limit 1)`,
+    [token, eid, returnId],
+  )
 }
 
 /** Under the lock of the return, no other submission of it can be created; an open one can end until it is locked. */
