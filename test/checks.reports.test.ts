@@ -50,6 +50,14 @@ test('--all has a line for each code, most frequent first', async () => {
   ])
 })
 
+test.each([
+  ['<html><table>', 'The file is an HTML page, not CSV. Export it as CSV in UTF-8.'],
+  ['memberId,born\n', 'The column kind is missing. Add the column, or export the file with it.'],
+])('--all has the advice of the only fault of a file: %j', async (members, advice) => {
+  const checked = await check({ 'members.csv': members, 'book-loans.csv': LOANS })
+  expect(await render('all', checked)).toContain(` ${advice}\n`)
+})
+
 test('a terminal shows at most 15 causes, and fits on one screen', async () => {
   const faulty = await checkFolder(join(import.meta.dirname, '../samples/sdr/faulty'), 'sdr')
   const lines = (await render('table', faulty)).trimEnd().split('\n')

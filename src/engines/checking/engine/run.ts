@@ -273,10 +273,13 @@ class Run {
         counts.set(check, count)
         if (count === 0) return []
         const described = describeCheck(resource, check)
+        const summary = { ...described, count, ...writer.written(check) }
         // What is wrong with a whole file is said once, so that its own words are the summary.
         const [own, ...others] = file.fileFaults.get(check) ?? []
-        const message = own === undefined || others.length > 0 ? described.message : own.message
-        return [{ ...described, message, count, ...writer.written(check) }]
+        if (own === undefined || others.length > 0) return [summary]
+        const { fix: _, ...rest } = summary
+        const { message, fix } = own
+        return [{ ...rest, message, ...(fix !== undefined && { fix }) }]
       })
     })
     const sum = (severity: string) =>
