@@ -2,8 +2,10 @@ import { Readable } from 'node:stream'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { revokeKeys } from '../src/api/access/keys.ts'
+import { SCOPES } from '../src/api/access/principal.ts'
 import { removeSuspension, storeSuspension } from '../src/api/access/suspensions.ts'
 import { until } from './support/command.ts'
+import { ConsoleService } from './support/console.ts'
 import { makeSmallDefinition } from './support/small-definition.ts'
 import { startSubmissions } from './support/submissions.ts'
 
@@ -143,6 +145,24 @@ describe('a request whose key ends while it', () => {
     await until(() => response.raw.res.destroyed)
     expect(response.raw.res.writableFinished).toBe(false)
   })
+})
+
+test('a download in the console ends with the key of its session', async () => {
+  const console = await ConsoleService.start()
+  const { service } = console
+  const entries = Array.from({ length: 60_000 }, (_, index) => ({ localId: `record-${index}` }))
+  await service.publish(entries, { token: 'submission-0001' })
+  const { id } = await service.createKey({ scopes: SCOPES, eids: ['1001'] })
+  const response = await service.app.inject({
+    url: '/console/submissions/submission-0001/findings.csv?eid=1001',
+    headers: { host: 'localhost', cookie: await console.signIn(id) },
+    payloadAsStream: true,
+  })
+  expect(response.statusCode).toBe(200)
+  response.stream().on('error', () => undefined)
+  await revokeKeys(service.database, [id])
+  await until(() => response.raw.res.destroyed)
+  expect(response.raw.res.writableFinished).toBe(false)
 })
 
 test('a key that expires while its change waits for another one changes nothing', async () => {

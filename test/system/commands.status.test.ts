@@ -1,6 +1,8 @@
 import { readdirSync, writeFileSync } from 'node:fs'
+import { type AddressInfo, createServer } from 'node:net'
+import { networkInterfaces } from 'node:os'
 import { join } from 'node:path'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { recordIndexFailure } from '../../src/catalogue/search/index-store.ts'
 import { readRevisions } from '../../src/foundation/database/revisions.ts'
 import { enqueue } from '../../src/foundation/jobs/queue.ts'
@@ -9,6 +11,7 @@ import { describeServer } from '../../src/operate/status.ts'
 import { Installation } from '../support/command.ts'
 import { fillDatabase, withDatabase } from '../support/filled-database.ts'
 import { engine } from '../support/temporary.ts'
+import { testWhere } from '../support/test-where.ts'
 
 describe('status', () => {
   test('shows what the database holds', async () => {
@@ -125,6 +128,19 @@ describe('status says what is wrong, and what to do', () => {
       },
     ])
     expect((await mahi.run(['status'], { environment })).stdout).toMatch(/^REDIS_URL +bad +It cannot/m)
+  })
+
+  testWhere(
+    Object.values(networkInterfaces()).some((own) => own?.some(({ address }) => address === '::1')),
+    'Redis at an address of IPv6: this machine has none',
+  )('but nothing of a Redis at an address of IPv6', async () => {
+    const mahi = await new Installation().migrate()
+    const server = createServer((socket) => socket.destroy())
+    await new Promise<void>((resolve) => server.listen(0, '::1', resolve))
+    onTestFinished(() => void server.close())
+    const { port } = server.address() as AddressInfo
+    const { faults } = await examine(mahi, { REDIS_URL: `redis://[::1]:${port}` })
+    expect(faults).not.toHaveProperty('REDIS_URL')
   })
 
   test('with the database, which it does not change', async () => {
