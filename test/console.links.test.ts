@@ -155,7 +155,7 @@ test('an organisation sees what is to be done first; the agency sees all, reads 
   const analyst = await enter(['validation-results:read', 'submissions:write'], ['1002'])
   expect(toText((await analyst.open('/console/submissions')).body)).toMatch(
     // It was submitted before, so it is neither overdue nor missed.
-    /Return of 202512 \d+ \w+ \d{4}, \d\d:\d\d Reopened until \d/,
+    /Return of 202512 \d+ \w+ \d{4}, \d\d:\d\d Reopened until \d+ \w+ \d{4} : A course is missing\. /,
   )
   // Those who may not write are not asked to send anything.
   const manager = await enter(['validation-results:read'], ['1001'])

@@ -205,6 +205,18 @@ export class ConsolePage {
     return barriers
   }
 
+  /** What Chromium tells a screen reader: the role and the name of each node, and how it announces changes. */
+  async readTree(): Promise<string[]> {
+    const { nodes } = await this.#devTools.send('Accessibility.getFullAXTree')
+    return nodes
+      .filter(({ ignored }) => !ignored)
+      .map(({ role, name, description, properties = [] }) => {
+        const told = properties.filter(({ name }) => /^(?:expanded|invalid|live)$/.test(name))
+        const words = [role, name, description, ...told.map(({ value }) => value)].map((each) => each?.value)
+        return words.filter((each) => each !== undefined && each !== '').join(', ')
+      })
+  }
+
   /** Whether the page can be read without scrolling sideways. */
   async isWithinWidth(): Promise<boolean> {
     return await this.page.evaluate(

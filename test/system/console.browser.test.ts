@@ -203,6 +203,50 @@ describeInBrowser('the console in a browser', () => {
     expect(await plain.page.getByRole('button', { name: /^Copy/ }).count()).toBe(0)
   })
 
+  test('a screen reader is told what a page is made of, and of what changes on it', async () => {
+    const console = await start()
+    const shown = await console.open()
+    const { page } = shown
+    await shown.goto('/console/occupations')
+    await page.locator('input[name="q"]').pressSequentially('teac')
+    await page.getByRole('option').first().waitFor()
+    expect(await shown.readTree()).toEqual(
+      expect.arrayContaining([
+        'navigation, Sections',
+        'combobox, Find an occupation, false, true',
+        'listbox, Suggestions',
+        'option, Teacher',
+      ]),
+    )
+    await shown.goto('/console/submissions')
+    await page.getByLabel('Return').fill('202512')
+    await page.getByRole('button', { name: 'Start a submission' }).click()
+    await page
+      .locator('input[multiple]')
+      .setInputFiles([{ name: 'a.pdf', mimeType: '', buffer: Buffer.from('%PDF') }])
+    await page.getByText('It is a PDF.').waitFor()
+    expect(await shown.readTree()).toEqual(
+      expect.arrayContaining([
+        'navigation, Steps',
+        'link, Files None stored',
+        'rowheader, a.pdf',
+        'status, polite',
+        'StaticText, There is nothing to send.',
+      ]),
+    )
+    const stranger = await console.open({}, { signedIn: false })
+    await stranger.goto('/console/sign-in')
+    await stranger.page.getByLabel('API key').fill('wrong')
+    await stranger.page.getByRole('button', { name: 'Sign in' }).click()
+    await stranger.page.getByRole('alert').waitFor()
+    expect(await stranger.readTree()).toEqual(
+      expect.arrayContaining([
+        'alert, assertive',
+        expect.stringMatching(/^textbox, API key, This key is not valid\. .*, true$/),
+      ]),
+    )
+  })
+
   test('the first page is small and needs two further requests, and the next page none', async () => {
     const console = await start()
     const { page, url } = await console.open()

@@ -44,9 +44,11 @@ async function showOccupations(context: Context): Promise<Shown> {
   const words = query.get('q')?.trim() ?? ''
   const group = query.get('group') ?? undefined
   const language = query.get('lang') ?? undefined
+  const label = 'Find an occupation'
+  // A label that contains the suggestions would name them, too.
   const search = html`<form class="row" role="search" action="/console/occupations" method="get">
-    <label class="grow">Find an occupation
-      <span class="combobox"><input class="large" type="search" name="q" value=${words} autocomplete="off" data-suggest="/console/suggestions" /></span>
+    <label class="grow">${label}
+      <span class="combobox"><input class="large" type="search" name="q" value=${words} aria-label=${label} autocomplete="off" data-suggest="/console/suggestions" /></span>
     </label>
     <${Select} name="lang" label="Language" all="English and te reo Māori" value=${language} options=${LANGUAGES} />
     ${group !== undefined && html`<input type="hidden" name="group" value=${group} />`}
