@@ -1,5 +1,9 @@
 import { expect, test } from 'vitest'
-import { RecordCount } from '../src/submissions/runs/run-job.ts'
+import { Sealer } from '../src/foundation/database/seal.ts'
+import { takeOne } from '../src/foundation/jobs/worker.ts'
+import { Definitions } from '../src/submissions/rules/definitions.ts'
+import { RecordCount, RunJob } from '../src/submissions/runs/run-job.ts'
+import { checkHere } from './support/check-here.ts'
 import { makeSmallDefinition } from './support/small-definition.ts'
 import { startSubmissions } from './support/submissions.ts'
 
@@ -51,4 +55,53 @@ test('the API shows the progress by file', async () => {
     total: 2,
     files: [{ file: 'people', done: 1, total: 2 }],
   })
+})
+
+test('a run that two workers check is published once, by the one that holds its job', async () => {
+  const { service, definition, createCaller } = await startSubmissions(makeSmallDefinition())
+  const { database } = service
+  const { ask, create, put } = await createCaller('reader', ['1001'])
+  const token = await create()
+  await put(token, 'people', 'localId,id\n1,A\n2,\n')
+  await ask('POST', `/submissions/${token}/validation-runs`)
+  const outcomes: string[] = []
+  const work = (meanwhile = async (): Promise<unknown> => undefined) => {
+    const run = new RunJob({
+      database,
+      sealer: new Sealer(),
+      definitions: new Definitions([definition]),
+      limits: {},
+      check: async (...given) => {
+        await meanwhile()
+        return await checkHere(...given)
+      },
+    })
+    return takeOne(
+      {
+        database,
+        handlers: { run },
+        onError: (error) => outcomes.push(String(error)),
+        onEnd: ({ attempt, outcome }) => outcomes.push(`${attempt}: ${outcome}`),
+        outage: { failed: () => undefined, worked: () => undefined },
+      },
+      ['run'],
+      new AbortController().signal,
+    )
+  }
+  // The first one is late, and its lease ends during its check.
+  await work(async () => {
+    await database.write('schema', (writer) => writer.run('update job set lease = 1'))
+    await work()
+  })
+  expect(outcomes).toEqual(['2: done', '1: lost'])
+  const { body } = await ask('GET', `/submissions/${token}/validation-runs`)
+  expect(body.results).toMatchObject([{ runId: 1, status: 'Processed', current: true }])
+  const { results } = (await ask('GET', `/submissions/${token}/activity`)).body
+  expect(results.filter(({ event }: { event: string }) => event === 'Checked')).toHaveLength(1)
+  expect(await database.all('select status, total from run_count')).toEqual([
+    { status: 'Processed', total: 1 },
+  ])
+  expect((await ask('GET', `/submissions/${token}/validation-results`)).body.totalCount).toBe(
+    body.results[0].errorCount,
+  )
 })

@@ -193,7 +193,11 @@ async function hold(
   try {
     await work(signal)
   } catch (error) {
-    throw lost.signal.aborted ? new JobLost() : error
+    // If another worker has taken the job over or it was cancelled, it does not matter what failed here.
+    const held = await database
+      .write(`job:${job.worker}`, (writer) => extend(writer, job))
+      .catch(() => !lost.signal.aborted)
+    throw held ? error : new JobLost()
   } finally {
     clearInterval(timer)
   }
