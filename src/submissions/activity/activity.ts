@@ -107,6 +107,11 @@ export async function findRequester(reader: Reader, token: string, run: number):
   return row === undefined ? SERVICE : { id: row.actor, name: row.name }
 }
 
+/** When something was last done with a submission, but for what retention deleted, as SQL: a column has its token. */
+export const newestActivity = (token: string): string =>
+  `(select time from activity where token = ${token} and event not in ('Expired', 'Purged')
+    order by id desc limit 1)`
+
 /** A page of the activities of a submission, newest first. */
 export async function listActivity(
   reader: Reader,

@@ -1,4 +1,5 @@
 import type { Reader } from '../../foundation/database/database.ts'
+import { newestActivity } from '../activity/activity.ts'
 import { readReopenings } from '../explanations/receipt.ts'
 
 export const STANDINGS = [
@@ -55,7 +56,7 @@ const SUBMISSIONS = `select s.token, s.eid, s.created, s.ended, s.ended_at as "e
       then 1 else 0 end as files,
     case when exists (select 1 from submission_run q where q.token = s.token and q.completed is null)
       then 1 else 0 end as active,
-    (select a.time from activity a where a.token = s.token order by a.id desc limit 1) as "activeAt",
+    ${newestActivity('s.token')} as "activeAt",
     r.revision as "runRevision", r.errors, r.warnings, r.stopped
   from submission s left join submission_run r on r.run = s.run
   where s.return_id = $1 and s.eid = coalesce($2, s.eid)
