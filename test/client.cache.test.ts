@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { createClient } from '../client/src/index.ts'
 import { Front } from '../client/test/front.ts'
+import { DEADLINE } from './support/command.ts'
 import { Service } from './support/service.ts'
 
 async function startClient(options: { cachedPages?: number } = {}) {
@@ -8,7 +9,13 @@ async function startClient(options: { cachedPages?: number } = {}) {
   await service.import(['A', 'B', 'C'].map((occupationCode) => ({ occupationCode })))
   const { submissionToken } = await service.publish(['a', 'b', 'c'].map((localId) => ({ localId })))
   const front = await Front.start(service)
-  const client = createClient({ baseUrl: front.baseUrl, apiKey: service.key, eid: '1001', ...options })
+  const client = createClient({
+    baseUrl: front.baseUrl,
+    apiKey: service.key,
+    eid: '1001',
+    deadline: DEADLINE,
+    ...options,
+  })
   const readOccupations = () => Array.fromAsync(client.occupations.all({ limit: 1 }))
   const readResults = () => Array.fromAsync(client.validationResults.all(submissionToken, { pageSize: 1 }))
   return { service, front, client, token: submissionToken, readOccupations, readResults }

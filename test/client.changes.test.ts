@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { createClient, MahiError } from '../client/src/index.ts'
 import { Front } from '../client/test/front.ts'
+import { DEADLINE } from './support/command.ts'
 import { Service } from './support/service.ts'
 
 const record = (occupationCode: string, titleEnglish = 'A title') => ({ occupationCode, titleEnglish })
@@ -9,7 +10,11 @@ async function startClient(codes: readonly string[]) {
   const service = await Service.start({ OCCUPATIONS_LIMIT_MAX: '3' })
   await service.import(codes.map((code) => record(code)))
   const front = await Front.start(service)
-  return { service, front, client: createClient({ baseUrl: front.baseUrl, apiKey: service.key }) }
+  return {
+    service,
+    front,
+    client: createClient({ baseUrl: front.baseUrl, apiKey: service.key, deadline: DEADLINE }),
+  }
 }
 
 async function collect<Item, End>(items: AsyncGenerator<Item, End>): Promise<[Item[], End]> {

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { type Client, createClient, MahiError, type OccupationsQuery } from '../client/src/index.ts'
 import { Front } from '../client/test/front.ts'
+import { DEADLINE } from './support/command.ts'
 import { Service } from './support/service.ts'
 
 const record = (occupationCode: string, minor = 'M1', major = 'J1') => ({
@@ -21,7 +22,11 @@ async function startClient(records: readonly unknown[]) {
   const service = await Service.start()
   await service.import(records)
   const front = await Front.start(service)
-  return { service, front, client: createClient({ baseUrl: front.baseUrl, apiKey: service.key }) }
+  return {
+    service,
+    front,
+    client: createClient({ baseUrl: front.baseUrl, apiKey: service.key, deadline: DEADLINE }),
+  }
 }
 
 /** A client of a service that answers these bodies in turn. */

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { createClient, type ReadAllOptions } from '../client/src/index.ts'
 import { Front } from '../client/test/front.ts'
+import { DEADLINE } from './support/command.ts'
 import { Service } from './support/service.ts'
 
 const entries = (run: string, count: number) =>
@@ -10,7 +11,12 @@ async function startClient(count: number) {
   const service = await Service.start()
   const { submissionToken } = await service.publish(entries('a', count))
   const front = await Front.start(service)
-  const client = createClient({ baseUrl: front.baseUrl, apiKey: service.key, eid: '1001' })
+  const client = createClient({
+    baseUrl: front.baseUrl,
+    apiKey: service.key,
+    eid: '1001',
+    deadline: DEADLINE,
+  })
   return { service, front, client, token: submissionToken }
 }
 

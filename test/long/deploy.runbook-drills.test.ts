@@ -5,7 +5,7 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 import { createClient } from '../../client/src/index.ts'
 import { createKey } from '../../src/api/access/keys.ts'
 import { Cluster, hasCluster } from '../support/cluster.ts'
-import { Installation, until } from '../support/command.ts'
+import { DEADLINE, Installation, until } from '../support/command.ts'
 import { fillDatabase, UNLIMITED, withDatabase } from '../support/filled-database.ts'
 import { hasRedisServer, OwnRedis } from '../support/redis.ts'
 import { Operator, serveWithMetrics } from '../support/runbook.ts'
@@ -132,7 +132,7 @@ test('MahiRunsWait, MahiRunsFail and MahiRunsHalt: a return waits, its worker lo
   const { key } = await withDatabase(mahi.databaseUrl, (database) =>
     createKey(database, { client: 'provider', scopes, eids: ['1001'], expires: Date.now() + DAY }),
   )
-  const { submissions } = createClient({ baseUrl: url, apiKey: key, eid: '1001' })
+  const { submissions } = createClient({ baseUrl: url, apiKey: key, eid: '1001', deadline: DEADLINE })
   const { submissionToken: token = '' } = await submissions.create({ returnId: '202512' })
   const rows = Array.from({ length: 20_000 }, (_, index) => `L${index},S${index}\n`)
   // It also reads what is uploaded.

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { describe, expect } from 'vitest'
 import { createClient } from '../../client/src/index.ts'
 import { createKey } from '../../src/api/access/keys.ts'
-import { ask, Installation, toLines, until } from '../support/command.ts'
+import { ask, DEADLINE, Installation, toLines, until } from '../support/command.ts'
 import { canPlaceDatabase, placeDatabase } from '../support/database-on-disk.ts'
 import { fillDatabase, UNLIMITED, withDatabase } from '../support/filled-database.ts'
 import { makePeople, makeSmallDefinition } from '../support/small-definition.ts'
@@ -139,7 +139,12 @@ describe('a full disk for submissions', () => {
     )
     const server = await mahi.serve(environment)
     const headers = { 'x-api-key': key, eid: '1001' }
-    const { submissions } = createClient({ baseUrl: server.url, apiKey: key, eid: '1001', deadline: 60_000 })
+    const { submissions } = createClient({
+      baseUrl: server.url,
+      apiKey: key,
+      eid: '1001',
+      deadline: DEADLINE,
+    })
     const { submissionToken: token = '' } = await submissions.create({ returnId: '202512' })
     const work = () => mahi.start(['work'], { environment })
     /** Uploads a file while a worker runs that reads it, and returns the number of its records. */

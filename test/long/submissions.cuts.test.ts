@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { type Client, createClient } from '../../client/src/index.ts'
 import type { Database } from '../../src/foundation/database/database.ts'
-import { Installation, type RunningCommand, until } from '../support/command.ts'
+import { DEADLINE, Installation, type RunningCommand, until } from '../support/command.ts'
 import { withDatabase } from '../support/filled-database.ts'
 import { Random } from '../support/random.ts'
 import { makePeople, makeSmallDefinition } from '../support/small-definition.ts'
@@ -50,7 +50,7 @@ class Place {
       baseUrl: 'http://server',
       apiKey: key,
       eid: '1001',
-      deadline: 60_000,
+      deadline: DEADLINE,
       fetch: (input, init) => fetch(String(input).replace('http://server', this.#url), init),
     })
   }

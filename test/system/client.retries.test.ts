@@ -3,6 +3,7 @@ import { expect, onTestFinished, test, vi } from 'vitest'
 import { createClient, MahiError } from '../../client/src/index.ts'
 import { choosePause, readRetryAfter } from '../../client/src/retry.ts'
 import { Front } from '../../client/test/front.ts'
+import { DEADLINE } from '../support/command.ts'
 import { cases } from '../support/properties.ts'
 import { Service } from '../support/service.ts'
 
@@ -10,7 +11,11 @@ async function startClient(options: { deadline?: number } = {}) {
   const service = await Service.start()
   await service.import(['A', 'B', 'C'].map((occupationCode) => ({ occupationCode })))
   const front = await Front.start(service)
-  return { service, front, client: createClient({ baseUrl: front.baseUrl, apiKey: service.key, ...options }) }
+  return {
+    service,
+    front,
+    client: createClient({ baseUrl: front.baseUrl, apiKey: service.key, deadline: DEADLINE, ...options }),
+  }
 }
 
 const catchFailure = (promise: Promise<unknown>) =>

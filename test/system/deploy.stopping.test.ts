@@ -3,7 +3,7 @@ import { request } from 'node:http'
 import { connect } from 'node:net'
 import { expect, test } from 'vitest'
 import { createClient } from '../../client/src/index.ts'
-import { Installation } from '../support/command.ts'
+import { DEADLINE, Installation } from '../support/command.ts'
 import { ask } from '../support/load.ts'
 
 test('uploads in progress continue when everything else has been cut off, until SHUTDOWN_GRACE', async () => {
@@ -12,7 +12,7 @@ test('uploads in progress continue when everything else has been cut off, until 
     const scopes = ['validation-results:read', 'submissions:write'] as const
     const key = await mahi.createKey({ scopes, eids: ['1001'] })
     const { command, url } = await mahi.serve(settings)
-    const client = createClient({ baseUrl: url, apiKey: key, eid: '1001' })
+    const client = createClient({ baseUrl: url, apiKey: key, eid: '1001', deadline: DEADLINE })
     const { submissionToken } = await client.submissions.create({ returnId: '202512' })
     const upload = request(`${url}/v1/submissions/${submissionToken}/files/courses`, {
       method: 'PUT',

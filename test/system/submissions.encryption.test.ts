@@ -4,7 +4,7 @@ import type { Database } from '../../src/foundation/database/database.ts'
 import { readSealKeys } from '../../src/foundation/database/seal-keys.ts'
 import { publishResults } from '../../src/submissions/findings/publish.ts'
 import { openSealer } from '../../src/submissions/open-sealer.ts'
-import { Installation, until } from '../support/command.ts'
+import { DEADLINE, Installation, until } from '../support/command.ts'
 import { withDatabase } from '../support/filled-database.ts'
 import { makePeople, makeSmallDefinition } from '../support/small-definition.ts'
 import { sourceOf } from '../support/source.ts'
@@ -47,7 +47,7 @@ test('a first key and its successor encrypt what is stored from then on, and the
     await server?.stop()
     const { command, url } = await mahi.serve(environment(keys))
     server = command
-    return createClient({ baseUrl: url, apiKey, eid: '1001' })
+    return createClient({ baseUrl: url, apiKey, eid: '1001', deadline: DEADLINE })
   }
   const store = async ({ submissions }: Client, returnId: string) => {
     const { submissionToken: token = '' } = await submissions.create({ returnId })

@@ -1,9 +1,14 @@
-import type { OccupationMatch, OccupationSearchPage, SearchGroupCount } from '../../../client/src/types.ts'
+import type {
+  OccupationMajorGroup,
+  OccupationMatch,
+  OccupationMinorGroup,
+  OccupationSearchPage,
+  SearchGroupCount,
+} from '../../../client/src/types.ts'
 import { count } from '../../foundation/text/format-number.ts'
 import type { Api, Having } from '../api.ts'
 import { type Context, get, type Route, type Shown } from '../context.ts'
 import { Select } from '../fields.ts'
-import { listGroups } from '../groups.ts'
 import { html, maori, type VNode } from '../html.ts'
 import { link, occupationLink, type Query } from '../links.ts'
 import { showNext, showPager } from '../lists.ts'
@@ -17,6 +22,12 @@ type SearchResponse = Pick<OccupationSearchPage, 'didYouMean'> & {
   readonly totalCount: number
   readonly results: readonly Match[]
   readonly groups: readonly Having<SearchGroupCount, 'code' | 'count'>[]
+}
+
+/** From `/v1/occupation-groups`. */
+interface Groups {
+  readonly majorGroups: readonly Having<OccupationMajorGroup, 'code'>[]
+  readonly minorGroups: readonly Having<OccupationMinorGroup, 'code'>[]
 }
 
 const PAGE_SIZE = 20
@@ -209,8 +220,8 @@ async function browse(context: Context, group: string | undefined): Promise<VNod
   const { api, query } = context
   const minor = query.get('minor') ?? undefined
   const cursor = query.get('cursor') ?? undefined
-  const [{ majors, minors }, amounts, page] = await Promise.all([
-    listGroups(api, group),
+  const [{ majorGroups: majors, minorGroups }, amounts, page] = await Promise.all([
+    api.call<Groups>('/occupation-groups'),
     readAmounts(api),
     api.call<OccupationPage>('/occupations', {
       query: {
@@ -222,6 +233,10 @@ async function browse(context: Context, group: string | undefined): Promise<VNod
       },
     }),
   ])
+  // Those of which the chosen major group is the Primary one.
+  const minors = minorGroups.filter(({ majorGroups = [] }) =>
+    majorGroups.some((each) => each.majorGroupCode === group && each.majorGroupRelationType === 'Primary'),
+  )
   const records = page.data ?? []
   const pays = records.map(({ renumeration }) => renumeration)
   const scale = payScale(pays)
