@@ -56,15 +56,22 @@ export default [
   {
     fault: 'a job that a worker holds can be claimed by another',
     file: 'src/foundation/jobs/queue.ts',
-    text: '(worker is null or lease < $1)',
-    replacement: '(worker is null or lease > $1)',
+    text: '(worker is null or lease < $2)',
+    replacement: '(worker is null or lease > $2)',
     test: QUEUE,
   },
   {
     fault: 'a job whose lease has ended is never claimed again',
     file: 'src/foundation/jobs/queue.ts',
-    text: '(worker is null or lease < $1)',
-    replacement: '(worker is null and lease < $1)',
+    text: '(worker is null or lease < $2)',
+    replacement: '(worker is null and lease < $2)',
+    test: QUEUE,
+  },
+  {
+    fault: 'a claim that waited for a long transaction takes the job of a worker that waits, too',
+    file: 'src/foundation/jobs/queue.ts',
+    text: 'now - asked < HEARTBEAT ? now : 0',
+    replacement: 'now',
     test: QUEUE,
   },
   {
