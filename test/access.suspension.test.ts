@@ -180,8 +180,9 @@ describe('an operator', () => {
         `/organisations/9999${path}`,
         method === 'PUT' ? {} : undefined,
       )
-      expect([status, body.detail]).toEqual([
+      expect([status, body.type, body.detail]).toEqual([
         404,
+        '/problems/no-such-organisation',
         // A question changes nothing anyway.
         expect.stringMatching(
           method === 'GET'

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { PROBLEMS } from '../src/api/request/problems.ts'
 import { Connection, exchange, listen } from './support/connection.ts'
@@ -30,6 +31,9 @@ const BODY_PROBLEMS = [
   'no-receipt',
   'no-such-return',
   'no-such-rule',
+  'no-such-organisation',
+  'no-such-revision',
+  'no-such-decision',
   'precondition-required',
   'malformed-body',
   'invalid-body',
@@ -40,6 +44,12 @@ const BODY_PROBLEMS = [
   'unsupported-media-type',
   'unprocessable-content',
 ] as const satisfies readonly (keyof typeof PROBLEMS)[]
+
+test('no operation says of a resource that does not exist that no endpoint has the URL', () => {
+  const described = readFileSync(new URL('../openapi.json', import.meta.url), 'utf8')
+  expect(described).toContain('/problems/no-such-organisation')
+  expect(described).not.toContain('/problems/not-found')
+})
 
 test('every response restricts browsers and identifies no server, and every error has a problem body with its URL', async () => {
   const service = await Service.start({ RATE_LIMIT_OCCUPATIONS: '6/60' })

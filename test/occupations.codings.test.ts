@@ -104,7 +104,10 @@ test('a disagreement is shown, teaches nothing, and ends when a reviewer changes
   expect(withdrawn.json()).toMatchObject({
     items: [{ state: 'unknown', decisions: [{ reviewer: 'schools' }] }],
   })
-  expect((await registry.send('DELETE', `/${driver?.id}`)).statusCode).toBe(404)
+  expect((await registry.send('DELETE', `/${driver?.id}`)).json()).toMatchObject({
+    type: '/problems/no-such-decision',
+    status: 404,
+  })
   expect((await schools.send('DELETE', `/${driver?.id}`)).json()).toEqual({ items: [] })
   expect(await registry.list()).toEqual({ items: [], resultsCount: 0 })
 })

@@ -80,10 +80,11 @@ test('a revision that does not exist is 404, and a number that is none is 400', 
   const service = await Service.start()
   await service.import([OLD])
   const unknown = await service.get('/v1/occupation-revisions/99')
-  expect([unknown.statusCode, unknown.json().detail]).toEqual([
-    404,
-    'There is no revision 99: the newest is 1.',
-  ])
+  expect(unknown.json()).toMatchObject({
+    type: '/problems/no-such-revision',
+    status: 404,
+    detail: 'There is no revision 99: the newest is 1.',
+  })
   for (const path of ['one', '-1', '1?Since=x', '1?Limit=1'])
     expect((await service.get(`/v1/occupation-revisions/${path}`)).statusCode).toBe(400)
 })

@@ -29,13 +29,13 @@ async function start(environment: Record<string, string> = {}) {
   return { ...started, ...caller, ask, validate: check }
 }
 
-test('files of one kind have their own columns', async () => {
+test('files of one kind have their own columns, also one that was sent in Windows-1252', async () => {
   const required = { constraints: { required: true } }
   const of = (...names: string[]) => ({ fields: names.map((name) => ({ name, ...required })) })
   const { createCaller, work } = await startSubmissions(define({ one: of('a', 'b'), two: of('c', 'd') }))
   const { ask, create, put, check } = await createCaller('other', ['1001'], ALL)
   const token = await create()
-  await put(token, 'one', 'a,b\n1,\n')
+  await put(token, 'one', Buffer.from('a,b\né,\n', 'latin1'))
   await put(token, 'two', 'd,c\n2,\n')
   await work()
   await check(token)

@@ -117,6 +117,13 @@ export default [
     test: QUEUE,
   },
   {
+    fault: 'a claim that waited for a long transaction takes the job of a worker that waits, too',
+    file: 'src/foundation/jobs/queue.ts',
+    text: 'now - asked < HEARTBEAT ? now : 0',
+    replacement: 'now',
+    test: QUEUE,
+  },
+  {
     fault: 'a worker finishes a job that another has claimed since',
     file: 'src/foundation/jobs/queue.ts',
     text: "'delete from job where id = $1 and worker = $2'",

@@ -143,6 +143,13 @@ export default [
     replacement: 'found.returnId !== returnId',
     test: PUBLISHING,
   },
+  {
+    fault: 'results can be published to a submitted submission',
+    file: 'src/submissions/findings/publish.ts',
+    text: "found?.ended === 'Submitted'",
+    replacement: "found?.ended === 'Submitted' && found.run < 0",
+    test: EXPLANATIONS,
+  },
   // Encryption.
   {
     fault: 'ciphertext is not bound to its position (no associated data)',

@@ -111,6 +111,24 @@ export const PROBLEMS = {
     title: 'No such definition or rule',
     advice: 'GET /v1/rules lists the definitions, and GET /v1/rules/DEFINITION the rules of one.',
   },
+  'no-such-organisation': {
+    status: 404,
+    title: 'No such organisation',
+    advice:
+      'No key covers an organisation with this EID, and nothing is stored for it. GET /v1/organisations lists those that are known.',
+  },
+  'no-such-revision': {
+    status: 404,
+    title: 'No such revision',
+    advice:
+      'The catalogue has no revision with this number, or its content is no longer kept. GET /v1/occupation-revisions lists the revisions; readable says whether the content of one is kept.',
+  },
+  'no-such-decision': {
+    status: 404,
+    title: 'No such decision',
+    advice:
+      'The client of the key has decided nothing about a title with this id. GET /v1/confirmed-codings lists the titles with their decisions.',
+  },
   'method-not-allowed': {
     status: 405,
     title: 'The endpoint does not support this method',

@@ -141,7 +141,7 @@ export function reviewOperations(database: Database): readonly Operation[] {
           items: [EXAMPLE_REVIEWED],
         }),
       },
-      problems: { 'not-found': 'The client has decided nothing about this title.' },
+      problems: { 'no-such-decision': 'The client has decided nothing about this title.' },
     }).handle(async ({ path: { id }, principal, refuse }) => {
       const left = await database.write('codings', async (writer) => {
         const count = await withdraw(writer, principal?.client ?? '', id)
@@ -149,7 +149,7 @@ export function reviewOperations(database: Database): readonly Operation[] {
       })
       if (left === undefined)
         return refuse(
-          'not-found',
+          'no-such-decision',
           'The client of this key has no decision about a title with this ID. Nothing was changed.',
         )
       return document({ items: left })

@@ -95,7 +95,7 @@ export function revisionOperations(database: Database): readonly Operation[] {
         }),
       },
       responses: { 200: describeDocument(OccupationDifferences, 'The differences.', EXAMPLE_DIFFERENCES) },
-      problems: { 'not-found': 'A revision does not exist, or is no longer kept.' },
+      problems: { 'no-such-revision': 'A revision does not exist, or is no longer kept.' },
     }).handle(async ({ path: { revision }, query, refuse }) => {
       const { Since: since = Math.max(0, revision - 1), After: after = '' } = query
       return await database.snapshot(async (reader) => {
@@ -103,7 +103,7 @@ export function revisionOperations(database: Database): readonly Operation[] {
           await assertKept(reader, revision)
           await assertKept(reader, since)
         } catch (error) {
-          if (error instanceof RevisionUnknown) throw refuse('not-found', `${error.message}.`)
+          if (error instanceof RevisionUnknown) throw refuse('no-such-revision', `${error.message}.`)
           throw error
         }
         const { found, next } = await readSome(reader, [since, revision], after)

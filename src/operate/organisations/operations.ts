@@ -63,7 +63,9 @@ const UNCHANGED = `Nothing was changed. ${UNKNOWN}`
 const EID_PATH = Type.Object({
   eid: Type.String({ description: 'The identifier of the organisation.' }),
 })
-const PROBLEMS = { 'not-found': 'No key covers this organisation, and it has no submission.' } as const
+const PROBLEMS = {
+  'no-such-organisation': 'No key covers this organisation, and it has no submission.',
+} as const
 
 export function organisationOperations(database: Database): readonly Operation[] {
   const operating = operationsOf({ tag: 'Operation', access: withScope('operate'), limit: 'submissions' })
@@ -103,7 +105,7 @@ export function organisationOperations(database: Database): readonly Operation[]
       problems: PROBLEMS,
     }).handle(async ({ path: { eid }, refuse }) => {
       const organisation = await findOrganisation(database, eid)
-      if (organisation === undefined) return refuse('not-found', UNKNOWN)
+      if (organisation === undefined) return refuse('no-such-organisation', UNKNOWN)
       return document(renderOrganisation(organisation))
     }),
 
@@ -121,7 +123,7 @@ export function organisationOperations(database: Database): readonly Operation[]
     }).handle(async ({ path: { eid }, body: { reason = '' }, refuse }) => {
       const suspended = await suspend(database, { eid, reason })
       const organisation = suspended && (await findOrganisation(database, eid))
-      if (organisation === undefined) return refuse('not-found', UNCHANGED)
+      if (organisation === undefined) return refuse('no-such-organisation', UNCHANGED)
       return document(renderOrganisation(organisation))
     }),
 
@@ -141,7 +143,7 @@ export function organisationOperations(database: Database): readonly Operation[]
     }).handle(async ({ path: { eid }, refuse }) => {
       // One that nothing else names is unknown once it is resumed.
       const before = await findOrganisation(database, eid)
-      if (before === undefined) return refuse('not-found', UNCHANGED)
+      if (before === undefined) return refuse('no-such-organisation', UNCHANGED)
       await removeSuspension(database, eid)
       return document(renderOrganisation({ ...before, suspension: undefined }))
     }),

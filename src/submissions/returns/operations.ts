@@ -194,7 +194,7 @@ export function returnOperations({
       id: 'putReturn',
       summary: 'Describe a return',
       description:
-        'For the collecting agency: adds a return, or replaces the one with this id, after the checks of `mahi returns import`. A return is replaced by another one only with `If-Match`. If anything is wrong, the detail names all mistakes, and nothing is stored. No EID is needed.',
+        'For the collecting agency: adds a return, or replaces the one with this id, after the checks of `mahi returns import`. A return is replaced by another one only with `If-Match`. If anything is wrong, nothing is stored, and the detail names the mistakes: those of the form of the body or, if it has none, those of its values. No EID is needed.',
       method: 'PUT',
       path: '/returns/{returnId}',
       request: {
