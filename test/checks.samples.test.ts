@@ -7,10 +7,10 @@ import {
   listOwnDefinitions,
   loadDefinition,
 } from '../src/engines/checking/definition/load.ts'
-import { testRules } from '../src/engines/checking/definition/test-rules.ts'
+import { resolveParameters } from '../src/engines/checking/definition/parameters.ts'
 import { kindOfCheck } from '../src/engines/checking/engine/check-kinds.ts'
-import { describeCheck } from '../src/engines/checking/explain.ts'
-import { resolveParameters } from '../src/engines/checking/parameters.ts'
+import { describeCheck } from '../src/engines/checking/engine/explain.ts'
+import { testRules } from '../src/engines/checking/test-rules.ts'
 import { checkFolder, places, readFaults } from './support/checking.ts'
 import { Installation } from './support/command.ts'
 import { pageOf, renderRulesPage } from './support/rules-page.ts'

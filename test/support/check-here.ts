@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { type checkFiles, readFindings } from '../../src/engines/checking/check-files.ts'
+import { type checkFiles, readFindings } from '../../src/engines/checking/engine/check-files.ts'
 import { runEngine } from '../../src/engines/checking/engine/run.ts'
 import { DEFAULT_LIMITS } from '../../src/engines/checking/process/limits.ts'
 import { makeFolder } from '../../src/foundation/make-folder.ts'

@@ -1,22 +1,22 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
+import type { Definition } from '../../src/engines/checking/definition/definition.ts'
+import { findDefinition, loadDefinition } from '../../src/engines/checking/definition/load.ts'
 import {
   type CheckOptions,
   type CheckRequest,
   type CheckSummary,
   checkFiles,
   type Finding,
-} from '../../src/engines/checking/check-files.ts'
-import type { Definition } from '../../src/engines/checking/definition/definition.ts'
-import { findDefinition, loadDefinition } from '../../src/engines/checking/definition/load.ts'
+} from '../../src/engines/checking/engine/check-files.ts'
+import type { InputFile } from '../../src/engines/checking/engine/request.ts'
 import { type EngineInput, runEngine } from '../../src/engines/checking/engine/run.ts'
+import { Containers } from '../../src/engines/checking/engine/unpack.ts'
 import { DEFAULT_LIMITS } from '../../src/engines/checking/process/limits.ts'
 import { chooseFixFolder, type Fixed } from '../../src/engines/checking/repair/fix.ts'
 import { writeCopies } from '../../src/engines/checking/repair/write-copies.ts'
-import type { InputFile } from '../../src/engines/checking/request.ts'
 import { selectFiles } from '../../src/engines/checking/select-files.ts'
-import { Containers } from '../../src/engines/checking/unpack.ts'
 import { writeDefinition } from './definition.ts'
 import { parseLines } from './lines.ts'
 import { temporaryFolder, writeFiles } from './temporary.ts'

@@ -8,7 +8,7 @@ import {
   listOwnDefinitions,
   loadDefinition,
 } from '../../src/engines/checking/definition/load.ts'
-import { describeCheck } from '../../src/engines/checking/explain.ts'
+import { describeCheck } from '../../src/engines/checking/engine/explain.ts'
 
 /** The page of all checks of a definition. Sources are numbered, as many checks share one. */
 export function renderRulesPage(definition: Definition): string {

@@ -1,5 +1,6 @@
 import type { Mutation } from './mutation.ts'
 
+const definition = 'src/engines/checking/definition'
 const engine = 'src/engines/checking/engine'
 const repair = 'src/engines/checking/repair'
 const report = 'src/engines/checking/report'
@@ -178,14 +179,14 @@ export default [
   // Boundaries.
   {
     fault: 'a code is not permitted on the last day of its period',
-    file: `${engine}/field-kinds.ts`,
+    file: `${definition}/field-kinds.ts`,
     text: '(until === undefined || until >= asOf)',
     replacement: '(until === undefined || until > asOf)',
     test: 'test/checks.engine.test.ts',
   },
   {
     fault: 'a code is not permitted on the first day of its period',
-    file: `${engine}/field-kinds.ts`,
+    file: `${definition}/field-kinds.ts`,
     text: '(from === undefined || from <= asOf)',
     replacement: '(from === undefined || from < asOf)',
     test: 'test/checks.engine.test.ts',
@@ -199,28 +200,28 @@ export default [
   },
   {
     fault: '29 February 2000 does not exist: the rule of 400 years',
-    file: 'src/engines/checking/parameters.ts',
+    file: 'src/engines/checking/definition/parameters.ts',
     text: '(year % 100 !== 0 || year % 400 === 0)',
     replacement: 'year % 100 !== 0',
     test: 'test/checks.values.test.ts',
   },
   {
     fault: 'an exclusive maximum is permitted',
-    file: `${engine}/field-kinds.ts`,
+    file: `${definition}/field-kinds.ts`,
     text: 'compare(value, exclusiveMaximum) < 0',
     replacement: 'compare(value, exclusiveMaximum) <= 0',
     test: 'test/checks.values.test.ts',
   },
   {
     fault: 'a minimum itself is refused',
-    file: `${engine}/field-kinds.ts`,
+    file: `${definition}/field-kinds.ts`,
     text: 'compare(value, minimum) >= 0',
     replacement: 'compare(value, minimum) > 0',
     test: 'test/checks.values.test.ts',
   },
   {
     fault: 'a minimum length counts UTF-16 units',
-    file: `${engine}/field-kinds.ts`,
+    file: `${definition}/field-kinds.ts`,
     text: 'length >= minLength * 2 - 1',
     replacement: 'length >= minLength',
     test: 'test/checks.values.test.ts',
@@ -387,21 +388,21 @@ export default [
   // Archives.
   {
     fault: 'archives: the limit of unpacked bytes holds for each file instead of all',
-    file: 'src/engines/checking/unpack.ts',
+    file: 'src/engines/checking/engine/unpack.ts',
     text: 'let checksum = 0\n',
     replacement: 'let checksum = 0\n        room = unpackedBytes\n',
     test: 'test/checks.containers.test.ts',
   },
   {
     fault: 'archives: a file is written beside the folder for it',
-    file: 'src/engines/checking/unpack.ts',
+    file: 'src/engines/checking/engine/unpack.ts',
     text: 'if (!target.startsWith(folder + sep)) fail({ file, message',
     replacement: 'if (!target.startsWith(folder)) fail({ file, message',
     test: 'test/checks.containers.test.ts',
   },
   {
     fault: 'archives: one file fewer than the limit is permitted',
-    file: 'src/engines/checking/unpack.ts',
+    file: 'src/engines/checking/engine/unpack.ts',
     text: 'if (entries.length > files)',
     replacement: 'if (entries.length >= files)',
     test: 'test/checks.containers.test.ts',

@@ -44,7 +44,7 @@ export default [
   },
   {
     fault: 'archives: a file may be written outside of the folder',
-    file: 'src/engines/checking/unpack.ts',
+    file: 'src/engines/checking/engine/unpack.ts',
     text: "if (!target.startsWith(folder + sep)) fail({ file, message: 'is outside of the archive' })",
     replacement: '',
     test: 'test/checks.containers.test.ts',

@@ -391,21 +391,21 @@ export default [
   // Archives in uploads.
   {
     fault: 'the files that unpack from an archive have no limit together',
-    file: 'src/engines/checking/unpack.ts',
+    file: 'src/engines/checking/engine/unpack.ts',
     text: 'room -= chunk.length',
     replacement: 'room -= 0',
     test: CONTAINERS,
   },
   {
     fault: 'a file can be unpacked outside of its folder',
-    file: 'src/engines/checking/unpack.ts',
+    file: 'src/engines/checking/engine/unpack.ts',
     text: 'if (!target.startsWith(folder + sep))',
     replacement: 'if (target === folder)',
     test: CONTAINERS,
   },
   {
     fault: 'encrypted files of an archive are read',
-    file: 'src/engines/checking/unpack.ts',
+    file: 'src/engines/checking/engine/unpack.ts',
     text: 'if (entry.isEncrypted)',
     replacement: "if (entry.path === '')",
     test: CONTAINERS,

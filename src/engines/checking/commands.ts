@@ -6,12 +6,12 @@ import { assertOutput } from '../../foundation/command-line/output-file.ts'
 import { OutputFailed, print, reportFailure, say, writeOut } from '../../foundation/command-line/terminal.ts'
 import { explainReadError } from '../../foundation/faults/read-error.ts'
 import { UserError } from '../../foundation/faults/user-error.ts'
-import type { CheckRequest, CheckSummary } from './check-files.ts'
 import type { Definition } from './definition/definition.ts'
+import type { CheckRequest, CheckSummary } from './engine/check-files.ts'
 import { EMPTY_NOTE } from './engine/summary.ts'
+import type { Containers } from './engine/unpack.ts'
 import type { Repairs } from './repair/repairs.ts'
 import type { ReportInput } from './report/report.ts'
-import type { Containers } from './unpack.ts'
 
 interface CheckFlags {
   definition?: string
@@ -104,7 +104,7 @@ async function runCheck(paths: readonly string[], flags: CheckFlags): Promise<nu
     throw new UserError('--format xlsx needs --mark: the folder for the marked workbook.')
   if (flags.failOn === 'new' && flags.baseline === undefined)
     throw new UserError('--fail-on new needs --baseline: the earlier run to compare with.')
-  const { checkFiles } = await import('./check-files.ts')
+  const { checkFiles } = await import('./engine/check-files.ts')
   const { Baseline } = await import('./report/baseline.ts')
   const baseline = flags.baseline === undefined ? undefined : await Baseline.read(flags.baseline)
   const { CheckProgress } = await import('./progress.ts')
@@ -113,7 +113,7 @@ async function runCheck(paths: readonly string[], flags: CheckFlags): Promise<nu
   const stop = () => abort.abort(new UserError('The check was stopped.'))
   process.once('SIGINT', stop).once('SIGTERM', stop)
   let repairs: Repairs | undefined
-  const { Containers } = await import('./unpack.ts')
+  const { Containers } = await import('./engine/unpack.ts')
   const containers = new Containers()
   const cleanUp = async () => {
     process.off('SIGINT', stop).off('SIGTERM', stop)

@@ -39,7 +39,7 @@ export function addDefinitionCommands(program: Command): void {
     .action(
       action(async (name: string, flags: { json?: true }) => {
         const { findDefinition, loadDefinition } = await import('./definition/load.ts')
-        const { describeCheck } = await import('./explain.ts')
+        const { describeCheck } = await import('./engine/explain.ts')
         const { listChecks } = await import('./definition/definition.ts')
         const definition = loadDefinition(findDefinition(name))
         const checks = [...listChecks(definition)].map(({ resource, check }) =>
@@ -64,7 +64,7 @@ export function addDefinitionCommands(program: Command): void {
     .action(
       action(async (names: string[], flags: { json?: true }) => {
         const { findDefinition, loadDefinition } = await import('./definition/load.ts')
-        const { testRules } = await import('./definition/test-rules.ts')
+        const { testRules } = await import('./test-rules.ts')
         const results = names.map((name) => {
           const definition = loadDefinition(findDefinition(name))
           return { name: definition.name, ...testRules(definition) }

@@ -4,7 +4,7 @@ import { suggest } from '../../foundation/text/suggest.ts'
 import { PLACEHOLDER } from './definition/check-info.ts'
 import { type Check, type Definition, listChecks, type Resource } from './definition/definition.ts'
 import { isOwnDefinition } from './definition/load.ts'
-import { describeCheck, summariseMessage } from './explain.ts'
+import { describeCheck, summariseMessage } from './engine/explain.ts'
 
 /**
  * Finds a check by its code, or by the publisher's number.

@@ -1,11 +1,4 @@
 export {
-  CheckFailed,
-  type CheckSummary,
-  checkFiles,
-  type EngineProgress,
-  type InputFile,
-} from './check-files.ts'
-export {
   type Definition,
   FILE_TYPES,
   listChecks,
@@ -14,15 +7,23 @@ export {
   type SqlRule,
 } from './definition/definition.ts'
 export { findDefinition, listOwnDefinitions, loadDefinition } from './definition/load.ts'
+export { resolveParameters } from './definition/parameters.ts'
 export { ownEncoding } from './definition/read-encoding.ts'
 export { assertQueries } from './engine/assert-queries.ts'
+export {
+  CheckFailed,
+  type CheckSummary,
+  checkFiles,
+  type EngineProgress,
+  type InputFile,
+} from './engine/check-files.ts'
 export { MARK_PREFIX, nameColumns } from './engine/columns.ts'
 export { isUnusual } from './engine/dialect.ts'
+export { describeCheck } from './engine/explain.ts'
 export { EXPORT_AGAIN } from './engine/file-fault.ts'
 export { judgeFirstLine } from './engine/first-line.ts'
 export { EMPTY_NOTE, type Finding, type NotRun } from './engine/summary.ts'
-export { describeCheck } from './explain.ts'
-export { resolveParameters } from './parameters.ts'
+export { Containers } from './engine/unpack.ts'
 export { DEFAULT_LIMITS, DiskFull, isDiskFull, type Limits } from './process/limits.ts'
 export { runOrder } from './process/run-order.ts'
 export { serveOrder } from './process/serve-order.ts'
@@ -37,4 +38,3 @@ export { tabulateCauses } from './report/cause-table.ts'
 export { describePartial, describeSpare, groupByField, groupByReason } from './report/report.ts'
 export { EXPORTED_SAMPLE } from './sample.ts'
 export { describeTwo, describeUnreadable, selectFiles } from './select-files.ts'
-export { Containers } from './unpack.ts'

@@ -1,6 +1,6 @@
 import { showLine } from '../../foundation/command-line/terminal.ts'
 import { count } from '../../foundation/text/format-number.ts'
-import type { EngineProgress } from './check-files.ts'
+import type { EngineProgress } from './engine/check-files.ts'
 
 /** Shows the progress of a check on a terminal, and nothing in a pipe. */
 export class CheckProgress {

@@ -3,9 +3,9 @@ import { constants, gunzipSync } from 'node:zlib'
 import { findSimilar } from '../../foundation/text/suggest.ts'
 import { detectSeparator, findUtf16, trimName } from '../records/index.ts'
 import type { Resource } from './definition/definition.ts'
+import { readBytes } from './definition/is-file.ts'
 import { plainName } from './engine/columns.ts'
 import { splitStart } from './engine/first-line.ts'
-import { readBytes } from './is-file.ts'
 
 /** The bytes of a file that are looked at. */
 const LOOKED_AT = 64 * 1024

@@ -5,14 +5,14 @@ import { count } from '../../foundation/text/format-number.ts'
 import { suggest } from '../../foundation/text/suggest.ts'
 import { describeFormat } from '../records/index.ts'
 import type { Definition, Resource } from './definition/definition.ts'
+import { hasOtherFormat, isFile, isJunk, readBytes } from './definition/is-file.ts'
 import { plainName } from './engine/columns.ts'
 import type { FileFault } from './engine/file-fault.ts'
+import type { InputFile } from './engine/request.ts'
 import type { SpareFile } from './engine/summary.ts'
-import { hasOtherFormat, isFile, isJunk, readBytes } from './is-file.ts'
+import type { Containers } from './engine/unpack.ts'
 import { findSure, recognise } from './recognise.ts'
 import { CHANGES } from './repair/changes-name.ts'
-import type { InputFile } from './request.ts'
-import type { Containers } from './unpack.ts'
 
 const ENDING = /\.(?:csv|tsv|txt|ndjson|jsonl)(?:\.gz)?$|\.(?:xlsx|xlsb|xls|ods|numbers|pdf|html?|zip)$/i
 

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import type { checkFiles } from '../../../src/engines/checking/check-files.ts'
+import type { checkFiles } from '../../../src/engines/checking/engine/check-files.ts'
 import type { Sealer } from '../../../src/foundation/database/seal.ts'
 import type { Job } from '../../../src/foundation/jobs/queue.ts'
 import { JobLost } from '../../../src/foundation/jobs/worker.ts'

@@ -1,8 +1,8 @@
 import type { Fault } from '../../../foundation/faults/user-error.ts'
 import { suggest } from '../../../foundation/text/suggest.ts'
 import { advise, CsvReader, MAX_RECORD_BYTES, sourceOf } from '../../records/index.ts'
-import { isDate } from '../parameters.ts'
 import type { PermittedValue } from './definition.ts'
+import { isDate } from './parameters.ts'
 
 /** Reads a code list: CSV with the columns code and label, and optionally from and until. */
 export function readCodelist(content: Buffer, file: string, faults: Fault[]): PermittedValue[] {

@@ -1,10 +1,5 @@
 import { lookUp } from '../../../foundation/look-up.ts'
 import { quote } from '../../../foundation/text/quote.ts'
-import { describeType } from '../engine/describe-field.ts'
-import { TEXT_FORMATS } from '../engine/documents.ts'
-import { FIELD_KINDS } from '../engine/field-kinds.ts'
-import { compileMoment } from '../engine/moments.ts'
-import { compileValues, type ValueReader } from '../engine/values.ts'
 import { CHECK_PROPERTIES, readCheck } from './check-info.ts'
 import {
   type Check,
@@ -17,7 +12,12 @@ import {
   type Limits,
   type PermittedValue,
 } from './definition.ts'
+import { describeType } from './describe-field.ts'
+import { TEXT_FORMATS } from './documents.ts'
+import { FIELD_KINDS } from './field-kinds.ts'
+import { compileMoment } from './moments.ts'
 import type { Node } from './node.ts'
+import { compileValues, type ValueReader } from './values.ts'
 
 const PROPERTIES = [
   'mahi:codelist',

@@ -1,7 +1,7 @@
 import { getOrMake } from '../../../foundation/get-or-make.ts'
 import type { Field, Resource } from '../definition/definition.ts'
-import { describeCheck } from '../explain.ts'
-import { FIELD_KINDS } from './field-kinds.ts'
+import { FIELD_KINDS } from '../definition/field-kinds.ts'
+import { describeCheck } from './explain.ts'
 import type { FieldNatures } from './natures.ts'
 import type { SeenFinding } from './seen-finding.ts'
 

@@ -4,9 +4,9 @@ import { loadSqlite } from '../../../foundation/package/when-used.ts'
 import { listPlaceholders, PARAMETERS } from '../definition/check-info.ts'
 import type { Check, Definition, Resource, SqlRule } from '../definition/definition.ts'
 import { DefinitionRefused } from '../definition/node.ts'
+import { sqlType } from '../definition/values.ts'
 import { NO_PARAMETERS, prepareQuery, QueryRefused } from './query.ts'
 import { listUses } from './sql-uses.ts'
-import { sqlType } from './values.ts'
 
 /**
  * Checks that the queries of rules can run, before any record is read.

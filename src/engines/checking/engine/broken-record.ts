@@ -7,7 +7,7 @@ import {
   splitRecord,
 } from '../../records/index.ts'
 import type { Resource } from '../definition/definition.ts'
-import { compileValues } from './values.ts'
+import { compileValues } from '../definition/values.ts'
 
 /** The most cells and characters that are read from a record that cannot be read as a whole. */
 const MOST_CELLS = 1000

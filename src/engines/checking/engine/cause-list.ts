@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
 import { getOrMake } from '../../../foundation/get-or-make.ts'
 import type { Check, Resource, Severity } from '../definition/definition.ts'
-import { describeCheck, summariseMessage } from '../explain.ts'
+import { describeCheck, summariseMessage } from './explain.ts'
 import { DistinctTexts } from './interner.ts'
 import { toPlainForm } from './plain-form.ts'
 import type { SeenFinding } from './seen-finding.ts'

@@ -1,6 +1,6 @@
 import { lookUp } from '../../../foundation/look-up.ts'
 import type { Check, Resource } from '../definition/definition.ts'
-import { FIELD_KINDS } from './field-kinds.ts'
+import { FIELD_KINDS } from '../definition/field-kinds.ts'
 
 /** All that is said of a kind of check that is not of one field. */
 interface CheckKind {

@@ -1,7 +1,7 @@
 import { count as countOf } from '../../../foundation/text/format-number.ts'
 import { kindOf, type RecordFault, type RecordReader } from '../../records/index.ts'
 import type { Check, Condition, Field } from '../definition/definition.ts'
-import type { Parameters } from '../parameters.ts'
+import type { Parameters } from '../definition/parameters.ts'
 import { compileBroken, readBroken, readBrokenJson } from './broken-record.ts'
 import { type Columns, describeNoRecordOf } from './columns.ts'
 import { compileField, type FieldCheck, type Report } from './field-checks.ts'

@@ -1,7 +1,7 @@
 import type { Field } from '../definition/definition.ts'
-import { FIELD_KINDS } from './field-kinds.ts'
+import { FIELD_KINDS } from '../definition/field-kinds.ts'
+import { compileValues } from '../definition/values.ts'
 import type { Extras } from './found.ts'
-import { compileValues } from './values.ts'
 
 /** Reports a finding of a check, given by its position, in the current record. */
 export type Report = (check: number, extras?: Extras) => void

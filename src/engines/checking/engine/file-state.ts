@@ -1,10 +1,10 @@
 import type { Check, Resource } from '../definition/definition.ts'
-import type { InputFile } from '../request.ts'
 import type { FileFault } from './file-fault.ts'
 import { Found } from './found.ts'
 import type { PreparedFile } from './prepare-file.ts'
 import { type OpenFile, openFile } from './read-file.ts'
 import { type ReadRecords, RecordView } from './record-view.ts'
+import type { InputFile } from './request.ts'
 import { EMPTY_NOTE, type FileSummary } from './summary.ts'
 
 /** Records whose values say how frequent a value is in a file. */

@@ -1,9 +1,9 @@
 import { getOrMake } from '../../../foundation/get-or-make.ts'
 import type { Definition, Resource } from '../definition/definition.ts'
+import { compileValues } from '../definition/values.ts'
 import { Interner, NumberSet, PairTable } from './interner.ts'
 import { toPlainForm } from './plain-form.ts'
 import type { Values } from './record-checks.ts'
-import { compileValues } from './values.ts'
 
 /** Returns the number of a record's key, or -1 if a part of it is empty. */
 export type KeyReader = (values: Values) => number

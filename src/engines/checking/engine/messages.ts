@@ -1,13 +1,13 @@
 import { quote } from '../../../foundation/text/quote.ts'
 import { PLACEHOLDER } from '../definition/check-info.ts'
 import type { Check, Field, Resource } from '../definition/definition.ts'
-import type { Parameters } from '../parameters.ts'
+import { FIELD_KINDS } from '../definition/field-kinds.ts'
+import type { Parameters } from '../definition/parameters.ts'
+import { compileValues } from '../definition/values.ts'
 import { kindOfCheck } from './check-kinds.ts'
-import { FIELD_KINDS } from './field-kinds.ts'
 import type { Extras } from './found.ts'
 import { FieldNatures } from './natures.ts'
 import { shorten } from './shown-text.ts'
-import { compileValues } from './values.ts'
 
 /** Describes the fault of a record in full sentences. */
 export type MessageWriter = (cells: (field: number) => string, extras: Extras | undefined) => string

@@ -4,7 +4,9 @@ import { isNoValueWord } from '../../../foundation/text/no-value-word.ts'
 import { quote } from '../../../foundation/text/quote.ts'
 import { isSpreadsheetError } from '../../records/index.ts'
 import type { Field } from '../definition/definition.ts'
-import { isDate } from '../parameters.ts'
+import { describeType } from '../definition/describe-field.ts'
+import { compileMoment, showMoment } from '../definition/moments.ts'
+import { isDate } from '../definition/parameters.ts'
 import {
   BOTH_MARKS,
   CommaEvidence,
@@ -15,9 +17,7 @@ import {
   SURELY_DECIMAL,
   YEAR_LAST,
 } from './column-forms.ts'
-import { describeType } from './describe-field.ts'
 import { compileField } from './field-checks.ts'
-import { compileMoment, showMoment } from './moments.ts'
 
 /** What programs and habits do to the values of a whole column. */
 interface Nature {

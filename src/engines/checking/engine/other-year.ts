@@ -1,7 +1,7 @@
 import { increment } from '../../../foundation/increment.ts'
 import type { Field } from '../definition/definition.ts'
+import { compileValues } from '../definition/values.ts'
 import type { FileState } from './file-state.ts'
-import { compileValues } from './values.ts'
 
 /** The fewest dates of a column, and their part in one year, that say of which year a file is. */
 const LEAST_DATES = 5

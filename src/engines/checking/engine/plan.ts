@@ -1,5 +1,5 @@
 import type { Check, Definition } from '../definition/definition.ts'
-import type { Parameters } from '../parameters.ts'
+import type { Parameters } from '../definition/parameters.ts'
 import { type CheckUses, listCheckUses } from './check-uses.ts'
 import type { FileOf } from './file-state.ts'
 import { selectChecks } from './selection.ts'

@@ -1,7 +1,7 @@
 import type Database from 'better-sqlite3'
 import { PARAMETERS } from '../definition/check-info.ts'
 import type { SqlRule } from '../definition/definition.ts'
-import type { Parameters } from '../parameters.ts'
+import type { Parameters } from '../definition/parameters.ts'
 
 /** The parameters without a value, for queries whose result does not matter. */
 export const NO_PARAMETERS = Object.fromEntries(PARAMETERS.map((name) => [name, null]))

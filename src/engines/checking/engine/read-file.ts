@@ -1,6 +1,6 @@
 import { CsvReader, FileSource, NdjsonReader, type RecordReader } from '../../records/index.ts'
 import type { Resource } from '../definition/definition.ts'
-import { readBytes } from '../is-file.ts'
+import { readBytes } from '../definition/is-file.ts'
 import { type Columns, mapColumns } from './columns.ts'
 import { EXPORT_AGAIN, type FileFault } from './file-fault.ts'
 import { describeHeader } from './first-line.ts'

@@ -1,12 +1,12 @@
 import type { Condition, Field, Operand, RecordCheck, Resource } from '../definition/definition.ts'
+import { compareNumbers, compareTexts, isSpecial } from '../definition/numbers.ts'
+import type { Parameters } from '../definition/parameters.ts'
 import { familyOf } from '../definition/read-record-check.ts'
-import type { Parameters } from '../parameters.ts'
+import { compileValues } from '../definition/values.ts'
 import type { Report } from './field-checks.ts'
 import type { Extras } from './found.ts'
 import { sumExactly, toMillionths } from './millionths.ts'
-import { compareNumbers, compareTexts, isSpecial } from './numbers.ts'
 import { compileSpread } from './spread.ts'
-import { compileValues } from './values.ts'
 
 /** The values of a record by field position; absent and unknown ones are empty. */
 export type Values = readonly string[]

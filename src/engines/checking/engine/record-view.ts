@@ -1,10 +1,10 @@
 import { parseRecord, splitRecord, toCell } from '../../records/index.ts'
 import type { Resource } from '../definition/definition.ts'
+import { compileValues } from '../definition/values.ts'
 import type { OpenFile } from './read-file.ts'
 import type { RecordIndex } from './record-index.ts'
 import { RecordTexts } from './record-text.ts'
 import { cut } from './shown-text.ts'
-import { compileValues } from './values.ts'
 
 /** The most characters of an identifier. */
 const MOST_ID = 300

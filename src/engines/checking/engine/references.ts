@@ -1,5 +1,6 @@
 import { getOrMake } from '../../../foundation/get-or-make.ts'
 import type { Check, Definition, ForeignKey, Resource } from '../definition/definition.ts'
+import { compileValues } from '../definition/values.ts'
 import { listParts, readCell } from './broken-record.ts'
 import type { FileOf } from './file-state.ts'
 import { FirstRecords, NumberList, NumberSet } from './interner.ts'
@@ -7,7 +8,6 @@ import { type KeyReader, KeySpace, ReferencedKeys, toForm } from './keys.ts'
 import type { Plan } from './plan.ts'
 import type { Values } from './record-checks.ts'
 import type { UndecidedCounts, Unknown } from './unknown.ts'
-import { compileValues } from './values.ts'
 
 /** Processes the keys of each record of a file. */
 export type RecordStep = (values: Values, record: number, unknown: Unknown) => void

@@ -1,5 +1,5 @@
 import type { Check } from '../definition/definition.ts'
-import type { Parameters } from '../parameters.ts'
+import type { Parameters } from '../definition/parameters.ts'
 
 /** Selects the checks in force on the as-of date; with `only`, just these codes, including drafts. */
 export function selectChecks({ asOf }: Parameters, only: readonly string[]): (check: Check) => boolean {

@@ -1,8 +1,8 @@
 import { getOrMake } from '../../../foundation/get-or-make.ts'
 import type { Field, RecordCheck } from '../definition/definition.ts'
+import { compileValues } from '../definition/values.ts'
 import type { Extras } from './found.ts'
 import { toMillionths } from './millionths.ts'
-import { compileValues } from './values.ts'
 
 export type Spread = Extract<RecordCheck, { kind: 'spread' }>
 

@@ -1,8 +1,9 @@
 import { rmSync } from 'node:fs'
 import Database from 'better-sqlite3'
 import type { Definition, Resource, SqlRule } from '../definition/definition.ts'
+import type { Parameters } from '../definition/parameters.ts'
 import { stripSql } from '../definition/strip-sql.ts'
-import type { Parameters } from '../parameters.ts'
+import { compileValues, sqlType } from '../definition/values.ts'
 import { fieldsOf } from './check-uses.ts'
 import type { Extras } from './found.ts'
 import type { Plan } from './plan.ts'
@@ -11,7 +12,6 @@ import type { Values } from './record-checks.ts'
 import { shorten } from './shown-text.ts'
 import { type RuleUses, UNKNOWN, UnknownRows } from './sql-unknown.ts'
 import type { UndecidedCounts, Unknown } from './unknown.ts'
-import { compileValues, sqlType } from './values.ts'
 
 /** The size of a page, in bytes: large ones take less time for a file that is written once. */
 const PAGE = 16_384

@@ -1,6 +1,6 @@
 import type { FileType, Severity } from '../definition/definition.ts'
-import type { CheckDescription } from '../explain.ts'
-import type { Parameters } from '../parameters.ts'
+import type { Parameters } from '../definition/parameters.ts'
+import type { CheckDescription } from './explain.ts'
 
 /** What a check has found and how: everything but the findings themselves. */
 export interface CheckSummary {

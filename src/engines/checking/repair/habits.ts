@@ -2,6 +2,7 @@ import { lookUp } from '../../../foundation/look-up.ts'
 import { repairText } from '../../../foundation/text/mojibake.ts'
 import { isNoValueWord } from '../../../foundation/text/no-value-word.ts'
 import type { Field, PermittedValue } from '../definition/definition.ts'
+import { trimNumber } from '../definition/numbers.ts'
 import {
   type CommaEvidence,
   type DateEvidence,
@@ -10,7 +11,6 @@ import {
   THOUSANDS_COMMA,
 } from '../engine/column-forms.ts'
 import { addZeros } from '../engine/natures.ts'
-import { trimNumber } from '../engine/numbers.ts'
 import type { FieldTester } from './field-tester.ts'
 
 /** What the values of a column say together about something that may have been done to them. */

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { replaceFile } from '../../../foundation/command-line/output-file.ts'
-import { type CheckRequest, type CheckSummary, type InputFile, readFindings } from '../check-files.ts'
+import { type CheckRequest, type CheckSummary, type InputFile, readFindings } from '../engine/check-files.ts'
 import { writeMarkedCsv } from './mark-csv.ts'
 import { type Folders, nameOutside, nameUniquely, OutputFolder } from './output-folder.ts'
 import { RowFindings } from './row-findings.ts'

@@ -1,7 +1,7 @@
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { entryOf } from '../../../foundation/jobs/child.ts'
-import { type CheckRequest, checkFiles, type InputFile } from '../check-files.ts'
+import { type CheckRequest, checkFiles, type InputFile } from '../engine/check-files.ts'
 import { DEFAULT_LIMITS, type Limits } from '../process/limits.ts'
 import { runOrder } from '../process/run-order.ts'
 import type { Fixed } from './fix.ts'

@@ -1,10 +1,10 @@
 import { closeSync, openSync, readSync } from 'node:fs'
 import { explainReadError } from '../../../foundation/faults/read-error.ts'
-import type { InputFile } from '../check-files.ts'
 import type { Definition, Resource } from '../definition/definition.ts'
+import { readBytes } from '../definition/is-file.ts'
+import type { InputFile } from '../engine/check-files.ts'
 import { NoRoom, type PreparedFile, prepareFile } from '../engine/prepare-file.ts'
 import { type OpenFile, openFile } from '../engine/read-file.ts'
-import { readBytes } from '../is-file.ts'
 import { DEFAULT_LIMITS } from '../process/limits.ts'
 
 /** The bytes that are read at once. */

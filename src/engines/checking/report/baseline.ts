@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs'
 import { UserError } from '../../../foundation/faults/user-error.ts'
 import { getOrMake } from '../../../foundation/get-or-make.ts'
 import { increment } from '../../../foundation/increment.ts'
-import { readLines } from '../check-files.ts'
+import { readLines } from '../engine/check-files.ts'
 import type { Finding } from '../engine/summary.ts'
 
 /** The comparison of a finding with an earlier run. */

@@ -1,6 +1,6 @@
 import { count, formatNumber } from '../../../foundation/text/format-number.ts'
+import { summariseMessage } from '../engine/explain.ts'
 import type { Cause, CodeSummary } from '../engine/summary.ts'
-import { summariseMessage } from '../explain.ts'
 import { placeOf } from './causes.ts'
 import { collectShown } from './collect.ts'
 import { SCRIPT, STYLE } from './html-assets.ts'

@@ -1,6 +1,6 @@
 import { count } from '../../../foundation/text/format-number.ts'
+import { summariseMessage } from '../engine/explain.ts'
 import type { Cause, CodeSummary } from '../engine/summary.ts'
-import { summariseMessage } from '../explain.ts'
 import { describeCause, placeOf } from './causes.ts'
 import { collectShown } from './collect.ts'
 import { listGaps, type ReportedFinding, type ReportWriter } from './report.ts'

@@ -1,7 +1,7 @@
 import { count, formatNumber } from '../../../foundation/text/format-number.ts'
 import { joinOr } from '../../../foundation/text/join-or.ts'
+import { hasOtherFormat } from '../definition/is-file.ts'
 import { type CheckSummary, EMPTY_NOTE, type Finding, type SpareFile } from '../engine/summary.ts'
-import { hasOtherFormat } from '../is-file.ts'
 import { type Change, type Standing, sumChanges } from './baseline.ts'
 
 /** A finding and, if there is an earlier run, its comparison with that. */

@@ -1,6 +1,6 @@
 import { count, formatNumber } from '../../../foundation/text/format-number.ts'
+import { summariseMessage } from '../engine/explain.ts'
 import { cut } from '../engine/shown-text.ts'
-import { summariseMessage } from '../explain.ts'
 import { alignRows, MOST_SENTENCE, tabulateCauses } from './cause-table.ts'
 import {
   describeChanges,

@@ -1,6 +1,5 @@
 import { isObject } from '../../records/index.ts'
-import type { Field } from '../definition/definition.ts'
-import { isDate } from '../parameters.ts'
+import type { Field } from './definition.ts'
 import { isGeoJson, isTopoJson, parseValue, readPoint, TEXT_FORMATS, toJsonKey } from './documents.ts'
 import { compareDurations, compileMoment, isDuration, toDurationKey, toInstant } from './moments.ts'
 import {
@@ -12,6 +11,7 @@ import {
   trimInteger,
   trimNumber,
 } from './numbers.ts'
+import { isDate } from './parameters.ts'
 
 /**
  * How the values of a field are read. Everything after the first step uses the plain text of a value: of a number,

@@ -2,20 +2,20 @@ import { createReadStream } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { entryOf } from '../../foundation/jobs/child.ts'
-import { makeFolder } from '../../foundation/make-folder.ts'
-import { count } from '../../foundation/text/format-number.ts'
-import { LineReader, readAsArriving } from '../records/index.ts'
-import type { EngineInput, EngineProgress } from './engine/run.ts'
-import type { CheckSummary, Finding } from './engine/summary.ts'
-import { DEFAULT_LIMITS, DiskFull, isDiskFull, type Limits } from './process/limits.ts'
-import { runOrder } from './process/run-order.ts'
+import { entryOf } from '../../../foundation/jobs/child.ts'
+import { makeFolder } from '../../../foundation/make-folder.ts'
+import { count } from '../../../foundation/text/format-number.ts'
+import { LineReader, readAsArriving } from '../../records/index.ts'
+import { DEFAULT_LIMITS, DiskFull, isDiskFull, type Limits } from '../process/limits.ts'
+import { runOrder } from '../process/run-order.ts'
 import type { CheckRequest } from './request.ts'
+import type { EngineInput, EngineProgress } from './run.ts'
+import type { CheckSummary, Finding } from './summary.ts'
 
-export type { EngineProgress } from './engine/run.ts'
-export type { CheckSummary, Finding } from './engine/summary.ts'
-export { CheckFailed } from './process/limits.ts'
+export { CheckFailed } from '../process/limits.ts'
 export type { CheckRequest, InputFile } from './request.ts'
+export type { EngineProgress } from './run.ts'
+export type { CheckSummary, Finding } from './summary.ts'
 
 /** A rule exceeded its time limit. */
 class RuleTooSlow extends Error {
@@ -27,7 +27,7 @@ class RuleTooSlow extends Error {
   }
 }
 
-const ENTRY = entryOf('process/child', import.meta)
+const ENTRY = entryOf('child', import.meta)
 
 export interface CheckOptions {
   readonly limits?: Partial<Limits>

@@ -1,5 +1,5 @@
-import type { Check, Resource } from './definition/definition.ts'
-import { kindOfCheck } from './engine/check-kinds.ts'
+import type { Check, Resource } from '../definition/definition.ts'
+import { kindOfCheck } from './check-kinds.ts'
 
 type Explained = 'why' | 'fix' | 'source' | 'replaces' | 'basis' | 'since' | 'until'
 

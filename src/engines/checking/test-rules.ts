@@ -1,12 +1,12 @@
 import { isDeepStrictEqual } from 'node:util'
 import Database from 'better-sqlite3'
-import type { Fault } from '../../../foundation/faults/user-error.ts'
-import { createTables, listQueryFaults } from '../engine/assert-queries.ts'
-import { bindings, prepareQuery, type Query, QueryRefused } from '../engine/query.ts'
-import { compileValues } from '../engine/values.ts'
-import { resolveParameters } from '../parameters.ts'
-import type { Definition, Resource, RuleExample, SqlRule } from './definition.ts'
-import { mutateComparisons } from './mutate.ts'
+import type { Fault } from '../../foundation/faults/user-error.ts'
+import type { Definition, Resource, RuleExample, SqlRule } from './definition/definition.ts'
+import { mutateComparisons } from './definition/mutate.ts'
+import { resolveParameters } from './definition/parameters.ts'
+import { compileValues } from './definition/values.ts'
+import { createTables, listQueryFaults } from './engine/assert-queries.ts'
+import { bindings, prepareQuery, type Query, QueryRefused } from './engine/query.ts'
 
 /** The result of testing a definition's rules. */
 export interface RuleTestResult {

@@ -2,8 +2,7 @@ import { lookUp } from '../../../foundation/look-up.ts'
 import { count, formatNumber } from '../../../foundation/text/format-number.ts'
 import { repairText } from '../../../foundation/text/mojibake.ts'
 import { quote } from '../../../foundation/text/quote.ts'
-import type { Field, Limits } from '../definition/definition.ts'
-import { compilePattern } from '../definition/pattern.ts'
+import type { Field, Limits } from './definition.ts'
 import {
   describeLength,
   describePattern,
@@ -13,6 +12,7 @@ import {
   unitOf,
 } from './describe-field.ts'
 import { countParts } from './documents.ts'
+import { compilePattern } from './pattern.ts'
 import { compileValues } from './values.ts'
 
 type Test = (value: string) => boolean

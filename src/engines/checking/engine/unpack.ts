@@ -13,12 +13,12 @@ import { basename, dirname, join, relative, resolve, sep } from 'node:path'
 import { Duplex, Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { crc32 } from 'node:zlib'
-import { explainReadError } from '../../foundation/faults/read-error.ts'
-import { fail, UserError } from '../../foundation/faults/user-error.ts'
-import { isKnownMethod, openEntry, readEntries, renderRecord, type TextSheet } from '../records/index.ts'
-import { MARK_PREFIX } from './engine/columns.ts'
-import { isFile, isJunk } from './is-file.ts'
-import { isDiskFull } from './process/limits.ts'
+import { explainReadError } from '../../../foundation/faults/read-error.ts'
+import { fail, UserError } from '../../../foundation/faults/user-error.ts'
+import { isKnownMethod, openEntry, readEntries, renderRecord, type TextSheet } from '../../records/index.ts'
+import { isFile, isJunk } from '../definition/is-file.ts'
+import { isDiskFull } from '../process/limits.ts'
+import { MARK_PREFIX } from './columns.ts'
 
 /** How large an archive may be. */
 export interface ArchiveLimits {
@@ -156,7 +156,7 @@ export class Containers {
     const name = unpacked ?? basename(path)
     const shown = unpacked ?? path
     // Imported on demand: few inputs are workbooks.
-    const { readWorkbook } = await import('../records/index.ts')
+    const { readWorkbook } = await import('../../records/index.ts')
     const read = await readWorkbook(path).catch((error: unknown) => {
       // An import says that nothing was stored.
       throw error instanceof UserError

@@ -1,6 +1,6 @@
 import { lookUp } from '../../../foundation/look-up.ts'
 import { joinOr } from '../../../foundation/text/join-or.ts'
-import type { Field, Limits } from '../definition/definition.ts'
+import type { Field, Limits } from './definition.ts'
 import { showMoment } from './moments.ts'
 
 /** The expected format of a type, with an example. */

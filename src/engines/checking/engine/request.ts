@@ -1,6 +1,6 @@
-import type { Definition } from './definition/definition.ts'
-import type { FileFault } from './engine/file-fault.ts'
-import type { SpareFile } from './engine/summary.ts'
+import type { Definition } from '../definition/definition.ts'
+import type { FileFault } from './file-fault.ts'
+import type { SpareFile } from './summary.ts'
 
 /** A file to check on disk. */
 export interface InputFile {

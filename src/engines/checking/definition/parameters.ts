@@ -1,6 +1,6 @@
-import { UserError } from '../../foundation/faults/user-error.ts'
-import { quote } from '../../foundation/text/quote.ts'
-import type { Definition } from './definition/definition.ts'
+import { UserError } from '../../../foundation/faults/user-error.ts'
+import { quote } from '../../../foundation/text/quote.ts'
+import type { Definition } from './definition.ts'
 
 /** The parameters of a check besides the files: the return, and the date for which codes and rules are valid. */
 export interface Parameters {

@@ -1,6 +1,6 @@
 import { lookUp } from '../../../foundation/look-up.ts'
-import { isDate } from '../parameters.ts'
 import { trimFraction } from './numbers.ts'
+import { isDate } from './parameters.ts'
 
 /** The parts of a date and time, as a format names them. */
 interface Moment {
