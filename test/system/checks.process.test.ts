@@ -31,7 +31,7 @@ function listChildren(): number[] {
   const text = execFileSync('ps', ['--ppid', String(process.pid), '-o', 'pid=,args='], { encoding: 'utf8' })
   return text
     .split('\n')
-    .filter((line) => line.includes('checking/process/child'))
+    .filter((line) => line.includes('checking/engine/child'))
     .map((line) => Number.parseInt(line, 10))
 }
 
@@ -114,7 +114,7 @@ test('a check ends with its parent, also in the middle of a rule, and leaves not
   const list = () =>
     execFileSync('ps', ['-eo', 'pid=,ppid=,args='], { encoding: 'utf8' })
       .split('\n')
-      .filter((line) => line.includes('checking/process/child'))
+      .filter((line) => line.includes('checking/engine/child'))
       .map((line) => line.trim().split(/\s+/).map(Number))
   const pid = await until(() => list().find(([, ppid]) => ppid === parent.pid)?.[0])
   // The tables of the rules are complete once the rules run.
