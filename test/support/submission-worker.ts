@@ -20,12 +20,14 @@ export async function startWorker(
     runs = 1,
     limits = {},
     inProcesses = false,
+    check = checkHere,
   }: {
     sealer?: Sealer
     retention?: Retention
     runs?: number
     limits?: Partial<Limits>
     inProcesses?: boolean
+    check?: typeof checkHere
   } = {},
 ): Promise<RunningWorker & { readonly log: object[] }> {
   const log: object[] = []
@@ -37,7 +39,7 @@ export async function startWorker(
     limits,
     maxBytes: 2 ** 30,
     folder: temporaryFolder(),
-    ...(!inProcesses && { check: checkHere, readFiles: readUpload, write: writeCopies }),
+    ...(!inProcesses && { check, readFiles: readUpload, write: writeCopies }),
     retention,
     log: {
       error: (line: object) => {
