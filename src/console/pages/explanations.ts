@@ -25,10 +25,6 @@ const REASONS = [
 const describeReason = (reason: string | undefined): string =>
   REASONS.find(([value]) => value === reason)?.[1] ?? reason ?? ''
 
-export async function readExplanations(context: Context): Promise<Explanations> {
-  return await context.api.call<Explanations>(pathOf(context, '/explanations'))
-}
-
 /** The explanation of a cause: its own, or that of a code of its findings. */
 export function findExplanation(
   explanations: readonly Explanation[],

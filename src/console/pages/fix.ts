@@ -7,7 +7,7 @@ import { cut, readList } from '../lists.ts'
 import { type Catalogue, type Rule, ruleLink, showCode, summarise, titlesOf } from '../rules.ts'
 import { type Column, sortRows, table } from '../table.ts'
 import { readOrigins } from './activity.ts'
-import { findExplanation, readExplanations } from './explanations.ts'
+import { findExplanation } from './explanations.ts'
 import { FILTERS, findEarlier, findingsOf, readRuns } from './findings.ts'
 import { findRepairs, markRepair, type Repairs, showRepairNotice, showUndo } from './repairs.ts'
 import {
@@ -16,6 +16,7 @@ import {
   ofCheck,
   pathOf,
   RECORDS,
+  readExplanations,
   recordsLink,
   showStep,
   showVerdict,
@@ -76,7 +77,7 @@ function showDownloads(context: Context, mayWrite: boolean): VNode {
 const CAUSES_SHOWN = 50
 
 async function showCauses(workbench: Checked): Promise<Shown> {
-  const { api, run, isOpen, isCurrent, mayWrite, unexplained } = workbench
+  const { api, run, isOpen, isCurrent, mayWrite, explained } = workbench
   const found = (run.errorCount ?? 0) + (run.warningCount ?? 0)
   const [{ causes, note }, summary, runs, { explanations = [] }, origins, repairs] = await Promise.all([
     api.call<{ causes: readonly Cause[]; note?: string }>(findingsOf(workbench, '/causes')),
@@ -94,7 +95,7 @@ async function showCauses(workbench: Checked): Promise<Shown> {
   const next =
     found === 0
       ? 'Nothing is left to fix.'
-      : unexplained.length > 0
+      : (explained?.open ?? []).length > 0
         ? 'No errors are left. Correct or explain the warnings first.'
         : isExplained
           ? 'No errors are left, and all warnings are explained.'

@@ -9,7 +9,6 @@ import { orderFiles, titlesOf } from '../rules.ts'
 import { table } from '../table.ts'
 import { showTime, Until } from '../time.ts'
 import { type Origins, readOrigins, showSender } from './activity.ts'
-import { readExplanations } from './explanations.ts'
 import { readReceipt, receiptLink } from './receipt.ts'
 import { REOPENED, reopenSubmission, showReopenForm } from './returns.ts'
 import { isPast } from './states.ts'
@@ -18,6 +17,7 @@ import {
   linkTo,
   listObstacles,
   pathOf,
+  readExplanations,
   readWorkbench,
   type Submission,
   showStep,

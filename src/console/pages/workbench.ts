@@ -45,8 +45,8 @@ export interface Workbench extends Context {
   readonly mayWrite: boolean
   /** Whether the newest check covers the current files. */
   readonly isCurrent: boolean
-  /** The warnings of the newest check that must be explained before the submission, by their codes. */
-  readonly unexplained: NonNullable<types.ExplanationList['open']>
+  /** What is explained, and what must be before the submission; absent where that does not matter. */
+  readonly explained: types.ExplanationList | undefined
   /** The receipt that says why and by whom it was opened again; absent if it is submitted, or never was. */
   readonly reopened: types.Receipt | undefined
 }
@@ -73,6 +73,13 @@ export const stepLink = (context: Context, step: Step, more?: Query): string =>
 
 export const isGoing = ({ status }: Run): boolean => status === 'Queued' || status === 'InProgress'
 
+const callExplanations = (context: Context) =>
+  context.api.call<types.ExplanationList>(pathOf(context, '/explanations'))
+
+/** The explanations, which the steps may have read already. */
+export const readExplanations = async (workbench: Workbench): Promise<types.ExplanationList> =>
+  workbench.explained ?? (await callExplanations(workbench))
+
 export async function readWorkbench(context: Context): Promise<Workbench> {
   const { api, principal } = context
   const submission = await api.call<Submission>(pathOf(context))
@@ -80,10 +87,10 @@ export async function readWorkbench(context: Context): Promise<Workbench> {
   const isOpen = ['Pending', 'Validating', 'Validated'].includes(status) && !isPublished(submission)
   const isCurrent = coversFiles(submission)
   const hasWarnings = isOpen && isCurrent && (run?.warningCount ?? 0) > 0
-  const [rules, reopened, explanations] = await Promise.all([
+  const [rules, reopened, explained] = await Promise.all([
     readRules(api, submission.definition),
     submission.reopenedUntil === undefined ? undefined : api.call<types.Receipt>(pathOf(context, '/receipt')),
-    hasWarnings ? api.call<types.ExplanationList>(pathOf(context, '/explanations')) : undefined,
+    hasWarnings ? callExplanations(context) : undefined,
   ])
   const received = new Set<string>(files.map(({ file }) => file))
   const missing = (rules?.definition.files ?? []).filter(({ file }) => !received.has(file))
@@ -98,7 +105,7 @@ export async function readWorkbench(context: Context): Promise<Workbench> {
     isOpen,
     mayWrite: isOpen && principal.scopes.has('submissions:write'),
     isCurrent,
-    unexplained: explanations?.open ?? [],
+    explained,
   }
 }
 
@@ -221,7 +228,7 @@ interface Obstacle {
 
 /** What must be done before the submission can be submitted, as far as its newest check says. */
 export function listObstacles(workbench: Workbench): readonly Obstacle[] {
-  const { submission, run, missing, isCurrent, unexplained } = workbench
+  const { submission, run, missing, isCurrent, explained: { open: unexplained = [] } = {} } = workbench
   const { errorCount: errors = 0, stoppedCount: stopped = 0 }: Partial<Run> = run ?? {}
   const to = (step: Step, words: string) => html`<a href=${stepLink(workbench, step)}>${words}</a>`
   const open: Obstacle[] = []
