@@ -1,9 +1,7 @@
 import { int32Count, listOf, oneOf, upTo, withDefault } from '../../api/contract/fields.ts'
 import { FILE_TYPES, SEVERITIES } from '../../engines/checking/index.ts'
 import { type Static, Type } from '../../foundation/schema/type.ts'
-import { ValidationEntry } from '../submission/validation-entry.ts'
-
-const text = (description: string) => Type.Optional(Type.String({ description, minLength: 1 }))
+import { filledText, ValidationEntry } from '../submission/validation-entry.ts'
 
 /**
  * The input of a publish: an entry with the details that `mahi check` adds, which the specified operation never
@@ -12,7 +10,7 @@ const text = (description: string) => Type.Optional(Type.String({ description, m
 export const PublishedFinding = Type.Object(
   {
     ...ValidationEntry.properties,
-    file: text('Name of the file that holds the record.'),
+    file: filledText('Name of the file that holds the record.'),
     line: Type.Optional(
       Type.Integer({
         description: 'Line on which the record starts, from 1.',
@@ -20,10 +18,10 @@ export const PublishedFinding = Type.Object(
         maximum: 2 ** 31 - 1,
       }),
     ),
-    field: text('Field concerned.'),
-    value: text('Its value.'),
-    findingKey: text('Identifies the finding in other runs.'),
-    cause: text('Key of the cause of the finding.'),
+    field: filledText('Field concerned.'),
+    value: filledText('Its value.'),
+    findingKey: filledText('Identifies the finding in other runs.'),
+    cause: filledText('Key of the cause of the finding.'),
   },
   { title: 'Finding' },
 )
