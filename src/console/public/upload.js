@@ -29,7 +29,7 @@ function attachUpload(form) {
   form.querySelector('select').closest('label').remove()
   Object.assign(input, { multiple: true, required: false })
   review()
-  // Whoever leaves the page would leave the other files unsent.
+  // Leaving the page would stop the upload of the remaining files.
   addEventListener('beforeunload', (event) => {
     if (sending) event.preventDefault()
   })
