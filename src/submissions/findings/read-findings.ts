@@ -19,7 +19,10 @@ export async function readJoined(
   sealer: Sealer,
 ): Promise<Buffer | undefined> {
   if (ordinals.length === 0) return undefined
-  return Buffer.concat(await readLines(reader, run, ordinals, sealer, DOCUMENTS)).subarray(0, -1)
+  const lines = await readLines(reader, run, ordinals, sealer, DOCUMENTS)
+  const bytes = lines.reduce((sum, { length }) => sum + length, 0)
+  // Without the last comma.
+  return Buffer.concat(lines, bytes - 1)
 }
 
 /** The same, as objects with the details that the pages of the specified operation do not return. */
