@@ -189,8 +189,13 @@ export class Causes {
    */
   #judgeDates(resource: Resource, field: Field): void {
     const at = resource.fields.indexOf(field)
+    const file = this.#fileOf(resource.name)
+    const some = new DateEvidence()
+    for (const row of file.sample) some.add((row[at] ?? '').trim())
+    // Usually, a few records show it, and the file is not read again.
+    if (!some.mayBeTurned) return
     const dates = new DateEvidence()
-    this.#fileOf(resource.name).scan((cell) => dates.add(cell(at).trim()))
+    file.scan((cell) => dates.add(cell(at).trim()))
     if (!dates.isTurned) return
     this.#naturesOf(field).isTurned = true
     const { name, many, fix } = TURNED

@@ -97,7 +97,12 @@ export class DateEvidence {
 
   /** Whether a spreadsheet has turned the dates around that it could read, and left the others. */
   get isTurned(): boolean {
-    return this.late > 0 && this.iso >= LEAST_VALUES && this.#isoLate === 0
+    return this.late > 0 && this.iso >= LEAST_VALUES && this.mayBeTurned
+  }
+
+  /** Whether no date so far shows that they are not. */
+  get mayBeTurned(): boolean {
+    return this.#isoLate === 0
   }
 
   /** Why dates may not have an order: empty if they surely have the other one, `undefined` if they surely have it. */
