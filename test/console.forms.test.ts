@@ -2,8 +2,11 @@ import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { describe, expect, test, vi } from 'vitest'
 import { SCOPES, type Scope } from '../src/api/access/principal.ts'
+import { InFlight } from '../src/api/serving/in-flight.ts'
 import { Api, ApiProblem } from '../src/console/api.ts'
 import { Sessions } from '../src/console/sessions.ts'
+import { DatabaseFull } from '../src/foundation/database/database.ts'
+import { Exhausted } from '../src/foundation/slots.ts'
 import { ConsoleService, describeForm, tokenOf } from './support/console.ts'
 import { Service } from './support/service.ts'
 
@@ -185,7 +188,7 @@ test('a form with files that is not well-formed is refused, and no failure of th
     await send('l'.repeat(300), 'x'),
   ]
   expect(statuses).toEqual([400, 400, 400, 400, 400])
-  expect(console.service.log.join('')).not.toContain('a page of the console failed')
+  expect(console.service.log.join('')).not.toContain('the request failed')
 })
 
 describe('a browser that leaves', () => {
@@ -268,7 +271,7 @@ describe('a browser that leaves', () => {
     // Of the ten requests of a whole list, those of the list that nobody waits for are few.
     expect(Number(counts?.[1])).toBeLessThan(15)
     await expect.poll(() => readUse('bytes')).toBe(0)
-    expect(console.service.log.join('')).not.toContain('a page of the console failed')
+    expect(console.service.log.join('')).not.toContain('the request failed')
   })
 
   test('in the middle of a form is no failure of the service', async () => {
@@ -321,7 +324,7 @@ describe('a browser that leaves', () => {
       await visit(`POST ${path}/files`, `${own}${multipart}\r\n${form}`, flushed)
     }
     await expect.poll(() => readUse('uploads')).toBe(0)
-    expect(console.service.log.join('')).not.toContain('a page of the console failed')
+    expect(console.service.log.join('')).not.toContain('the request failed')
   })
 })
 
@@ -385,6 +388,24 @@ test('the rules are those of the configured definitions, for whom the API shows 
   }
 })
 
+test('a page says of a failure what the API would say', async () => {
+  const { service, ask } = await startConsole()
+  const call = vi.spyOn(Api.prototype, 'call').mockRejectedValueOnce(new DatabaseFull('no space'))
+  const full = await ask('/occupations?q=teacher')
+  call.mockRestore()
+  expect(full).toMatchObject({ status: 503, headers: { 'retry-after': '30' } })
+  expect(full.body).toContain('The service has no disk space left. Nothing was changed.')
+  expect(service.log.join('')).toContain('the database fails')
+  const room = { capacity: 1, detail: 'Too many large bodies are arriving.', retryAfter: 7 }
+  const hold = vi.spyOn(InFlight.prototype, 'hold').mockImplementationOnce(() => {
+    throw new Exhausted(room, false)
+  })
+  const crowded = await ask('/code', { titles: 'teacher' })
+  hold.mockRestore()
+  expect(crowded).toMatchObject({ status: 503, headers: { 'retry-after': '7' } })
+  expect(crowded.body).toContain(room.detail)
+})
+
 test('a page whose request the API is too busy for can be tried again, and is no failure of the console', async () => {
   const { service, ask } = await startConsole()
   const busy = { status: 503, title: 'The service is temporarily unavailable', detail: 'Try again in 1 s.' }
@@ -393,6 +414,6 @@ test('a page whose request the API is too busy for can be tried again, and is no
   call.mockRestore()
   expect(refused).toMatchObject({ status: 503, headers: { 'retry-after': '1' } })
   expect(refused.body).toMatch(/Try again in 1 s\..*>Try again<\/a>/s)
-  expect(service.log.join('')).not.toContain('a page of the console failed')
+  expect(service.log.join('')).not.toContain('the request failed')
   expect((await ask('/occupations')).status).toBe(200)
 })

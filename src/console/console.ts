@@ -1,8 +1,8 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type * as types from '../../client/src/types.ts'
 import type { Principal, Scope } from '../api/access/principal.ts'
-import { PROBLEMS, Problem } from '../api/request/problems.ts'
-import { DatabaseUnavailable } from '../foundation/database/database.ts'
+import { logFailure, toProblem } from '../api/contract/errors.ts'
+import { PROBLEMS } from '../api/request/problems.ts'
 import { Api, ApiProblem, type ProblemShown } from './api.ts'
 import { registerAssets } from './assets.ts'
 import { compressPage } from './compress.ts'
@@ -247,15 +247,10 @@ async function sendError(
 ): Promise<FastifyReply> {
   const problem = describe(error, request)
   // A request can be rejected before the hook that sets these headers.
-  const own = error instanceof Problem ? error.headers : {}
+  const own = isShown(error) ? {} : toProblem(error).headers
   reply.headers({ ...own, 'content-security-policy': POLICY, 'cache-control': 'no-store' })
-  // Rejecting requests is not a failure, nor is a client that leaves in the middle of a body.
-  const hasLeft = request.raw.destroyed && !request.raw.complete
-  // What the API refuses or fails at, it reports itself.
-  const isReported = error instanceof Problem || error instanceof ApiProblem
-  if (problem.status >= 500 && !isReported && !hasLeft) {
-    services.log.error({ id: request.id, err: error }, 'a page of the console failed')
-  }
+  // What the API fails at, it logs itself.
+  if (!isShown(error)) logFailure(error, request)
   const secret = readSession(request)
   const session =
     secret === undefined ? undefined : await services.sessions.find(secret).catch(() => undefined)
@@ -292,17 +287,19 @@ function describe(error: unknown, request: FastifyRequest): ProblemShown {
 function problemOf(error: unknown, { id }: FastifyRequest): ProblemShown {
   if (error instanceof ApiProblem) return error.problem
   if (error instanceof FormFault) return { status: error.status, title: '', detail: error.message }
-  if (error instanceof Problem) {
-    const { status, slug, detail } = error
-    return { status, title: PROBLEMS[slug].title, detail }
+  const { status, slug, detail } = toProblem(error)
+  return {
+    status,
+    title: PROBLEMS[slug].title,
+    detail:
+      slug === 'internal-error'
+        ? `The page could not be created. The log has the cause under the id ${id}.`
+        : detail,
   }
-  if (error instanceof DatabaseUnavailable) {
-    const detail = 'The database does not respond. Try again in a moment.'
-    return { status: 503, title: PROBLEMS.unavailable.title, detail }
-  }
-  const detail = `The page could not be created. The log has the cause under the id ${id}.`
-  return { status: 500, title: PROBLEMS['internal-error'].title, detail }
 }
+
+/** What a page says of itself: a response of the API, or a form that was filled in wrongly. */
+const isShown = (error: unknown): boolean => error instanceof ApiProblem || error instanceof FormFault
 
 /** Whether a page of the console sent the request (Fetch Metadata; browsers without it send Origin with forms). */
 function isSameOrigin({ headers }: FastifyRequest): boolean {

@@ -2,6 +2,7 @@ import type { Multipart, MultipartFile } from '@fastify/multipart'
 import type { FastifyRequest } from 'fastify'
 import { readWhole } from '../api/request/body.ts'
 import { Problem } from '../api/request/problems.ts'
+import { Exhausted } from '../foundation/slots.ts'
 import { formatNumber } from '../foundation/text/format-number.ts'
 
 /** The largest form without files, in bytes. */
@@ -37,7 +38,7 @@ async function read(request: FastifyRequest): Promise<URLSearchParams> {
 
 /** A form that its sender has cut off is the sender's fault, and no failure of the page. */
 function refuseCut(cause: unknown): never {
-  if (cause instanceof Problem) throw cause
+  if (cause instanceof Problem || cause instanceof Exhausted) throw cause
   throw new Problem('malformed-body', 'The form did not arrive completely. Send it again.', { cause })
 }
 

@@ -29,22 +29,14 @@ declare module 'fastify' {
 
 /** Turns every error into a response. Anything other than a Problem is a 500 whose message stays in the log. */
 export function answerError(error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
-  const problem = error instanceof Problem ? error : translate(error)
+  const problem = toProblem(error)
   const { declaration } = request.routeOptions?.config ?? {}
   const reached = declaration !== undefined && !Unrouted.endsEmpty(request)
   if (reached && !isDeclared(problem.slug, declaration.problems)) {
     const { name: operation } = declaration
     request.log.error({ id: request.id, operation, problem: problem.slug }, UNDECLARED)
   }
-  // Rejecting requests because of overload or a stop is not a failure, and logging a stack for each would add to the
-  // load.
-  const turnedAway = problem.slug === 'unavailable' && problem.cause === undefined
-  const { outage } = request.server
-  if (outage !== undefined && (error instanceof DatabaseUnavailable || error instanceof DatabaseFull)) {
-    if (!turnedAway) outage.failed(error)
-  } else if (problem.status >= 500 && !turnedAway) {
-    request.log.error({ id: request.id, err: error }, 'the request failed')
-  }
+  logFailure(error, request)
   return reply
     .code(problem.status)
     .headers({
@@ -54,6 +46,20 @@ export function answerError(error: unknown, request: FastifyRequest, reply: Fast
     })
     .header('content-type', PROBLEM_TYPE)
     .send(renderProblem(problem, request.id))
+}
+
+/** Logs an error if it is a failure of the service: of the database once for each outage. */
+export function logFailure(error: unknown, request: FastifyRequest): void {
+  const problem = toProblem(error)
+  // Nor is it one that a client leaves in the middle of its body.
+  if (request.raw.destroyed && !request.raw.complete) return
+  // Rejecting requests because of overload or a stop is not a failure, and logging a stack for each would add to the
+  // load.
+  if (problem.status < 500 || (problem.slug === 'unavailable' && problem.cause === undefined)) return
+  const { outage } = request.server
+  if (outage !== undefined && (error instanceof DatabaseUnavailable || error instanceof DatabaseFull))
+    outage.failed(error)
+  else request.log.error({ id: request.id, err: error }, 'the request failed')
 }
 
 /** The most bytes of a refused body that are read so that the connection can be used again. */
@@ -75,7 +81,8 @@ const SLUGS: Record<number, ProblemSlug> = {
 }
 
 /** Errors of Fastify and its plugins become the problem with their status, or a 500. */
-function translate(error: unknown): Problem {
+export function toProblem(error: unknown): Problem {
+  if (error instanceof Problem) return error
   if (error instanceof Exhausted) return unavailable(error.message, error.retryAfter)
   if (error instanceof DatabaseBusy) return unavailable('The service is overloaded.')
   if (error instanceof DatabaseUnavailable) return unavailable('The database does not respond.', 1, error)

@@ -1,7 +1,6 @@
 import type { FastifyRequest } from 'fastify'
-import { Exhausted, type Slot, Slots } from '../../foundation/slots.ts'
+import { type Slot, Slots } from '../../foundation/slots.ts'
 import { callerOf } from '../request/caller.ts'
-import { unavailable } from '../request/problems.ts'
 
 /** The most bytes of requests and responses that are in memory, and half of that for one caller. */
 const CAPACITY = 64 * 2 ** 20
@@ -48,23 +47,19 @@ export class InFlight {
    * Counts what a request needs in memory until its end.
    *
    * @param bytes a number, or a body that other requests may share
-   * @throws {Problem} `unavailable`
+   * @throws {Exhausted}
    */
   hold(request: FastifyRequest, bytes: number | Buffer): void {
     const held = this.#of(request)
     if (held === undefined) return
-    try {
-      if (typeof bytes === 'number') held.slot.add(bytes)
-      else this.#share(held, bytes, callerOf(request))
-    } catch (error) {
-      throw error instanceof Exhausted ? unavailable(error.message, error.retryAfter) : error
-    }
+    if (typeof bytes === 'number') held.slot.add(bytes)
+    else this.#share(held, bytes, callerOf(request))
   }
 
   /**
    * Counts a response that is about to be sent.
    *
-   * @throws {Problem} `unavailable`, unless it is a refusal, which needs little
+   * @throws {Exhausted} unless it is a refusal, which needs little
    */
   holdResponse(request: FastifyRequest, status: number, payload: unknown): void {
     const held = this.#of(request)

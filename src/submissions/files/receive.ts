@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify'
 import { actorOf } from '../../api/access/principal.ts'
 import { callerOf } from '../../api/request/caller.ts'
-import { Problem, unavailable } from '../../api/request/problems.ts'
+import { Problem } from '../../api/request/problems.ts'
 import { Exhausted, type Slot } from '../../foundation/slots.ts'
 import type { SubmissionOptions } from '../submission/options.ts'
 import type { SubmissionRow } from '../submission/submission.ts'
@@ -30,17 +30,14 @@ export async function receive(
   return await awaitWork(options, caller, { id, owner })
 }
 
-/** @throws {Problem} `too-many-requests` or `unavailable` */
+/** @throws {Problem | Exhausted} */
 function takeSlot(request: FastifyRequest): Slot {
   try {
     return request.server.slots.uploads.take(callerOf(request))
   } catch (error) {
-    if (!(error instanceof Exhausted)) throw error
-    const { own, message, retryAfter } = error
-    throw own
-      ? new Problem('too-many-requests', 'Too many of your uploads are in progress. Wait until one ends.', {
-          headers: { 'retry-after': String(retryAfter) },
-        })
-      : unavailable(message, retryAfter)
+    if (!(error instanceof Exhausted && error.own)) throw error
+    throw new Problem('too-many-requests', 'Too many of your uploads are in progress. Wait until one ends.', {
+      headers: { 'retry-after': String(error.retryAfter) },
+    })
   }
 }
