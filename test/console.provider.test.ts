@@ -1,7 +1,7 @@
 import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { exportJWK, generateKeyPair, SignJWT } from 'jose'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { Oidc } from '../src/console/oidc.ts'
 import { readSettings } from '../src/settings.ts'
 
@@ -89,6 +89,23 @@ test('a response of the provider that does not end is read up to a limit', async
     message: string
   }
   expect(`${error.message} ${error.cause?.message}`).toContain('larger than 1048576 bytes')
+})
+
+test.each([
+  ['does not begin', false],
+  ['stops in the middle', true],
+])('a response of the provider that %s ends at its time limit', async (_, begins) => {
+  const over = new AbortController()
+  const limits = vi.spyOn(AbortSignal, 'timeout').mockReturnValue(over.signal)
+  onTestFinished(() => limits.mockRestore())
+  const { signIn } = await startProvider(async (response) => {
+    response.setHeader('content-type', 'application/json')
+    if (begins) await new Promise<unknown>((resolve) => response.write('{"access_token":', resolve))
+    over.abort(new Error('the time is over'))
+  })
+  const error = (await signIn().catch((cause: unknown) => cause)) as Error
+  expect(`${error.message} ${(error.cause as Error | undefined)?.message}`).toContain('the time is over')
+  expect(new Set(limits.mock.calls.flat())).toEqual(new Set([10_000]))
 })
 
 test('an issuer and its keys are reached by https, or are on this machine', () => {
