@@ -189,6 +189,8 @@ function examineFolder({ CHECK_FOLDER: folder = tmpdir(), ...settings }: TriedSe
   )
 }
 
+const SILENT = 'does not respond: is it running, and does the network let you through?'
+
 async function tryRedis(url: string): Promise<Found> {
   const { hostname, port } = new URL(url)
   // A URL has an IPv6 address in brackets, and a socket has none.
@@ -200,9 +202,7 @@ async function tryRedis(url: string): Promise<Found> {
       resolve(found)
     }
     socket.once('connect', () => end(undefined))
-    socket.once('timeout', () =>
-      end(bad('It does not respond: is it running, and does the network let you through?')),
-    )
+    socket.once('timeout', () => end(bad(`It ${SILENT}`)))
     socket.once('error', (error: NodeJS.ErrnoException) =>
       end(bad(`It cannot be reached (${error.code}): is it running?`)),
     )
@@ -211,7 +211,7 @@ async function tryRedis(url: string): Promise<Found> {
 
 async function tryWeb(url: string): Promise<Found> {
   const response = await fetch(url, { signal: AbortSignal.timeout(PATIENCE) }).catch(() => undefined)
-  if (response === undefined) return bad(`${url} does not respond: nobody can use its tokens until it does.`)
+  if (response === undefined) return bad(`${url} ${SILENT}`)
   await response.body?.cancel()
   return response.ok ? undefined : bad(`${url} responds with ${response.status}.`)
 }

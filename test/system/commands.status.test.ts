@@ -122,7 +122,7 @@ describe('status says what is wrong, and what to do', () => {
         REDIS_URL: ['bad', 'It cannot be reached (ECONNREFUSED): is it running?'],
         JWT_JWKS_URL: [
           'bad',
-          'http://127.0.0.1:1/keys does not respond: nobody can use its tokens until it does.',
+          'http://127.0.0.1:1/keys does not respond: is it running, and does the network let you through?',
         ],
         TRUST_PROXY: ['warning', expect.stringContaining('Name it in TRUST_PROXY.')],
       },
