@@ -4,6 +4,7 @@ import type { LightMyRequestResponse } from 'fastify'
 import { beforeEach, expect, test, vi } from 'vitest'
 import { revokeKeys } from '../src/api/access/keys.ts'
 import type { Database, Value } from '../src/foundation/database/database.ts'
+import { findOwn } from '../src/submissions/submission/submission.ts'
 import { cases } from './support/properties.ts'
 import { Service } from './support/service.ts'
 
@@ -235,4 +236,28 @@ test('refusals do not distinguish tokens, whatever the EID', async () => {
     }),
     cases(20),
   )
+})
+
+test('a submission is found by its token, however many its organisation has and without statistics', async () => {
+  const { database } = service
+  await database.write('job:test', async (writer) => {
+    const rows = Array.from({ length: 500 }, (_, index) => [`other-${index}`, '1001', 'r', 0, 0, 0, 0])
+    await writer.load('submission', ['token', 'eid', 'return_id', 'run', 'total', 'published', 'runs'], rows)
+  })
+  let plan = ''
+  const planning = (values: readonly Value[], sql: string) =>
+    database.dialect.name === 'sqlite'
+      ? database.all(`explain query plan ${sql}`, values)
+      : database.all(`explain ${sql.replace(/\$(\d)/g, (_, place) => `'${values[Number(place) - 1]}'`)}`)
+  const reader = new Proxy(database, {
+    get: (target, name) =>
+      name === 'get'
+        ? async (sql: string, values: readonly Value[]) => {
+            plan = JSON.stringify(await planning(values, sql))
+          }
+        : Reflect.get(target, name),
+  })
+  expect(await findOwn(reader, '1001', 'other-1')).toBeUndefined()
+  expect(plan).toMatch(/token/)
+  expect(plan).not.toContain('submission_by_eid')
 })
