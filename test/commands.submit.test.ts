@@ -43,7 +43,9 @@ test('a refusal says what is wrong with the key, or with the rest', async () => 
   await expect(submit('1001', await create(['validation-results:read']))).rejects.toThrow(
     `${REFUSED} This key lacks the scope submissions:write`,
   )
-  await expect(submit('1001', `${writer.slice(0, -2)}AA`)).rejects.toThrow(`${REFUSED} Send a valid key, and`)
+  await expect(submit('1001', `${writer.slice(0, -2)}AA`)).rejects.toThrow(
+    `${REFUSED} Send a valid key, X-Client-ID`,
+  )
 })
 
 test('what a service calls its token does nothing in the shell into which a command is pasted', () => {

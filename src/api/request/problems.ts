@@ -1,6 +1,6 @@
 /** The detail of every 401 without a valid credential. */
 export const NO_CREDENTIAL =
-  'Send a valid key, and for validation results the EID header of an organisation that it covers and the token of one of its submissions.'
+  'Send a valid key, X-Client-ID only with the name of its client, and for validation results the EID header of an organisation that it covers and the token of one of its submissions.'
 
 /** Every type of error response: its status, its title and advice. */
 export const PROBLEMS = {
