@@ -294,6 +294,11 @@ test('bad uploads and batches are refused with the right problem', async () => {
     [400, () => ask('GET', `${at}/validation-runs/x`), {}],
     [422, () => ask('POST', '/submissions', { payload: { returnId: '202604', definition: 'none' } }), {}],
     [422, () => ask('POST', '/submissions', { payload: { returnId: 'X' } }), {}],
+    [
+      400,
+      () => ask('POST', '/submissions', { payload: { returnId: 'a b', type: 'Whole' } }),
+      { errors: { type: [expect.any(String)], returnId: [expect.any(String)] } },
+    ],
   ]
   for (const [status, asking, members] of cases) {
     const { status: got, body } = await asking()

@@ -51,6 +51,16 @@ export function compileSchema(schema: object, options: ReadingOptions = {}): (va
   return (value) => readWith(json, value, new Context(options))
 }
 
+/** The member of an object that a field belongs to. */
+export const memberOf = (field: string): string => field.replace(/[.[].*/s, '')
+
+/** The members of an object that fit its schema. A list with a faulty item does not: its other items have lost their places. */
+export function soundMembers<Members extends object>({ value, faults }: Pick<Reading, 'value' | 'faults'>) {
+  const wrong = new Set(faults.map(({ field }) => memberOf(field)))
+  const members = Object.entries(value ?? {}).filter(([name]) => !wrong.has(name))
+  return Object.fromEntries(members) as Partial<Members>
+}
+
 function readWith(json: ReadJson, value: unknown, context: Context): Reading {
   const first = context.faults.length
   const stored = json(value, context)
