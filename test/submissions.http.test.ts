@@ -289,6 +289,15 @@ test('bad uploads and batches are refused with the right problem', async () => {
         }),
       { errorCode: 'MP1', detail: 'The batch has 1,001 records; at most 1,000 are allowed.' },
     ],
+    [
+      400,
+      () => {
+        const fields = Array.from({ length: 2_000 }, (_, index) => [`field${index}`, ''])
+        const record = { localId: 'A1', ...Object.fromEntries(fields) }
+        return ask('POST', `${at}/records/people`, { payload: { content: [record] } })
+      },
+      { errorCode: 'CV1', detail: 'content[0] has 2,001 fields; at most 2,000 are allowed.' },
+    ],
     [404, () => ask('GET', `${at}/files/people`), {}],
     [404, () => ask('GET', `${at}/validation-runs/1`), {}],
     [400, () => ask('GET', `${at}/validation-runs/x`), {}],

@@ -1,5 +1,5 @@
 import { countCodePoints, isAtMost } from '../text/code-points.ts'
-import { count } from '../text/format-number.ts'
+import { count, formatNumber } from '../text/format-number.ts'
 import { joinOr } from '../text/join-or.ts'
 import { findTextFault, isClean, normaliseText } from '../text/normalise.ts'
 import { quote } from '../text/quote.ts'
@@ -109,7 +109,7 @@ const KINDS: readonly {
   { matches: ({ enum: names }) => names !== undefined, keywords: ['enum'], compile: compileOneOf },
   {
     matches: ({ type, properties }) => type === 'object' && properties !== undefined,
-    keywords: ['properties', 'required', 'additionalProperties'],
+    keywords: ['properties', 'required', 'additionalProperties', 'maxProperties'],
     compile: compileObject,
   },
   {
@@ -173,9 +173,15 @@ interface ObjectSchema {
   readonly required?: readonly string[]
   /** Whether further fields are accepted unchanged; their values may be anything. */
   readonly additionalProperties?: boolean
+  readonly maxProperties?: number
 }
 
-function compileObject({ properties, required = [], additionalProperties = false }: ObjectSchema): Reader {
+function compileObject({
+  properties,
+  required = [],
+  additionalProperties = false,
+  maxProperties = Number.POSITIVE_INFINITY,
+}: ObjectSchema): Reader {
   if (typeof additionalProperties !== 'boolean')
     throw new TypeError('no reader for the keyword additionalProperties with a schema')
   const names = Object.keys(properties)
@@ -187,11 +193,16 @@ function compileObject({ properties, required = [], additionalProperties = false
       return context.fault(`must be an object, not ${context.describe(value)}`)
     }
     const given = value as Record<string, unknown>
+    const keys = Object.keys(given)
+    if (keys.length > maxProperties)
+      return context.fault(
+        `has ${count(keys.length, 'field')}; at most ${formatNumber(maxProperties)} are allowed`,
+      )
     const first = context.path.length === 0 ? 0 : context.faults.length
     // Without a prototype, because callers choose the names of further fields.
     const result: Record<string, unknown> = additionalProperties ? Object.create(null) : {}
     let empty = true
-    for (const name of Object.keys(given)) {
+    for (const name of keys) {
       if (readers.has(name)) continue
       if (!additionalProperties) {
         const hint = context.faults.length < MOST_HINTS ? suggest(name, names) : ''
