@@ -155,16 +155,19 @@ test('titles name their codes that are no longer in the catalogue, with successo
   expect(withdrawn.json()).toMatchObject({ items: [{ state: 'confirmed', missingCodes }] })
 })
 
-test('one reviewer does not decide about more titles than half of what the index holds', async () => {
+test('reviewers do not decide about more titles than the index holds, and one of them about half as many', async () => {
   const { service, reviewer } = await start()
   const registry = await reviewer('registry')
   const title = 'x'.repeat(290)
-  const rows = Array.from({ length: MAX_DECIDED.reviewer / 290 }, (_, at) => {
-    const numbered = `${title.slice(5)}${String(at).padStart(5, '0')}`
-    return [numbered, 'registry', String(at), numbered, 'en', 'B2', at]
-  })
-  const columns = ['title_key', 'reviewer', 'id', 'title', 'language', 'code', 'decided']
-  await service.database.write('codings', (writer) => writer.load('confirmed_coding', columns, rows))
+  const fill = async (name: string) => {
+    const rows = Array.from({ length: MAX_DECIDED.reviewer / 290 }, (_, at) => {
+      const numbered = `${title.slice(5)}${String(at).padStart(5, '0')}`
+      return [numbered, name, String(at), numbered, 'en', 'B2', at]
+    })
+    const columns = ['title_key', 'reviewer', 'id', 'title', 'language', 'code', 'decided']
+    await service.database.write('codings', (writer) => writer.load('confirmed_coding', columns, rows))
+  }
+  await fill('registry')
   const item = { title: `A ${title}`, occupationCode: 'A1' }
   const refused = await registry.send('POST', '', { items: [item] })
   expect([refused.statusCode, refused.json().detail]).toEqual([
@@ -176,6 +179,12 @@ test('one reviewer does not decide about more titles than half of what the index
   await registry.confirm({ title: known?.title, occupationCode: 'A1' })
   const other = await reviewer('schools')
   expect(await other.confirm(item)).toMatchObject([{ state: 'confirmed' }])
+  await fill('others')
+  const full = await other.send('POST', '', { items: [{ ...item, title: 'Kindy teacher' }] })
+  expect([full.statusCode, full.json().detail]).toEqual([
+    422,
+    expect.stringContaining('The titles of all reviewers can have 1,000,000 characters in all'),
+  ])
 })
 
 test.each([
