@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { readFileSync } from 'node:fs'
 import { gzipSync } from 'node:zlib'
 import { describe, expect, test } from 'vitest'
 import { MOST_WAITING, MOST_WAITING_OF_ONE } from '../src/submissions/files/file-job.ts'
@@ -7,6 +8,7 @@ import { until } from './support/command.ts'
 import { Connection } from './support/connection.ts'
 import { define } from './support/definition.ts'
 import { parseLines } from './support/lines.ts'
+import { pack } from './support/pack.ts'
 import type { Service } from './support/service.ts'
 import { makeSmallDefinition } from './support/small-definition.ts'
 import { startSubmissions } from './support/submissions.ts'
@@ -495,6 +497,55 @@ test('a file comes as CSV or NDJSON, whichever the caller prefers', async () => 
   expect((await ask('GET', at, { headers: { accept: 'text/csv' } })).text).toBe(
     'localId,id,age\r\n1,"A""1",20\r\n',
   )
+})
+
+test('what needs a look into a file is 202 with the URL of the work for a caller who does not wait', async () => {
+  const { service, key, ask, create, put } = await start()
+  const token = await create()
+  await put(token, 'people', PEOPLE)
+  const at = '/v1/submissions/{submissionToken}'
+  const archive = Buffer.from(await pack({ 'people.csv': PEOPLE }))
+  const requests: Readonly<Record<string, { payload?: string | Buffer; headers?: Record<string, string> }>> =
+    {
+      [`GET ${at}/files/{fileType}`]: { headers: { accept: 'application/x-ndjson' } },
+      [`GET ${at}/marked-files`]: {},
+      [`GET ${at}/corrected-files`]: {},
+      [`GET ${at}/repairs`]: {},
+      [`POST ${at}/repairs`]: {},
+      [`PUT ${at}/files`]: { payload: archive, headers: { 'content-type': 'application/zip' } },
+      [`PUT ${at}/files/{fileType}`]: { payload: PEOPLE, headers: { 'content-type': 'text/csv' } },
+    }
+  const { paths } = JSON.parse(readFileSync(new URL('../openapi.json', import.meta.url), 'utf8')) as {
+    paths: Record<string, Record<string, { responses?: object; parameters?: { name: string }[] }>>
+  }
+  const declared = Object.entries(paths).flatMap(([path, operations]) =>
+    Object.entries(operations).flatMap(([method, { responses = {}, parameters = [] }]) =>
+      '202' in responses && parameters.some(({ name }) => name === 'Prefer')
+        ? [`${method.toUpperCase()} ${path}`]
+        : [],
+    ),
+  )
+  expect(declared.sort()).toEqual(Object.keys(requests).sort())
+  const locations: string[] = []
+  for (const [name, { payload, headers }] of Object.entries(requests)) {
+    const [method = '', path = ''] = name.split(' ')
+    const { statusCode, ...response } = await service.app.inject({
+      method: method as 'GET',
+      url: path.replace('{submissionToken}', token).replace('{fileType}', 'people'),
+      headers: { 'x-api-key': key, eid: '1001', prefer: 'respond-async', ...headers },
+      ...(payload !== undefined && { payload }),
+    })
+    const { jobId } = response.json()
+    expect([statusCode, response.headers.location], name).toEqual([
+      202,
+      `/v1/submissions/${token}/jobs/${jobId}`,
+    ])
+    locations.push(String(response.headers.location))
+  }
+  for (const location of locations) {
+    const { status, body } = await ask('GET', location.slice('/v1'.length))
+    expect([status, body.jobId]).toEqual([200, location.split('/').at(-1)])
+  }
 })
 
 test('everybody who asks for work that is refused is told why, also after somebody else was', async () => {
