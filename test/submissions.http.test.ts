@@ -499,6 +499,22 @@ test('a file comes as CSV or NDJSON, whichever the caller prefers', async () => 
   )
 })
 
+test.each([{}, { ENCRYPTION_KEYS: `k1:${Buffer.alloc(32, 7).toString('base64')}` }])(
+  'names in an archive are stored as its files are, with %j',
+  async (environment) => {
+    const { service, ask, create } = await start(environment)
+    const payload = Buffer.from(await pack({ 'people.csv': PEOPLE, 'Kereru7391.csv': 'a\n' }))
+    const headers = { 'content-type': 'application/zip' }
+    const { body } = await ask('PUT', `/submissions/${await create()}/files`, { payload, headers })
+    expect(body.files[0].notes.join()).toContain('Kereru7391')
+    const { database } = service
+    const stored: string[] = []
+    for (const { name } of await database.all<{ name: string }>(database.dialect.tables))
+      stored.push(JSON.stringify(await database.all(`select * from ${name}`)))
+    expect(stored.join().includes('Kereru7391')).toBe(Object.keys(environment).length === 0)
+  },
+)
+
 test('what needs a look into a file is 202 with the URL of the work for a caller who does not wait', async () => {
   const { service, key, ask, create, put } = await start()
   const token = await create()
