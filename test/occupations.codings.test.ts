@@ -155,16 +155,19 @@ test('titles name their codes that are no longer in the catalogue, with successo
   expect(withdrawn.json()).toMatchObject({ items: [{ state: 'confirmed', missingCodes }] })
 })
 
-test('one reviewer does not decide about more titles than half of what the index holds', async () => {
+test('reviewers do not decide about more titles than the index holds, and one of them about half as many', async () => {
   const { service, reviewer } = await start()
   const registry = await reviewer('registry')
   const title = 'x'.repeat(290)
-  const rows = Array.from({ length: MAX_DECIDED.reviewer / 290 }, (_, at) => {
-    const numbered = `${title.slice(5)}${String(at).padStart(5, '0')}`
-    return [numbered, 'registry', String(at), numbered, 'en', 'B2', at]
-  })
-  const columns = ['title_key', 'reviewer', 'id', 'title', 'language', 'code', 'decided']
-  await service.database.write('codings', (writer) => writer.load('confirmed_coding', columns, rows))
+  const fill = async (name: string) => {
+    const rows = Array.from({ length: MAX_DECIDED.reviewer / 290 }, (_, at) => {
+      const numbered = `${title.slice(5)}${String(at).padStart(5, '0')}`
+      return [numbered, name, String(at), numbered, 'en', 'B2', at]
+    })
+    const columns = ['title_key', 'reviewer', 'id', 'title', 'language', 'code', 'decided']
+    await service.database.write('codings', (writer) => writer.load('confirmed_coding', columns, rows))
+  }
+  await fill('registry')
   const item = { title: `A ${title}`, occupationCode: 'A1' }
   const refused = await registry.send('POST', '', { items: [item] })
   expect([refused.statusCode, refused.json().detail]).toEqual([
@@ -176,6 +179,12 @@ test('one reviewer does not decide about more titles than half of what the index
   await registry.confirm({ title: known?.title, occupationCode: 'A1' })
   const other = await reviewer('schools')
   expect(await other.confirm(item)).toMatchObject([{ state: 'confirmed' }])
+  await fill('others')
+  const full = await other.send('POST', '', { items: [{ ...item, title: 'Kindy teacher' }] })
+  expect([full.statusCode, full.json().detail]).toEqual([
+    422,
+    expect.stringContaining('The titles of all reviewers can have 1,000,000 characters in all'),
+  ])
 })
 
 test.each([
@@ -186,16 +195,12 @@ test.each([
   ],
   [{ title: 'Truck\ndriver', occupationCode: 'B2' }, 400, 'items[1].title'],
   [{ title: 'M?ori teacher', occupationCode: 'B2' }, 400, 'items[1].title has a question mark in "M?ori"'],
-  [
-    { title: 'kÄ“hu', occupationCode: 'B2' },
-    400,
-    'it was probably "kēhu". Send it as UTF-8. Nothing was stored.',
-  ],
+  [{ title: 'kÄ“hu', occupationCode: 'B2' }, 400, 'it was probably "kēhu". Send it as UTF-8.'],
   [{ title: 'KINDY  TEACHER', occupationCode: 'B2' }, 400, 'items[1].title is the title of items[0] again'],
   [
     { title: '\ufdfa'.repeat(300), occupationCode: 'B2' },
     400,
-    'items[1].title has 5,400 characters with its ligatures written out; at most 300 are allowed. Nothing was stored.',
+    'items[1].title has 5,400 characters with its ligatures written out; at most 300 are allowed.',
   ],
 ])('%j is refused, and nothing of its request is stored', async (item, status, detail) => {
   const { reviewer } = await start()
@@ -204,6 +209,24 @@ test.each([
     items: [{ title: 'Kindy teacher', occupationCode: 'A1' }, item],
   })
   expect([response.statusCode, response.json().detail]).toEqual([status, expect.stringContaining(detail)])
+  expect((await registry.list()).items).toEqual([])
+})
+
+test('every item that is wrong is named at once', async () => {
+  const { reviewer } = await start()
+  const registry = await reviewer('registry')
+  const refused = async (...items: object[]) => {
+    const response = await registry.send('POST', '', { items })
+    return [response.statusCode, Object.keys(response.json().errors)]
+  }
+  const good = { title: 'Kindy teacher', occupationCode: 'A1' }
+  expect(await refused({ title: 'k\ufffdhu' }, good, good)).toEqual([
+    400,
+    ['items[0].title', 'items[2].title'],
+  ])
+  expect(
+    await refused({ ...good, occupationCode: 'Z8' }, { title: 'Trucker', occupationCode: 'Z9' }),
+  ).toEqual([422, ['items[0].occupationCode', 'items[1].occupationCode']])
   expect((await registry.list()).items).toEqual([])
 })
 

@@ -1,3 +1,4 @@
+import { gunzipSync } from 'node:zlib'
 import { expect, test } from 'vitest'
 import { findValidKey } from '../src/api/access/keys.ts'
 import { Sessions } from '../src/console/sessions.ts'
@@ -72,9 +73,14 @@ test('activities are read by pages with links, and as NDJSON as a whole', async 
   expect(first.headers.link).toBe(`</v1/submissions/${token}/activity?page=2&pageSize=2>; rel="next"`)
   const second = await provider.ask('GET', `/submissions/${token}/activity?pageSize=2&page=2`)
   expect(second.headers.link).toBeUndefined()
-  const whole = await provider.ask('GET', `/submissions/${token}/activity`, undefined, {
-    accept: 'application/x-ndjson',
+  const accept = 'application/x-ndjson'
+  const whole = await provider.ask('GET', `/submissions/${token}/activity`, undefined, { accept })
+  const packed = await provider.ask('GET', `/submissions/${token}/activity`, undefined, {
+    accept,
+    'accept-encoding': 'gzip',
   })
+  expect(packed.headers).toMatchObject({ 'content-encoding': 'gzip', vary: 'accept, accept-encoding' })
+  expect(gunzipSync(packed.bytes).toString()).toBe(whole.text)
   const lines = whole.text.trimEnd().split('\n')
   expect(lines.map((line) => JSON.parse(line))).toEqual([...first.body.results, ...second.body.results])
 })

@@ -153,6 +153,11 @@ test('what cannot be explained is refused, and nothing is stored', async () => {
     { reason: 'Verified', more: 1 },
   ])
     expect(await put(token, 'LEA-note', wrong), JSON.stringify(wrong)).toBe(400)
+  const both = await provider.ask('PUT', at(token, 'LEA-note'), {
+    reason: 'Because',
+    text: 'evil \u202e txt',
+  })
+  expect(Object.keys(both.body.errors)).toEqual(['reason', 'text'])
   expect((await provider.ask('GET', at(token))).body.explanations).toEqual([])
   const hostile = `<script>alert(1)</script>'"; drop table submission; -- \u{1f469}`
   expect(await put(token, 'LEA-note', { reason: 'Other', text: hostile })).toBe(200)

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { readFileSync } from 'node:fs'
 import { gzipSync } from 'node:zlib'
 import { describe, expect, test } from 'vitest'
 import { MOST_WAITING, MOST_WAITING_OF_ONE } from '../src/submissions/files/file-job.ts'
@@ -7,6 +8,7 @@ import { until } from './support/command.ts'
 import { Connection } from './support/connection.ts'
 import { define } from './support/definition.ts'
 import { parseLines } from './support/lines.ts'
+import { pack } from './support/pack.ts'
 import type { Service } from './support/service.ts'
 import { makeSmallDefinition } from './support/small-definition.ts'
 import { startSubmissions } from './support/submissions.ts'
@@ -289,11 +291,25 @@ test('bad uploads and batches are refused with the right problem', async () => {
         }),
       { errorCode: 'MP1', detail: 'The batch has 1,001 records; at most 1,000 are allowed.' },
     ],
+    [
+      400,
+      () => {
+        const fields = Array.from({ length: 2_000 }, (_, index) => [`field${index}`, ''])
+        const record = { localId: 'A1', ...Object.fromEntries(fields) }
+        return ask('POST', `${at}/records/people`, { payload: { content: [record] } })
+      },
+      { errorCode: 'CV1', detail: 'content[0] has 2,001 fields; at most 2,000 are allowed.' },
+    ],
     [404, () => ask('GET', `${at}/files/people`), {}],
     [404, () => ask('GET', `${at}/validation-runs/1`), {}],
     [400, () => ask('GET', `${at}/validation-runs/x`), {}],
     [422, () => ask('POST', '/submissions', { payload: { returnId: '202604', definition: 'none' } }), {}],
     [422, () => ask('POST', '/submissions', { payload: { returnId: 'X' } }), {}],
+    [
+      400,
+      () => ask('POST', '/submissions', { payload: { returnId: 'a b', type: 'Whole' } }),
+      { errors: { type: [expect.any(String)], returnId: [expect.any(String)] } },
+    ],
   ]
   for (const [status, asking, members] of cases) {
     const { status: got, body } = await asking()
@@ -481,6 +497,71 @@ test('a file comes as CSV or NDJSON, whichever the caller prefers', async () => 
   expect((await ask('GET', at, { headers: { accept: 'text/csv' } })).text).toBe(
     'localId,id,age\r\n1,"A""1",20\r\n',
   )
+})
+
+test.each([{}, { ENCRYPTION_KEYS: `k1:${Buffer.alloc(32, 7).toString('base64')}` }])(
+  'names in an archive are stored as its files are, with %j',
+  async (environment) => {
+    const { service, ask, create } = await start(environment)
+    const payload = Buffer.from(await pack({ 'people.csv': PEOPLE, 'Kereru7391.csv': 'a\n' }))
+    const headers = { 'content-type': 'application/zip' }
+    const { body } = await ask('PUT', `/submissions/${await create()}/files`, { payload, headers })
+    expect(body.files[0].notes.join()).toContain('Kereru7391')
+    const { database } = service
+    const stored: string[] = []
+    for (const { name } of await database.all<{ name: string }>(database.dialect.tables))
+      stored.push(JSON.stringify(await database.all(`select * from ${name}`)))
+    expect(stored.join().includes('Kereru7391')).toBe(Object.keys(environment).length === 0)
+  },
+)
+
+test('what needs a look into a file is 202 with the URL of the work for a caller who does not wait', async () => {
+  const { service, key, ask, create, put } = await start()
+  const token = await create()
+  await put(token, 'people', PEOPLE)
+  const at = '/v1/submissions/{submissionToken}'
+  const archive = Buffer.from(await pack({ 'people.csv': PEOPLE }))
+  const requests: Readonly<Record<string, { payload?: string | Buffer; headers?: Record<string, string> }>> =
+    {
+      [`GET ${at}/files/{fileType}`]: { headers: { accept: 'application/x-ndjson' } },
+      [`GET ${at}/marked-files`]: {},
+      [`GET ${at}/corrected-files`]: {},
+      [`GET ${at}/repairs`]: {},
+      [`POST ${at}/repairs`]: {},
+      [`PUT ${at}/files`]: { payload: archive, headers: { 'content-type': 'application/zip' } },
+      [`PUT ${at}/files/{fileType}`]: { payload: PEOPLE, headers: { 'content-type': 'text/csv' } },
+    }
+  const { paths } = JSON.parse(readFileSync(new URL('../openapi.json', import.meta.url), 'utf8')) as {
+    paths: Record<string, Record<string, { responses?: object; parameters?: { name: string }[] }>>
+  }
+  const declared = Object.entries(paths).flatMap(([path, operations]) =>
+    Object.entries(operations).flatMap(([method, { responses = {}, parameters = [] }]) =>
+      '202' in responses && parameters.some(({ name }) => name === 'Prefer')
+        ? [`${method.toUpperCase()} ${path}`]
+        : [],
+    ),
+  )
+  expect(declared.sort()).toEqual(Object.keys(requests).sort())
+  const locations: string[] = []
+  for (const [name, { payload, headers }] of Object.entries(requests)) {
+    const [method = '', path = ''] = name.split(' ')
+    const { statusCode, ...response } = await service.app.inject({
+      method: method as 'GET',
+      url: path.replace('{submissionToken}', token).replace('{fileType}', 'people'),
+      headers: { 'x-api-key': key, eid: '1001', prefer: 'respond-async', ...headers },
+      ...(payload !== undefined && { payload }),
+    })
+    const { jobId } = response.json()
+    expect([statusCode, response.headers.location], name).toEqual([
+      202,
+      `/v1/submissions/${token}/jobs/${jobId}`,
+    ])
+    locations.push(String(response.headers.location))
+  }
+  for (const location of locations) {
+    const { status, body } = await ask('GET', location.slice('/v1'.length))
+    expect([status, body.jobId]).toEqual([200, location.split('/').at(-1)])
+  }
 })
 
 test('everybody who asks for work that is refused is told why, also after somebody else was', async () => {

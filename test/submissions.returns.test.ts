@@ -439,6 +439,15 @@ test('the agency adds and changes a return over HTTP, and nothing is stored of a
   expect((await put(described, '2025')).body.detail).toContain(
     'returnId is not valid: collected has no return "2025"',
   )
+  // Faults of the form and of values are named together.
+  const mixed = await put(
+    { ...described, name: 5, id: 'x', due: '2026-02-20', version: '9', organisations: ['a b', 5] },
+    '2025',
+  )
+  expect([mixed.status, Object.keys(mixed.body.errors)]).toEqual([
+    400,
+    ['The body', 'name', 'organisations[1]', 'version', 'returnId', 'due'],
+  ])
   // A program that has found none must not expect all.
   expect((await put({ ...described, organisations: [] })).body.detail).toContain(
     'organisations must have at least 1 item',

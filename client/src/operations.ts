@@ -226,8 +226,7 @@ export function createSubmissionOperations(call: Call) {
     /**
      * For the collecting agency: adds a return, or replaces the one with this id, after the checks of `mahi returns
      * import`. A return is replaced by another one only with `If-Match`. If anything is wrong, nothing is stored, and
-     * the detail names the mistakes: those of the form of the body or, if it has none, those of its values. No EID is
-     * needed.
+     * the detail names the mistakes. No EID is needed.
      */
     describeReturn: (returnId: string, body: NewReturn, { ifMatch, ...options }: CallOptions & { ifMatch?: string | undefined } = {}) =>
       call<Return>('PUT', ['returns', returnId], { ...options, body, headers: ifMatch === undefined ? {} : { 'if-match': ifMatch } }),

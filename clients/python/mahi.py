@@ -731,8 +731,7 @@ class _Operations:
         organisations: Optional[Sequence[Mapping[str, Any]]] = None, notes: Optional[str] = None) -> Return:
         """Describe a return. For the collecting agency: adds a return, or replaces the one with this id, after the
         checks of `mahi returns import`. A return is replaced by another one only with `If-Match`. If anything is
-        wrong, nothing is stored, and the detail names the mistakes: those of the form of the body or, if it has none,
-        those of its values. No EID is needed."""
+        wrong, nothing is stored, and the detail names the mistakes. No EID is needed."""
         return self._call("PUT", _path("/v1/returns/{}", return_id), headers={"If-Match": if_match,
             "If-None-Match": if_none_match}, body={"name": name, "definition": definition, "version": version,
             "type": type, "opens": opens, "due": due, "closes": closes, "organisations": organisations,

@@ -4,7 +4,7 @@ import { type Operation, operationsOf } from '../api/contract/contract.ts'
 import { describeDocument, NEXT_LINK } from '../api/contract/describe.ts'
 import { refer } from '../api/contract/fields.ts'
 import { created, document } from '../api/contract/results.ts'
-import { describeFaults, Problem } from '../api/request/problems.ts'
+import { describeFaults, Problem, type ValueFault } from '../api/request/problems.ts'
 import { resolveParameters } from '../engines/checking/index.ts'
 import { UserError } from '../foundation/faults/user-error.ts'
 import { Type } from '../foundation/schema/type.ts'
@@ -70,7 +70,7 @@ function ownOperations({
         'Creates a submission for a return, or returns the open submission of the organisation for that return.',
       method: 'POST',
       path: '/submissions',
-      request: { body: { json: NewSubmission, maxBytes: 4096 } },
+      request: { body: { json: NewSubmission, maxBytes: 4096, check: findReturnIdFault } },
       responses: {
         200: describeDocument(Submission, 'The open submission for this return.', EXAMPLE_SUBMISSION),
         201: describeDocument(Submission, 'The new submission.', EXAMPLE_SUBMISSION, {
@@ -83,13 +83,8 @@ function ownOperations({
           'The definition does not exist, the returnId is not a return of it, or the service does not collect this return from the organisation.',
         conflict: 'The return is not open; the detail has its dates.',
       },
-    }).handle(async ({ authorized: eid, body, principal, refuse }) => {
+    }).handle(async ({ authorized: eid, body, principal }) => {
       const { returnId, type } = body
-      if (!RETURN_ID.pattern.test(returnId))
-        refuse(
-          'invalid-body',
-          ...describeFaults([{ name: 'returnId', message: `must be ${RETURN_ID.rule}` }]),
-        )
       const collected = await assertCollected(database, { ...body, eid })
       const definition = chooseDefinition(definitions, returnId, body.definition ?? collected?.definition)
       const { submission, created: isNew } = await createSubmission(database, {
@@ -183,6 +178,11 @@ function ownOperations({
       return document(render(submission))
     }),
   ]
+}
+
+function findReturnIdFault({ returnId }: { returnId?: string }): ValueFault[] {
+  if (returnId === undefined || RETURN_ID.pattern.test(returnId)) return []
+  return [{ name: 'returnId', message: `must be ${RETURN_ID.rule}` }]
 }
 
 /** @throws {Problem} if the definition does not exist, or its return ids have another form */

@@ -1,11 +1,11 @@
 import type { IncomingMessage } from 'node:http'
 import type { FastifyRequest } from 'fastify'
 import { MAX_DEPTH, TOO_DEEP } from '../../engines/records/index.ts'
-import { compileSchema } from '../../foundation/schema/compile.ts'
-import type { TObject } from '../../foundation/schema/type.ts'
+import { compileSchema, memberOf, soundMembers } from '../../foundation/schema/compile.ts'
+import type { Static, TObject } from '../../foundation/schema/type.ts'
 import { parseExactJson } from '../../foundation/text/exact-json.ts'
 import { formatNumber } from '../../foundation/text/format-number.ts'
-import { describeFaults, type Members, Problem } from './problems.ts'
+import { describeFaults, type Members, Problem, type ValueFault } from './problems.ts'
 import { markTransfer } from './transfers.ts'
 
 /** A JSON object as the body, read completely. */
@@ -15,6 +15,12 @@ export interface JsonBody<Json extends TObject = TObject> {
   readonly maxBytes: number
   /** Whether its text may be about people: faults then do not repeat it. */
   readonly personal?: boolean
+  /**
+   * What is wrong beyond the schema, of the members that fit it: a caller learns of all faults at once.
+   *
+   * @param path the values of the path
+   */
+  check?(body: Partial<Static<Json>>, path: Readonly<Record<string, string>>): readonly ValueFault[]
 }
 
 /** A body that the operation reads itself, as it arrives. */
@@ -73,9 +79,12 @@ export function compileBody(
     const encoding = encodingOf(request.raw)
     if (encoding !== 'identity') throw unsupportedEncoding(encoding, ['identity'])
     const bytes = await readWhole(request, declaration.maxBytes)
-    const { value: body = {}, faults } = read(parse(request, bytes))
-    if (faults.length === 0) return body
-    const named = faults.map(({ field, message }) => ({ name: field || 'The body', message }))
+    const reading = read(parse(request, bytes))
+    const faults = reading.faults.map(({ field, message }) => ({ name: field || 'The body', message }))
+    const wrong = new Set(faults.map(({ name }) => memberOf(name)))
+    const further = declaration.check?.(soundMembers(reading), request.params as Record<string, string>) ?? []
+    const named = [...faults, ...further.filter(({ name }) => !wrong.has(memberOf(name)))]
+    if (named.length === 0) return reading.value ?? {}
     throw new Problem('invalid-body', ...describeFaults(named, members))
   }
 }

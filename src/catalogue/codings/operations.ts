@@ -2,10 +2,10 @@ import { withScope } from '../../api/contract/access-rules.ts'
 import { type Operation, operationsOf } from '../../api/contract/contract.ts'
 import { describeDocument, NEXT_LINK } from '../../api/contract/describe.ts'
 import { document } from '../../api/contract/results.ts'
-import { describeFaults } from '../../api/request/problems.ts'
+import { describeFaults, type ValueFault } from '../../api/request/problems.ts'
 import { VERSIONS } from '../../api/request/versions.ts'
 import type { Database } from '../../foundation/database/database.ts'
-import { Type } from '../../foundation/schema/type.ts'
+import { type Static, Type } from '../../foundation/schema/type.ts'
 import { describeMissing, findMissingCodes } from '../records/missing-codes.ts'
 import {
   keyOfTitle,
@@ -38,7 +38,7 @@ export function reviewOperations(database: Database): readonly Operation[] {
         'Stores what a reviewer has decided about job titles: the code, or that none is known. A decision replaces the earlier one of the same client, never that of another: if they disagree, the title is `disputed`. Confirmed titles become names of the search at the next revision of the catalogue.',
       method: 'POST',
       path: PATH,
-      request: { body: { json: decisionsBody, maxBytes: 2 ** 20 } },
+      request: { body: { json: decisionsBody, maxBytes: 2 ** 20, check: findTitleFaults } },
       responses: {
         200: describeDocument(ReviewedCodings, 'The titles of the request, in its order.', {
           items: [EXAMPLE_REVIEWED],
@@ -50,28 +50,6 @@ export function reviewOperations(database: Database): readonly Operation[] {
           'The catalogue does not have a code, or there are too many titles. Nothing was stored.',
       },
     }).handle(async ({ body: { items }, principal, refuse }) => {
-      const refuseItem = (
-        slug: 'invalid-body' | 'unprocessable-content',
-        name: string,
-        message: string,
-      ): never => {
-        const [detail, named] = describeFaults([{ name, message }])
-        return refuse(slug, `${detail} Nothing was stored.`, named)
-      }
-      const places = new Map<string, number>()
-      for (const [index, { title }] of items.entries()) {
-        const fault = findTitleFault(title)
-        if (fault !== undefined) refuseItem('invalid-body', `items[${index}].title`, fault)
-        const key = keyOfTitle(title)
-        const first = places.get(key)
-        if (first !== undefined)
-          refuseItem(
-            'invalid-body',
-            `items[${index}].title`,
-            `is the title of items[${first}] again. Send one decision for each title`,
-          )
-        places.set(key, index)
-      }
       const decisions = items.map(({ title, language, occupationCode }) => ({
         title,
         language,
@@ -82,10 +60,14 @@ export function reviewOperations(database: Database): readonly Operation[] {
           writer,
           decisions.flatMap(({ code }) => code ?? []),
         )
-        for (const [index, { code }] of decisions.entries()) {
+        const unknown = decisions.flatMap(({ code }, index) => {
           const found = missing.get(code ?? '')
-          if (found !== undefined)
-            refuseItem('unprocessable-content', `items[${index}].occupationCode`, describeMissing(found))
+          if (found === undefined) return []
+          return [{ name: `items[${index}].occupationCode`, message: describeMissing(found) }]
+        })
+        if (unknown.length > 0) {
+          const [detail, named] = describeFaults(unknown)
+          refuse('unprocessable-content', `${detail} Nothing was stored.`, named)
         }
         await storeDecisions(writer, principal?.client ?? '', decisions).catch((error: unknown) => {
           if (!(error instanceof TooManyDecisions)) throw error
@@ -155,4 +137,17 @@ export function reviewOperations(database: Database): readonly Operation[] {
       return document({ items: left })
     }),
   ]
+}
+
+/** Titles that cannot be stored, and those that are in the request twice. */
+function findTitleFaults({ items = [] }: Partial<Static<typeof decisionsBody>>): ValueFault[] {
+  const places = new Map<string, number>()
+  return items.flatMap(({ title }, index) => {
+    const key = keyOfTitle(title)
+    const first = places.get(key)
+    if (first === undefined) places.set(key, index)
+    const again = `is the title of items[${first}] again. Send one decision for each title`
+    const message = findTitleFault(title) ?? (first === undefined ? undefined : again)
+    return message === undefined ? [] : [{ name: `items[${index}].title`, message }]
+  })
 }

@@ -1,5 +1,5 @@
 import { countCodePoints, isAtMost } from '../text/code-points.ts'
-import { count } from '../text/format-number.ts'
+import { count, formatNumber } from '../text/format-number.ts'
 import { joinOr } from '../text/join-or.ts'
 import { findTextFault, isClean, normaliseText } from '../text/normalise.ts'
 import { quote } from '../text/quote.ts'
@@ -51,6 +51,16 @@ export function compileSchema(schema: object, options: ReadingOptions = {}): (va
   return (value) => readWith(json, value, new Context(options))
 }
 
+/** The member of an object that a field belongs to. */
+export const memberOf = (field: string): string => field.replace(/[.[].*/s, '')
+
+/** The members of an object that fit its schema. A list with a faulty item does not: its other items have lost their places. */
+export function soundMembers<Members extends object>({ value, faults }: Pick<Reading, 'value' | 'faults'>) {
+  const wrong = new Set(faults.map(({ field }) => memberOf(field)))
+  const members = Object.entries(value ?? {}).filter(([name]) => !wrong.has(name))
+  return Object.fromEntries(members) as Partial<Members>
+}
+
 function readWith(json: ReadJson, value: unknown, context: Context): Reading {
   const first = context.faults.length
   const stored = json(value, context)
@@ -99,7 +109,7 @@ const KINDS: readonly {
   { matches: ({ enum: names }) => names !== undefined, keywords: ['enum'], compile: compileOneOf },
   {
     matches: ({ type, properties }) => type === 'object' && properties !== undefined,
-    keywords: ['properties', 'required', 'additionalProperties'],
+    keywords: ['properties', 'required', 'additionalProperties', 'maxProperties'],
     compile: compileObject,
   },
   {
@@ -163,9 +173,15 @@ interface ObjectSchema {
   readonly required?: readonly string[]
   /** Whether further fields are accepted unchanged; their values may be anything. */
   readonly additionalProperties?: boolean
+  readonly maxProperties?: number
 }
 
-function compileObject({ properties, required = [], additionalProperties = false }: ObjectSchema): Reader {
+function compileObject({
+  properties,
+  required = [],
+  additionalProperties = false,
+  maxProperties = Number.POSITIVE_INFINITY,
+}: ObjectSchema): Reader {
   if (typeof additionalProperties !== 'boolean')
     throw new TypeError('no reader for the keyword additionalProperties with a schema')
   const names = Object.keys(properties)
@@ -177,11 +193,16 @@ function compileObject({ properties, required = [], additionalProperties = false
       return context.fault(`must be an object, not ${context.describe(value)}`)
     }
     const given = value as Record<string, unknown>
+    const keys = Object.keys(given)
+    if (keys.length > maxProperties)
+      return context.fault(
+        `has ${count(keys.length, 'field')}; at most ${formatNumber(maxProperties)} are allowed`,
+      )
     const first = context.path.length === 0 ? 0 : context.faults.length
     // Without a prototype, because callers choose the names of further fields.
     const result: Record<string, unknown> = additionalProperties ? Object.create(null) : {}
     let empty = true
-    for (const name of Object.keys(given)) {
+    for (const name of keys) {
       if (readers.has(name)) continue
       if (!additionalProperties) {
         const hint = context.faults.length < MOST_HINTS ? suggest(name, names) : ''

@@ -2,12 +2,12 @@ import { actorOf } from '../../api/access/principal.ts'
 import type { Operation } from '../../api/contract/contract.ts'
 import { describeDocument } from '../../api/contract/describe.ts'
 import { document } from '../../api/contract/results.ts'
-import { describeFaults } from '../../api/request/problems.ts'
+import type { ValueFault } from '../../api/request/problems.ts'
 import type { Reader } from '../../foundation/database/database.ts'
-import { type Rendered, Type } from '../../foundation/schema/type.ts'
+import { type Rendered, type Static, Type } from '../../foundation/schema/type.ts'
 import { ofSubmission, REFUSALS, TOKEN_PATH } from '../submission/contract.ts'
 import type { SubmissionOptions } from '../submission/options.ts'
-import { readLine } from '../submission/read-line.ts'
+import { findHidden, readLine } from '../submission/read-line.ts'
 import { readFinished } from '../submission/runs.ts'
 import { assertKept, type SubmissionRow } from '../submission/submission.ts'
 import { explain, withdraw } from './explain.ts'
@@ -75,7 +75,10 @@ export function explanationOperations(options: SubmissionOptions): readonly Oper
         'Says why the warnings with a code, or of a cause, are right. It replaces an earlier explanation of the same, and holds in later runs until they have more than 10 % or 5 more findings, whichever is larger.',
       method: 'PUT',
       path: `${BASE}/{target}`,
-      request: { path: TARGET_PATH, body: { json: NewExplanation, maxBytes: 32_768, personal: true } },
+      request: {
+        path: TARGET_PATH,
+        body: { json: NewExplanation, maxBytes: 32_768, personal: true, check: findTextFault },
+      },
       responses: {
         200: describeDocument(Explanation, 'The explanation.', {
           ...EXAMPLE_EXPLANATION,
@@ -89,13 +92,8 @@ export function explanationOperations(options: SubmissionOptions): readonly Oper
           'The findings are errors, or there is no run yet, or the submission can no longer be changed (errorCode `DS1` for a change in progress).',
         gone: REFUSALS.gone,
       },
-    }).handle(async ({ authorized, path: { target }, body, principal, refuse }) => {
+    }).handle(async ({ authorized, path: { target }, body, principal }) => {
       const { token, eid } = authorized
-      const refuseText = (message: string) =>
-        refuse('invalid-body', ...describeFaults([{ name: 'text', message }]))
-      const text = readLine(body.text, refuseText)
-      if (body.reason === 'Other' && text === undefined)
-        refuseText('is missing: the reason Other needs a text that says why')
       const actor = actorOf(principal)
       const { explanation, summary } = await explain(database, sealer, {
         token,
@@ -103,7 +101,7 @@ export function explanationOperations(options: SubmissionOptions): readonly Oper
         target,
         actor,
         reason: body.reason,
-        text,
+        text: readLine(body.text),
       })
       return document(renderExplanation(explanation, summary))
     }),
@@ -133,6 +131,13 @@ export function explanationOperations(options: SubmissionOptions): readonly Oper
       return document(await listAll({ database, sealer, definitions }, authorized))
     }),
   ]
+}
+
+function findTextFault({ reason, text }: Partial<Static<typeof NewExplanation>>): ValueFault[] {
+  const isMissing = reason === 'Other' && readLine(text) === undefined
+  const message =
+    findHidden(text) ?? (isMissing ? 'is missing: the reason Other needs a text that says why' : undefined)
+  return message === undefined ? [] : [{ name: 'text', message }]
 }
 
 async function listAll(

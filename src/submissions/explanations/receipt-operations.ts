@@ -4,13 +4,13 @@ import { type Operation, operationsOf } from '../../api/contract/contract.ts'
 import { describeDocument } from '../../api/contract/describe.ts'
 import { int32From1, text } from '../../api/contract/fields.ts'
 import { document } from '../../api/contract/results.ts'
-import { describeFaults } from '../../api/request/problems.ts'
-import { Type } from '../../foundation/schema/type.ts'
+import type { ValueFault } from '../../api/request/problems.ts'
+import { type Static, Type } from '../../foundation/schema/type.ts'
 import { parseTimestamp } from '../../foundation/text/timestamp.ts'
 import { ofSubmission, REFUSALS, TAG, TOKEN_PATH } from '../submission/contract.ts'
 import { EXAMPLE_SUBMISSION } from '../submission/example.ts'
 import type { SubmissionOptions } from '../submission/options.ts'
-import { readLine } from '../submission/read-line.ts'
+import { findHidden, readLine } from '../submission/read-line.ts'
 import { renderState } from '../submission/render.ts'
 import { Submission } from '../submission/schema.ts'
 import { assertKept, findAny } from '../submission/submission.ts'
@@ -86,7 +86,10 @@ export function receiptOperations({
         'Opens a submitted submission again, so that its organisation can change and submit it again. Its receipts and activities remain. It is for the collecting agency; no EID is needed.',
       method: 'POST',
       path: '/submissions/{submissionToken}/reopen',
-      request: { path: TOKEN_PATH, body: { json: Reopening, maxBytes: 8192, personal: true } },
+      request: {
+        path: TOKEN_PATH,
+        body: { json: Reopening, maxBytes: 8192, personal: true, check: findReopeningFaults },
+      },
       responses: { 200: describeDocument(Submission, 'The reopened submission.', EXAMPLE_SUBMISSION) },
       problems: {
         'invalid-body': 'A member is invalid.',
@@ -95,14 +98,8 @@ export function receiptOperations({
         gone: REFUSALS.gone,
       },
     }).handle(async ({ path: { submissionToken }, body, principal, refuse }) => {
-      const refuseValue = (name: string, message: string) =>
-        refuse('invalid-body', ...describeFaults([{ name, message }]))
-      const reason = readLine(body.reason, (fault) => refuseValue('reason', fault))
-      if (reason === undefined) return refuseValue('reason', 'must not be empty')
-      const until = body.until === undefined ? undefined : parseTimestamp(body.until)?.milliseconds
-      const now = Date.now()
-      if (body.until !== undefined && (until === undefined || until <= now || until > now + LONGEST))
-        refuseValue('until', 'must be a date-time in the future, such as 2027-02-14T17:00:00+13:00')
+      const reason = readLine(body.reason) ?? ''
+      const until = readUntil(body.until)
       const found = await findAny(database, submissionToken)
       if (found === undefined) return refuse('no-such-submission', 'No submission has this token.')
       const { token, eid, returnId } = found
@@ -111,4 +108,19 @@ export function receiptOperations({
       return document(renderState({ definitions, sealer }, reopened))
     }),
   ]
+}
+
+const readUntil = (until = '') => parseTimestamp(until)?.milliseconds
+
+function findReopeningFaults({ reason, until }: Partial<Static<typeof Reopening>>): ValueFault[] {
+  const faults: ValueFault[] = []
+  const message = findHidden(reason) ?? (readLine(reason) === undefined ? 'must not be empty' : undefined)
+  if (message !== undefined) faults.push({ name: 'reason', message })
+  const [time = 0, now] = [readUntil(until), Date.now()]
+  if (until !== undefined && (time <= now || time > now + LONGEST))
+    faults.push({
+      name: 'until',
+      message: 'must be a date-time in the future, such as 2027-02-14T17:00:00+13:00',
+    })
+  return faults
 }

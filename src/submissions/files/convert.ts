@@ -15,10 +15,8 @@ import {
 } from '../../engines/records/index.ts'
 import { formatNumber } from '../../foundation/text/format-number.ts'
 import type { FileForm } from '../rules/definitions.ts'
+import { MOST_FIELDS } from '../submission/contract.ts'
 import { knownColumns } from './current-file.ts'
-
-/** The most fields of an NDJSON file that become columns: each record has all of them. */
-const MOST_COLUMNS = 2_000
 
 type Content = AsyncIterable<Buffer>
 
@@ -71,10 +69,10 @@ export async function* ndjsonToCsv(open: () => Content, { fields }: FileForm): A
   const used = new Set<string>()
   for await (const record of readRecords(open())) {
     for (const name of Object.keys(record)) used.add(name)
-    if (used.size > MOST_COLUMNS) {
+    if (used.size > MOST_FIELDS) {
       throw new Problem(
         'conflict',
-        `The file has more than ${formatNumber(MOST_COLUMNS)} fields. It is available as NDJSON only.`,
+        `The file has more than ${formatNumber(MOST_FIELDS)} fields. It is available as NDJSON only.`,
       )
     }
   }

@@ -176,6 +176,7 @@ export function fileOperations(options: SubmissionOptions): readonly Operation[]
         gone: REFUSALS.gone,
         conflict:
           'The file has too many fields for CSV or a record that cannot be converted, or batches have added too many records.',
+        unavailable: COPY_PROBLEMS.unavailable,
       },
     }).handle(async ({ authorized, ...caller }) => {
       const { submission, resource } = authorized

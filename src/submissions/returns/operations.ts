@@ -7,7 +7,6 @@ import { oneOf, pageNumbers, text, withDefault } from '../../api/contract/fields
 import { document } from '../../api/contract/results.ts'
 import { Problem } from '../../api/request/problems.ts'
 import type { Reader } from '../../foundation/database/database.ts'
-import { type Fault, UserError } from '../../foundation/faults/user-error.ts'
 import { type Rendered, Type } from '../../foundation/schema/type.ts'
 import { formatTimestamp } from '../../foundation/text/timestamp.ts'
 import { hasEtag, readEtags } from '../files/file-headers.ts'
@@ -15,7 +14,7 @@ import { countActivities } from '../submission/activity.ts'
 import { listFrequentCauses } from '../submission/cause-counts.ts'
 import type { SubmissionOptions } from '../submission/options.ts'
 import { PAGE_PAST_END, PAGE_QUERY, sendPage } from '../submission/paging.ts'
-import { checkReturn, NewReturn } from './read-returns.ts'
+import { checkReturn, NewReturn, type ReturnValues } from './read-returns.ts'
 import {
   type CollectedReturn,
   findReturn,
@@ -59,6 +58,13 @@ export function returnOperations({
   access,
 }: SubmissionOptions): readonly Operation[] {
   const common = { tag: 'Returns', limit: 'submissions' } as const
+  const reading = { definitions, zone: timeZone }
+  /** The id is in the path. */
+  const findFaults = (body: ReturnValues, { returnId }: Readonly<Record<string, string>>) =>
+    checkReturn({ ...body, id: returnId }, reading).faults.map(({ name, message }) => ({
+      name: name === 'id' ? 'returnId' : name,
+      message,
+    }))
   const listing = operationsOf({ ...common, access: forOrganisationOrOperator('validation-results:read') })
   const operating = operationsOf({ ...common, access: withScope('operate') })
   return [
@@ -194,7 +200,7 @@ export function returnOperations({
       id: 'putReturn',
       summary: 'Describe a return',
       description:
-        'For the collecting agency: adds a return, or replaces the one with this id, after the checks of `mahi returns import`. A return is replaced by another one only with `If-Match`. If anything is wrong, nothing is stored, and the detail names the mistakes: those of the form of the body or, if it has none, those of its values. No EID is needed.',
+        'For the collecting agency: adds a return, or replaces the one with this id, after the checks of `mahi returns import`. A return is replaced by another one only with `If-Match`. If anything is wrong, nothing is stored, and the detail names the mistakes. No EID is needed.',
       method: 'PUT',
       path: '/returns/{returnId}',
       request: {
@@ -203,7 +209,7 @@ export function returnOperations({
           'If-Match': text('The `etag` of the return to replace, or `*` for any.', { maxLength: 4000 }),
           'If-None-Match': text('`*`: only add the return.', { maxLength: 4000 }),
         }),
-        body: { json: NewReturn, maxBytes: 262_144 },
+        body: { json: NewReturn, maxBytes: 262_144, check: findFaults },
       },
       responses: {
         200: describeDocument(Return, 'The return as it is now.', EXAMPLE_RETURN),
@@ -214,10 +220,10 @@ export function returnOperations({
         'precondition-required': 'Another return has this id, and there is no If-Match.',
         'invalid-body': 'The return has mistakes; the detail names them.',
       },
-    }).handle(async ({ path: { returnId }, header, body, principal, refuse }) => {
-      const read = tryToRead({ ...body, id: returnId }, { definitions, zone: timeZone })
-      if ('faults' in read) return refuse('invalid-body', read.faults)
-      const stored = await storeReturns(database, [read.described], (known, changes) =>
+    }).handle(async ({ path: { returnId }, header, body, principal }) => {
+      const { described } = checkReturn({ ...body, id: returnId }, reading)
+      if (described === undefined) throw new Error('a return without faults cannot be read')
+      const stored = await storeReturns(database, [described], (known, changes) =>
         assertWanted(returnId, { known, changes }, header),
       )
       for (const { change } of stored)
@@ -228,7 +234,7 @@ export function returnOperations({
             key: principal.id,
             client: principal.client,
           })
-      return document(renderForAgency(read.described))
+      return document(renderForAgency(described))
     }),
   ]
 }
@@ -277,15 +283,6 @@ async function readChanges(
   }
 }
 
-function tryToRead(given: object, options: Parameters<typeof checkReturn>[1]) {
-  try {
-    return { described: checkReturn(given, options) }
-  } catch (error) {
-    if (!(error instanceof UserError)) throw error
-    return { faults: error.faults.map(describeFault).join(' ') }
-  }
-}
-
 /** @throws {Problem} unless the caller knows what is replaced */
 function assertWanted(
   returnId: string,
@@ -308,9 +305,4 @@ function assertWanted(
       'precondition-required',
       `Return ${returnId} exists with other properties. Send its etag as If-Match to replace it.`,
     )
-}
-
-/** One sentence; the id is in the path. */
-function describeFault({ field, message }: Fault): string {
-  return `${field === 'id' ? 'returnId' : field} ${message}.`
 }

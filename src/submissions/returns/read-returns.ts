@@ -1,16 +1,17 @@
 import { EID } from '../../api/access/principal.ts'
 import { oneOf, text } from '../../api/contract/fields.ts'
+import type { ValueFault } from '../../api/request/problems.ts'
 import { resolveParameters } from '../../engines/checking/index.ts'
 import { parseYaml } from '../../engines/records/index.ts'
 import { FaultList, refuse } from '../../foundation/faults/faults.ts'
 import { type Fault, UserError } from '../../foundation/faults/user-error.ts'
-import { compileSchema } from '../../foundation/schema/compile.ts'
+import { compileSchema, soundMembers } from '../../foundation/schema/compile.ts'
 import { type Static, Type } from '../../foundation/schema/type.ts'
 import { joinOr } from '../../foundation/text/join-or.ts'
 import { quote } from '../../foundation/text/quote.ts'
 import { readZoned, showEnd, showInstant } from '../../foundation/text/zoned-time.ts'
 import type { Definitions } from '../rules/definitions.ts'
-import { hidesText } from '../submission/read-line.ts'
+import { findHidden } from '../submission/read-line.ts'
 import { RETURN_ID, SUBMISSION_TYPES } from '../submission/submission.ts'
 import type { CollectedReturn } from './returns.ts'
 
@@ -87,16 +88,14 @@ export async function readReturns(
   return read.map(({ one }) => one)
 }
 
-/**
- * Checks one return with the properties of such a file.
- *
- * @throws {InputRefused} with all faults
- */
-export function checkReturn(given: object, options: Omit<Options, 'file'>): CollectedReturn {
-  const faults = new FaultList()
-  const read = readReturn(given, options, (field, message) => faults.add([{ field, message }]))
-  faults.throwIfFound()
-  return read ?? refuse({ message: 'is not a return' })
+/** The members of a return that have the right form; its id too. */
+export type ReturnValues = Partial<Static<typeof NewReturn>> & { readonly id?: string | undefined }
+
+/** Checks the values of a return, and reads it, if they are complete. */
+export function checkReturn(given: ReturnValues, options: Omit<Options, 'file'>) {
+  const faults: ValueFault[] = []
+  const described = readValues(given, options, (name, message) => faults.push({ name, message }))
+  return { faults, described }
 }
 
 async function parseFile(text: string, file: string): Promise<unknown[]> {
@@ -119,7 +118,14 @@ function readReturn(
   const { organisations, ...others } = isObject(given) ? given : {}
   const shape = readShape(organisations === 'all' ? others : given)
   for (const { field, message } of shape.faults) add(field, message)
-  const read = (shape.value ?? {}) as Partial<Static<typeof NewReturn>> & { readonly id?: string }
+  return readValues(soundMembers<ReturnValues>(shape), { definitions, zone }, add)
+}
+
+function readValues(
+  read: ReturnValues,
+  { definitions, zone }: Omit<Options, 'file'>,
+  add: (field: string, message: string) => void,
+): CollectedReturn | undefined {
   const moment = (name: 'opens' | 'due' | 'closes', end: boolean): number | undefined => {
     const value = read[name]
     const time = value === undefined ? undefined : readZoned(value, zone, end)
@@ -130,12 +136,13 @@ function readReturn(
       )
     return time
   }
-  const { id: returnId, name, type = 'Full' } = read
+  const { id: returnId, type = 'Full' } = read
   if (returnId !== undefined && !RETURN_ID.pattern.test(returnId)) add('id', `must be ${RETURN_ID.rule}`)
-  const notes = read.notes?.replaceAll('\r\n', '\n')
-  for (const [field, value] of Object.entries({ name, notes }))
-    if (value !== undefined && hidesText(value))
-      add(field, 'must not contain control characters, or characters that change the direction of text')
+  const [name, notes] = [read.name, read.notes].map((text) => text?.replaceAll('\r\n', '\n'))
+  for (const [field, value] of Object.entries({ name, notes })) {
+    const fault = findHidden(value)
+    if (fault !== undefined) add(field, fault)
+  }
   const definition = readDefinition(read.definition, read.version, returnId, definitions, add)
   const opens = moment('opens', false)
   const closes = moment('closes', true)

@@ -39,3 +39,6 @@ export function ofSubmission(reader: Reader) {
 
 /** The most records of a batch, which clients read from `maxRecordPerBatch`. */
 export const MAX_BATCH_RECORDS = 1_000
+
+/** The most fields of a record in a batch, and of an NDJSON file that become columns: each record has all of those. */
+export const MOST_FIELDS = 2_000

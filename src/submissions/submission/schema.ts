@@ -1,6 +1,7 @@
 import { count, flag, listOf, object, oneOf, refer, strings, text, time } from '../../api/contract/fields.ts'
 import { FILE_TYPES } from '../../engines/checking/index.ts'
 import { type TSchema, Type } from '../../foundation/schema/type.ts'
+import { MOST_FIELDS } from './contract.ts'
 import { pageFields } from './paging.ts'
 import { RUN_STATUSES } from './runs.ts'
 import { SUBMISSION_STATUSES, SUBMISSION_TYPES } from './submission.ts'
@@ -161,9 +162,12 @@ const localId = Type.String({
 
 export const RecordBatch = Type.Object(
   {
-    content: Type.Array(Type.Object({ localId }, { additionalProperties: true }), {
-      description: 'Records, each with its `localId` and its fields.',
-    }),
+    content: Type.Array(
+      Type.Object({ localId }, { additionalProperties: true, maxProperties: MOST_FIELDS }),
+      {
+        description: 'Records, each with its `localId` and its fields.',
+      },
+    ),
   },
   { description: 'Records to add, or to replace those with the same `localId`.' },
 )
