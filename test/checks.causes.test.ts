@@ -235,6 +235,23 @@ test('dates that a spreadsheet has turned around are one cause with all that the
   expect(causes[0]?.codes.length).toBeGreaterThan(2)
 })
 
+test('what swapped columns miss is theirs, also where dates of the other file are turned around', async () => {
+  const causes = await listReturn((tables) => {
+    for (const row of tables.enrolments) row.courseStartDate = turn(row.courseStartDate)
+    for (const row of tables['course-completions']) {
+      const { studentIdentificationCode = '', nationalStudentNumber = '' } = row
+      Object.assign(row, {
+        studentIdentificationCode: nationalStudentNumber,
+        nationalStudentNumber: studentIdentificationCode,
+      })
+    }
+  })
+  const swapped = 'column:course-completions:studentIdentificationCode:swapped'
+  const turned = 'column:enrolments.courseStartDate:turned'
+  expect(causes.map(({ key }) => key).sort()).toEqual([swapped, turned])
+  expect(causes.find(({ codes }) => codes.includes('CCO-201'))?.key).toBe(swapped)
+})
+
 test('dates that a spreadsheet has turned around are named, with the proof', async () => {
   const turned = (rows: string[][]) => {
     for (const row of rows) row[1] = turn(row[1])
