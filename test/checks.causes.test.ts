@@ -517,4 +517,7 @@ test('a value of one letter is shown, also if the sentence has the letter', () =
   expect(describeCause(cause)).toBe('gender: all 400 values are in the wrong case ("e").')
   const named = { sentence: 'gender e is wrong: gender must be M, F or D.', example: { value: 'e' } }
   expect(describeCause(named)).toBe(named.sentence)
+  // A value of another file is no example of what is said of this one.
+  const other = { ...cause, file: 'learners.csv', example: { file: 'enrolments.csv', value: 'e' } }
+  expect(describeCause(other)).toBe(cause.sentence)
 })
