@@ -4,7 +4,7 @@ import { gzipSync } from 'node:zlib'
 import { expect, test } from 'vitest'
 import { DefinitionRefused } from '../src/engines/checking/definition/node.ts'
 import { findTextFault } from '../src/foundation/text/normalise.ts'
-import { check, places } from './support/checking.ts'
+import { check, checkInputs, places, toInputs } from './support/checking.ts'
 import { LIBRARY, writeDefinition } from './support/definition.ts'
 import { temporaryFolder } from './support/temporary.ts'
 
@@ -135,12 +135,13 @@ test('a header of 40,000 columns more is one finding of a few kilobytes', async 
 })
 
 test('checks that need a missing column or file are listed as not run', async () => {
-  const { summary } = await check({ 'book-loans.csv': 'loanId,memberId,lent,fee\nL1,M1,2025-01-01,1\n' })
+  const files = toInputs({ 'book-loans.csv': 'loanId,memberId,lent,fee\nL1,M1,2025-01-01,1\n' })
+  const { summary } = await checkInputs(files.map((each) => ({ ...each, name: 'Book Loans.csv' })))
   const missing = { reason: 'The file members.csv is missing.' }
   expect(summary.notRun).toEqual([
     { code: 'LOA-00-reference1', ...missing },
-    { code: 'LOA-101', reason: 'The file book-loans.csv has no column returned.' },
-    { code: 'LOA-201', reason: 'The file book-loans.csv has no column returned.' },
+    { code: 'LOA-101', reason: 'The file Book Loans.csv has no column returned.' },
+    { code: 'LOA-201', reason: 'The file Book Loans.csv has no column returned.' },
     { code: 'MEM-00-key', ...missing },
   ])
 })

@@ -235,6 +235,23 @@ test('dates that a spreadsheet has turned around are one cause with all that the
   expect(causes[0]?.codes.length).toBeGreaterThan(2)
 })
 
+test('what swapped columns miss is theirs, also where dates of the other file are turned around', async () => {
+  const causes = await listReturn((tables) => {
+    for (const row of tables.enrolments) row.courseStartDate = turn(row.courseStartDate)
+    for (const row of tables['course-completions']) {
+      const { studentIdentificationCode = '', nationalStudentNumber = '' } = row
+      Object.assign(row, {
+        studentIdentificationCode: nationalStudentNumber,
+        nationalStudentNumber: studentIdentificationCode,
+      })
+    }
+  })
+  const swapped = 'column:course-completions:studentIdentificationCode:swapped'
+  const turned = 'column:enrolments.courseStartDate:turned'
+  expect(causes.map(({ key }) => key).sort()).toEqual([swapped, turned])
+  expect(causes.find(({ codes }) => codes.includes('CCO-201'))?.key).toBe(swapped)
+})
+
 test('dates that a spreadsheet has turned around are named, with the proof', async () => {
   const turned = (rows: string[][]) => {
     for (const row of rows) row[1] = turn(row[1])
@@ -500,4 +517,7 @@ test('a value of one letter is shown, also if the sentence has the letter', () =
   expect(describeCause(cause)).toBe('gender: all 400 values are in the wrong case ("e").')
   const named = { sentence: 'gender e is wrong: gender must be M, F or D.', example: { value: 'e' } }
   expect(describeCause(named)).toBe(named.sentence)
+  // A value of another file is no example of what is said of this one.
+  const other = { ...cause, file: 'learners.csv', example: { file: 'enrolments.csv', value: 'e' } }
+  expect(describeCause(other)).toBe(cause.sentence)
 })

@@ -267,7 +267,7 @@ test('a spreadsheet in another format is refused before anything is sent, by its
     const { code, stderr } = await mahi.run(given, { environment: { MAHI_API_KEY: 'key' } })
     expect([code, stderr]).toEqual([
       1,
-      'course-completions.ods: is a spreadsheet (ODS), not CSV. Save it as XLSX or CSV.\n',
+      'course-completions.ods: cannot be sent, so nothing was sent. It is a spreadsheet (ODS), not CSV. Save it as XLSX or CSV.\n',
     ])
   }
 })

@@ -130,6 +130,9 @@ test('people see what Mahi can repair, apply it, and undo it until the next uplo
     expect.stringContaining('The files have changed since the preview. Look at it again.'),
   ])
   await find()
+  expect(JSON.parse(await show('/repairs/progress'))).toMatchObject({
+    text: 'Mahi can repair none of these.',
+  })
   const empty = textOf(await show('/repairs'))
   expect(empty).toContain('Nothing has only one possible repair.')
   expect(empty).toContain('The files were repaired. You can undo that until the next upload.')

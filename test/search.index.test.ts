@@ -1,11 +1,13 @@
-import { expect, onTestFinished, test } from 'vitest'
+import { Command } from 'commander'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { importOccupations } from '../src/catalogue/import/import.ts'
 import { runBuild } from '../src/catalogue/search/build-process.ts'
 import { buildStoredIndex } from '../src/catalogue/search/build-stored.ts'
+import { addSearchCommands } from '../src/catalogue/search/commands.ts'
 import { buildWaitingIndex, IndexJob, requestMissingIndex } from '../src/catalogue/search/index-job.ts'
 import { readIndexState, storeIndex } from '../src/catalogue/search/index-store.ts'
 import { LiveIndex } from '../src/catalogue/search/live-index.ts'
-import type { Database } from '../src/foundation/database/database.ts'
+import { type Database, DatabaseFull, DatabaseUnavailable } from '../src/foundation/database/database.ts'
 import { openDatabase } from '../src/foundation/database/open.ts'
 import { readRevisions } from '../src/foundation/database/revisions.ts'
 import { MOST_ATTEMPTS } from '../src/foundation/jobs/queue.ts'
@@ -237,4 +239,23 @@ test('a command that finds a damaged index builds it again, and says so', async 
     expect.stringContaining('The stored search index was damaged. It is built again.'),
   ])
   expect((await mahi.run(command)).stderr).not.toContain('damaged')
+})
+
+test.each([
+  [new DatabaseFull('mahi.db has no space left. Nothing was changed.'), 'the disk of the database is full'],
+  [new DatabaseUnavailable('The database did not respond.'), 'The database did not respond.'],
+])('a command whose import is stored says why its index is not: %s', async (error, why) => {
+  const said = vi.spyOn(process.stderr, 'write').mockReturnValue(true)
+  onTestFinished(() => said.mockRestore())
+  const occupations = new Command()
+  occupations.command('import').action(() => undefined)
+  addSearchCommands(
+    occupations,
+    () => Promise.reject(error),
+    () => expect.fail('the index is built'),
+  )
+  await occupations.parseAsync(['import'], { from: 'user' })
+  expect(said.mock.calls).toEqual([
+    [`The catalogue is stored, but not its search index, which "mahi occupations index" builds: ${why}\n`],
+  ])
 })

@@ -50,7 +50,7 @@ const sum = (numbers: readonly number[]) => numbers.reduce((all, each) => all + 
 
 type Shown = ReturnType<typeof show>
 
-/** @param encryption the files and runs by the key that encrypts them; `null` if not, or not completely */
+/** @param encryption the number of stored items by the key that encrypts them; `null` if not, or not completely */
 function show(state: State, encryption: readonly { readonly id: string | null; readonly count: number }[]) {
   const { database, bytes, free, occupations, revisions, jobs, keys, validKeys } = state
   const { stored, failure, current } = state.searchIndex
@@ -133,7 +133,7 @@ function describeState(state: Shown): string[][] {
       'Queue',
       `${formatNumber(queue.waiting)} waiting, ${queue.running} running${queue.running === 0 ? '' : ` on ${count(workers, 'worker')}`}`,
     ],
-    ['Encryption', `files and runs: ${encrypted.join(', ') || 'none'}`],
+    ['Encryption', `stored items: ${encrypted.join(', ') || 'none'}`],
     ...(backups.length === 0
       ? [['Backup', 'none recorded']]
       : backups.map((each) => ['Backup', describeBackup(each)])),

@@ -88,7 +88,9 @@ export function addSubmitCommand(program: Command, apiKey: string | undefined): 
           for (const each of spare) say(describeSpare(each))
           const unreadable = files.flatMap((each) => {
             const message = describeUnreadable(each)
-            return message === undefined ? [] : [{ file: each.name, message }]
+            return message === undefined
+              ? []
+              : [{ file: each.name, message: `cannot be sent, so nothing was sent. It ${message}` }]
           })
           if (unreadable.length > 0) throw new UserError(unreadable)
           const { url, eid } = flags

@@ -165,6 +165,16 @@ describeInBrowser('the console in a browser', () => {
     expect([await shown.isWithinWidth(), await shown.findBarriers()]).toEqual([true, []])
   })
 
+  test('what is wrong with a field is on lines of its own, between its label and what was typed', async () => {
+    const { page, url } = await (await start()).open()
+    await page.goto(`${url}/console/submissions`)
+    await page.locator('main [name="returnId"]').fill('2025-12')
+    await page.getByRole('button', { name: 'Start a submission' }).click()
+    const label = page.locator('main label', { hasText: 'Return' })
+    await label.locator('.error').waitFor()
+    expect(await label.innerText()).toMatch(/^Return, such as 202512\nReturn is not valid: /)
+  })
+
   test('the headings of a long table stay in sight, also once it is ordered', async () => {
     const console = await start()
     const shown = await console.open({ viewport: { width: 1280, height: 800 } })

@@ -79,6 +79,7 @@ test('a first key and its successor encrypt what is stored from then on, and the
   const successor = await store(both, '202604')
   const latest = await read(both, successor)
   expect(await counted()).toEqual([{ id: 'k2', count: 3 }])
+  expect((await mahi.run(['status'])).stdout).toMatch(/^Encryption +stored items: 3 with k2$/m)
   const holdsName = () =>
     withDatabase(mahi.databaseUrl, async (database) => {
       for (const { name } of await database.all<{ name: string }>(database.dialect.tables))

@@ -7,7 +7,7 @@ import type { Database } from '../../foundation/database/database.ts'
 import { UserError } from '../../foundation/faults/user-error.ts'
 import { count, formatBytes } from '../../foundation/text/format-number.ts'
 import { IndexRefused } from './build-process.ts'
-import { buildIndexNow, buildWaitingIndex, type IndexJobOptions } from './index-job.ts'
+import { buildIndexNow, buildWaitingIndex, explainFailure, type IndexJobOptions } from './index-job.ts'
 import { readIndex, readIndexState, removeDamagedIndex } from './index-store.ts'
 
 /** Reads the settings of building an index. */
@@ -36,8 +36,11 @@ export function addSearchCommands(
     }
     const failure = await withDatabase((database) =>
       buildWaitingIndex({ ...readOptions(), database }, onBuild),
-    )
-    if (failure !== undefined) say(`The catalogue is stored, but not its search index: ${failure}.`)
+    ).catch(explainFailure)
+    if (failure !== undefined)
+      say(
+        `The catalogue is stored, but not its search index, which "mahi occupations index" builds: ${failure}`,
+      )
   })
 
   occupations

@@ -1,4 +1,4 @@
-import type { Database } from '../../foundation/database/database.ts'
+import { type Database, DatabaseFull } from '../../foundation/database/database.ts'
 import { readRevisions } from '../../foundation/database/revisions.ts'
 import { type Job, schedule } from '../../foundation/jobs/queue.ts'
 import { endJob, type JobContext, type JobHandler, takeOne } from '../../foundation/jobs/worker.ts'
@@ -77,11 +77,17 @@ export async function buildWaitingIndex(
     fail: (claimed, error) => job.fail(claimed, error),
   }
   const onError = (error: unknown) => {
-    failure = error instanceof Error ? error.message : String(error)
+    failure = explainFailure(error)
   }
   const outage = { failed: onError, worked: () => undefined }
   await takeOne({ database, handlers: { index }, onError, outage }, ['index'], new AbortController().signal)
   return failure ?? (await readIndexState(database)).failure?.reason
+}
+
+/** Why the index could not be built. A full disk says that nothing was changed, but the catalogue was. */
+export function explainFailure(error: unknown): string {
+  if (error instanceof DatabaseFull) return 'the disk of the database is full'
+  return error instanceof Error ? error.message : String(error)
 }
 
 /**

@@ -55,11 +55,12 @@ async function followPreview(context: Context): Promise<Outcome> {
 }
 
 function describeRepairs({ changes, causes = 0, clears = [] }: Repairs): string {
+  if (changes === 0) return 'Mahi can repair none of these.'
   const some =
     clears.length === 0
       ? 'a part of these'
       : `${formatNumber(clears.length)} of these ${formatNumber(causes)}`
-  return changes > 0 ? `Mahi can repair ${some}.` : 'Nothing has only one possible repair.'
+  return `Mahi can repair ${some}.`
 }
 
 /** How much of what is wrong Mahi can repair, and where to see it. */

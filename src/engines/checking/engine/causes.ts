@@ -120,19 +120,21 @@ export class Causes {
   choose(): void {
     const failing = new Set<Resource>()
     for (const [check, each] of this.#fields) {
-      const { resource, field } = each
       if (!this.#failsAsColumn(check, each)) each.frequent = chooseDominant(each.values)
-      failing.add(resource)
-      if (this.#naturesOf(field).mayBeTurned) this.#judgeDates(resource, field)
+      failing.add(each.resource)
     }
     const { resources } = this.#definition
     for (const resource of resources) this.#alike.choose(resource)
-    this.#suspect(resources.filter((resource) => failing.has(resource)))
+    // The first of these that concerns a check has its findings: no value of a swapped column can be judged.
+    this.#suspectSwapped(resources.filter((resource) => failing.has(resource)))
+    for (const { resource, field } of this.#fields.values())
+      if (this.#naturesOf(field).mayBeTurned) this.#judgeDates(resource, field)
+    this.#suspectYears()
     this.#keys.search()
   }
 
-  /** Finds what is wrong with a file as a whole, and with its columns: nearly all of the checks that read them fail. */
-  #suspect(failing: readonly Resource[]): void {
+  /** Finds columns of which each has the values of the other. */
+  #suspectSwapped(failing: readonly Resource[]): void {
     const natures = (field: Field) => this.#naturesOf(field)
     const swapped = failing.flatMap((resource) => findSwapped(this.#fileOf(resource.name), natures))
     const keys = findSwappedKeys(this.#keys.listFailing(), this.#fileOf, natures)
@@ -150,6 +152,10 @@ export class Causes {
         fix: 'Swap the two names in the header.',
       })
     }
+  }
+
+  /** Finds files whose dates are nearly all in another year than that of the return. */
+  #suspectYears(): void {
     for (const resource of this.#definition.resources) {
       if (!this.#related.has(resource)) continue
       const found = findOtherYear(this.#fileOf(resource.name), this.#returnYear)

@@ -59,11 +59,10 @@ export class Plan {
   /** The reason why a check cannot run, if any: a file or a column that it reads is missing. */
   #obstacle(check: Check): string | undefined {
     for (const { resource, fields } of this.uses.get(check) ?? []) {
-      const { absence, open } = this.#fileOf(resource.name)
+      const { name, absence, open } = this.#fileOf(resource.name)
       if (absence !== undefined) return absence
       const field = fields.find((each) => open?.columns.missing.has(each))
-      if (field !== undefined)
-        return `The file ${resource.path} has no column ${resource.fields[field]?.name}.`
+      if (field !== undefined) return `The file ${name} has no column ${resource.fields[field]?.name}.`
     }
     return undefined
   }

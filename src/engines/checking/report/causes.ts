@@ -7,6 +7,8 @@ export interface ShownCause {
   readonly severity?: string
   readonly findings?: number
   readonly learners?: number
+  /** The file that it is said of. */
+  readonly file?: string
   readonly sentence?: string
   readonly fix?: string
   /** The first of its findings. */
@@ -19,10 +21,11 @@ export interface ShownCause {
  * @param most the most characters of what is wrong; what to do is always whole
  */
 export function describeCause(
-  { sentence = '', example, fix }: ShownCause,
+  { file, sentence = '', example, fix }: ShownCause,
   most = Number.POSITIVE_INFINITY,
 ): string {
-  const { value = '' } = example ?? {}
+  // What is wrong with a file may first be found in another one.
+  const { value = '' } = example?.file === file ? (example ?? {}) : {}
   const shown =
     value === '' || hasWord(sentence, value) ? sentence : `${sentence.replace(/\.$/, '')} (${quote(value)}).`
   if (fix === undefined) return cut(shown, most)
