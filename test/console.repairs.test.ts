@@ -300,7 +300,7 @@ test('counts are of the files as they are, and a list of submissions without dat
   await setRun('Queued', 'null')
   expect(textOf(await show('/check'))).toMatch(/Check Waiting .* Submit Not yet: being checked/)
   await setRun('InProgress', 'null')
-  expect(textOf(await show('/findings'))).toContain('A check is in progress.')
+  expect(textOf(await show('/findings'))).toContain('The check is in progress. See how far it is')
   await setRun('UnknownError', '1')
   expect(textOf(await show('/findings'))).toContain('The newest check did not finish. See why')
 })

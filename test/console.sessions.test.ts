@@ -448,8 +448,8 @@ test('the operator sees health and refused credentials by reason', async () => {
   // The keys of the service and of the operator end tomorrow too.
   expect(body).toContain('3 of them expire within 30 days, and nothing replaces them</strong>')
   expect(body).toContain('<dd>Ready</dd>')
-  expect(body).toMatch(/<li>1 retention job, waiting since <time [^>]+>[^<]+<\/time><\/li>/)
-  expect(body).toMatch(/<li>2 purge jobs, the oldest waiting since <time [^>]+>[^<]+<\/time><\/li>/)
+  expect(body).toMatch(/<li>retention: 1 job, waiting since <time [^>]+>[^<]+<\/time><\/li>/)
+  expect(body).toMatch(/<li>purge: 2 jobs, the oldest waiting since <time [^>]+>[^<]+<\/time><\/li>/)
   expect(body).toContain('<li>Unknown key: 3</li>')
   expect(body).not.toContain('Missing scope')
 })

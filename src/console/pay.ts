@@ -62,7 +62,6 @@ export function payText(
 }
 
 const WIDTH = 352
-const MARGIN = 4
 
 /**
  * Draws the pay of an occupation: a line from the 10th to the 90th percentile and a bar from the 25th to the 75th.
@@ -75,7 +74,7 @@ export function payChart(
   amounts: Amounts,
   group?: Pay,
 ): VNode {
-  const x = (amount: number) => MARGIN + ((amount - from) / Math.max(1, to - from)) * (WIDTH - 2 * MARGIN)
+  const x = (amount: number) => ((amount - from) / Math.max(1, to - from)) * WIDTH
   const { payLowerBound: p10, payMidLowerBound: p25, payMidUpperBound: p75, payUpperBound: p90 } = pay
   const span = (
     left: number | undefined,
@@ -87,14 +86,15 @@ export function payChart(
     left !== undefined &&
     right !== undefined &&
     html`<rect class=${name} x=${x(left)} y=${y} width=${Math.max(1, x(right) - x(left))} height=${height} />`
-  return html`<svg class="pay chart" viewBox=${`0 0 ${WIDTH} 34`} role="img" aria-label=${payText(pay, amounts)}>
-    ${group !== undefined && span(group.payLowerBound, group.payUpperBound, 2, 18, 'group')}
-    <line class="axis" x1=${MARGIN} x2=${WIDTH - MARGIN} y1="21" y2="21" />
-    ${p10 !== undefined && p90 !== undefined && html`<line class="whisker" x1=${x(p10)} x2=${x(p90)} y1="11" y2="11" />`}
-    ${span(p25, p75, 6, 10, 'box')}
-    <text x=${MARGIN} y="32">${amounts.show(from)}</text>
-    <text x=${WIDTH - MARGIN} y="32" text-anchor="end">${amounts.show(to)}</text>
-  </svg>`
+  return html`<div class="pay" role="img" aria-label=${payText(pay, amounts)}>
+    <svg viewBox=${`0 0 ${WIDTH} 22`} preserveAspectRatio="none" aria-hidden="true">
+      ${group !== undefined && span(group.payLowerBound, group.payUpperBound, 2, 18, 'group')}
+      <line class="axis" x2=${WIDTH} y1="21" y2="21" />
+      ${p10 !== undefined && p90 !== undefined && html`<line class="whisker" x1=${x(p10)} x2=${x(p90)} y1="11" y2="11" />`}
+      ${span(p25, p75, 6, 10, 'box')}
+    </svg>
+    <span>${amounts.show(from)}</span><span>${amounts.show(to)}</span>
+  </div>`
 }
 
 /** The same amounts as a table. */

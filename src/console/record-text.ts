@@ -21,3 +21,7 @@ export function readRecord(
   )
   return cells?.map((cell, index) => [columns[index] ?? '', cell])
 }
+
+/** A value of a record, of which the beginning says enough. */
+export const shorten = (value: string, most = 80): string =>
+  value.length > most ? `${value.slice(0, most)}…` : value

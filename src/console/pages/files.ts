@@ -2,7 +2,7 @@ import multipart from '@fastify/multipart'
 import type { FastifyInstance } from 'fastify'
 import { markTransfer } from '../../api/request/transfers.ts'
 import { count } from '../../foundation/text/format-number.ts'
-import { type Api, ApiProblem, readProblem } from '../api.ts'
+import { ApiProblem, readProblem } from '../api.ts'
 import { ASSETS } from '../assets.ts'
 import { type Context, get, type Outcome, post, type Route, type Shown } from '../context.ts'
 import { FormFault } from '../faults.ts'
@@ -143,7 +143,7 @@ const OTHER = /\.(?:ods|numbers|xls|xlsb|pdf)$/i
 
 /** One file, from a browser without scripts. */
 async function receiveForm(context: Context): Promise<Outcome> {
-  const { request, api } = context
+  const { request } = context
   if (!request.isMultipart()) return { redirect: stepLink(context, 'files') }
   markTransfer(request.raw)
   const { fields, file } = await readUpload(request)
@@ -161,7 +161,7 @@ async function receiveForm(context: Context): Promise<Outcome> {
         )
   }
   // It is refused, not thrown, unless its bytes end before the form does.
-  const response = await orMalformed(() => put(api, context, kind, file.filename, file.file))
+  const response = await orMalformed(() => put(context, kind, file.filename, file.file))
   if (response.statusCode >= 400) throw new ApiProblem(readProblem(response))
   const { file: one = '', files = [{ file: one }] } = JSON.parse(response.body) as Stored
   const titles = titlesOf((await readWorkbench(context)).rules)
@@ -183,9 +183,9 @@ async function receiveFile(context: Context): Promise<Outcome> {
   return { data }
 }
 
-function put(api: Api, context: Context, resource: string, filename: string, file: NodeJS.ReadableStream) {
+function put(context: Context, resource: string, filename: string, file: NodeJS.ReadableStream) {
   const isContainer = resource === CONTAINER
-  return api.send(pathOf(context, pathTo(isContainer ? undefined : resource)), {
+  return context.api.send(pathOf(context, pathTo(isContainer ? undefined : resource)), {
     method: 'PUT',
     body: file,
     headers: {

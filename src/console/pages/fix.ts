@@ -4,6 +4,7 @@ import type { Complete, Having } from '../api.ts'
 import { type Context, get, type Outcome, type Route, type Shown } from '../context.ts'
 import { html, tag, type VNode, views } from '../html.ts'
 import { cut, readList } from '../lists.ts'
+import { shorten } from '../record-text.ts'
 import { type Catalogue, type Rule, ruleLink, showCode, summarise, titlesOf } from '../rules.ts'
 import { type Column, sortRows, table } from '../table.ts'
 import { readOrigins } from './activity.ts'
@@ -39,13 +40,19 @@ type Summary = Omit<types.ResultsSummary, 'codes' | 'notRun' | 'undecided'> & {
 
 const PERSONAL = { personal: true }
 
+const XLSX = 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet'
+
 export const fixPages: readonly Route[] = [
   get('/submissions/:token/findings', ofCheck(showCauses), PERSONAL),
   get('/submissions/:token/findings/codes', ofCheck(showCodes), PERSONAL),
   get('/submissions/:token/findings/learners', ofCheck(showLearners), PERSONAL),
   get('/submissions/:token/findings.csv', downloadFindings, PERSONAL),
-  get('/submissions/:token/marked.xlsx', downloadMarked, PERSONAL),
-  get('/submissions/:token/corrected.zip', downloadCorrected, PERSONAL),
+  get('/submissions/:token/marked.xlsx', download('/marked-files', 'marked.xlsx', XLSX), PERSONAL),
+  get(
+    '/submissions/:token/corrected.zip',
+    download('/corrected-files', 'corrected-files.zip', 'application/zip'),
+    PERSONAL,
+  ),
 ]
 
 const VIEWS = [
@@ -214,10 +221,6 @@ function describeState(state: string | undefined): string {
   return state === 'Reopened' ? 'Explain again' : 'Explain'
 }
 
-/** Shortens a value to a number of characters. */
-export const shorten = (value: string, most: number): string =>
-  value.length > most ? `${value.slice(0, most)}…` : value
-
 /** Says which codes have more findings than the list of records. */
 function showPartial({ codes = [] }: Summary): VNode | false {
   const partial = codes.filter(({ stored }) => stored !== undefined)
@@ -342,8 +345,10 @@ async function showLearners(workbench: Checked): Promise<Shown> {
 }
 
 /** Passes on a file of the API. */
-async function download(context: Context, path: string, name: string, type: string): Promise<Outcome> {
-  return { download: name, type, body: await context.api.stream(path) }
+function download(path: string, name: string, type: string) {
+  return async (context: Context): Promise<Outcome> => {
+    return { download: name, type, body: await context.api.stream(pathOf(context, path)) }
+  }
 }
 
 const CSV = 'text/csv'
@@ -355,13 +360,4 @@ async function downloadFindings(context: Context): Promise<Outcome> {
   // Without a byte order mark, spreadsheet programs show other letters instead of macrons.
   body.unshift('\ufeff', 'utf8')
   return { download: 'findings.csv', type: `${CSV}; charset=utf-8`, body }
-}
-
-function downloadMarked(context: Context): Promise<Outcome> {
-  const type = 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet'
-  return download(context, pathOf(context, '/marked-files'), 'marked.xlsx', type)
-}
-
-function downloadCorrected(context: Context): Promise<Outcome> {
-  return download(context, pathOf(context, '/corrected-files'), 'corrected-files.zip', 'application/zip')
 }

@@ -7,7 +7,7 @@ import { html, tag, type VNode } from '../html.ts'
 import { submissionLink } from '../links.ts'
 import { readList } from '../lists.ts'
 import { Filters } from '../post-form.ts'
-import { readRecord } from '../record-text.ts'
+import { readRecord, shorten } from '../record-text.ts'
 import { type Catalogue, showCode } from '../rules.ts'
 import { type Column, table } from '../table.ts'
 import {
@@ -19,7 +19,7 @@ import {
   type Target,
 } from './explanations.ts'
 import { FILTERS, findEarlier, findingsOf, readRuns } from './findings.ts'
-import { type Cause, shorten, showStale, showViews } from './fix.ts'
+import { type Cause, showStale, showViews } from './fix.ts'
 import {
   type Checked,
   linkTo,
@@ -245,7 +245,7 @@ function showValue(
   field: string,
 ): VNode | string {
   const value = field === finding.field ? (finding.value ?? record.get(field)) : record.get(field)
-  return value === undefined || value === '' ? html`<span class="soft">empty</span>` : shorten(value, 80)
+  return value === undefined || value === '' ? html`<span class="soft">empty</span>` : shorten(value)
 }
 
 /** The field of a finding, or those of its rule. */

@@ -84,7 +84,7 @@ async function showOperator({ services, api }: Context): Promise<Shown> {
 }
 
 function describeWaiting(kind: string, waiting: number, oldest: string): VNode {
-  return html`${count(waiting, `${kind} job`)}, ${waiting === 1 ? '' : 'the oldest '}waiting since ${showTime(oldest)}`
+  return html`${kind}: ${count(waiting, 'job')}, ${waiting === 1 ? '' : 'the oldest '}waiting since ${showTime(oldest)}`
 }
 
 function showCounts(counts: readonly (readonly [string, number])[], noun: string) {

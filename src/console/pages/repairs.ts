@@ -5,6 +5,7 @@ import { type Context, get, type Outcome, post, type Route, type Shown } from '.
 import { readForm } from '../forms.ts'
 import { html, type VNode } from '../html.ts'
 import { PostForm } from '../post-form.ts'
+import { shorten } from '../record-text.ts'
 import { titlesOf } from '../rules.ts'
 import { table } from '../table.ts'
 import { readOrigins } from './activity.ts'
@@ -152,11 +153,8 @@ function showTable(workbench: Workbench, { repairs }: Repairs): VNode {
   ])
 }
 
-/** The most characters of a value: of a row that is removed, the beginning says enough. */
-const MOST = 80
-
 function showValues(values: readonly (string | undefined)[]): VNode {
-  return html`<ul class="values">${values.map((value = '') => html`<li>${value === '' ? html`<span class="soft">nothing</span>` : html`<q class="mono">${value.slice(0, MOST)}${value.length > MOST && '…'}</q>`}</li>`)}</ul>`
+  return html`<ul class="values">${values.map((value = '') => html`<li>${value === '' ? html`<span class="soft">nothing</span>` : html`<q class="mono">${shorten(value)}</q>`}</li>`)}</ul>`
 }
 
 /** Repairs the files of the preview, and requests a check of what they are then. */

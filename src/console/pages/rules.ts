@@ -115,8 +115,8 @@ function showExample({ name, files, finds }: RuleExample, titles: ReadonlyMap<st
       table(
         file,
         rows,
-        columns.map((name, at) => [name, (row) => row[at]]),
-        { class: 'narrow', caption: titles.get(file) ?? file },
+        columns.map((name, at) => [name, (row) => row[at], { label: name }]),
+        { class: 'narrow cards', caption: titles.get(file) ?? file },
       ),
     )}
   </section>`

@@ -304,12 +304,11 @@ export const ofCheck =
     const workbench = await readWorkbench(context)
     const { run } = workbench
     if (run?.status === 'Processed') return await show({ ...workbench, run })
-    const toCheck = (words: string) => html` <a href=${stepLink(context, 'check')}>${words}</a>`
     const state =
-      run === undefined
-        ? html`No finished check is stored.${workbench.mayWrite && html`${toCheck('Check the files')} first.`}`
-        : isGoing(run)
-          ? html`A check is in progress. Its findings are shown here once it has finished.${toCheck('See how far it is')}`
-          : html`The newest check did not finish.${toCheck('See why')}`
+      run !== undefined && !isGoing(run)
+        ? html`The newest check did not finish. <a href=${stepLink(context, 'check')}>See why</a>`
+        : run === undefined && !workbench.mayWrite
+          ? 'No finished check is stored.'
+          : listObstacles(workbench)[0]?.todo
     return showStep(workbench, 'fix', { title: 'Fix', content: html`<p>${state}</p>` })
   }
