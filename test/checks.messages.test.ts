@@ -58,6 +58,11 @@ describe('a header is described by what a person sees:', () => {
       ['The first line has the name of only 1 column. Line 3 has more: delete the lines above it.'],
     ],
     [
+      'a title that has the names of two columns of three',
+      'n,,code\ncode,name,n\nA,x,1\n',
+      ['The first line has the names of only 2 columns. Line 2 has more: delete the line above it.'],
+    ],
+    [
       'a title below empty lines and the name of a separator',
       '\n\nsep=;\nMade on 1 February;;\ncode;name;n\nA;x;1\n',
       [
@@ -110,6 +115,7 @@ describe('a header is described by what a person sees:', () => {
   test('a character that nobody sees is named, and the column is read', async () => {
     const text = 'code,na\u00a0me,\u200bn\nA,x,1\n'
     const { summary } = await check({ 'tab.csv': text }, { definition: define({ tab: TABLE }) })
+    ['name,\ncode,name,n\n', /Line 2 has more: delete the line above it\.$/],
     expect([summary.causes, summary.files[0]?.notes]).toEqual([
       [],
       [
