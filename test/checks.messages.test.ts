@@ -76,6 +76,16 @@ describe('a header is described by what a person sees:', () => {
         'The first line has none of the expected columns, such as code, name, n. Line 3 has them: delete the lines above it.',
       ],
     ],
+    [
+      'XML without a declaration',
+      '\ufeff\n<x:list xmlns:x="urn:x">\n  <code/></x:list>',
+      ['The file is an XML document, not CSV. Export it as CSV in UTF-8.'],
+    ],
+    [
+      'names in angle brackets',
+      '<code>,<name>,<n>\nA,x,1\n',
+      [expect.stringContaining('none of the expected columns')],
+    ],
     ['a JSON list', '[{"code": "A"}]\n', ['The file is a JSON list, not CSV. Export it as CSV in UTF-8.']],
     [
       'a page',
@@ -105,6 +115,7 @@ describe('a header is described by what a person sees:', () => {
 
   test.each([
     ['\ufeff\n\nTitle\r\ncode,name,n\r\n', /Line 4 has them: delete the lines above it\.$/],
+    ['name,\ncode,name,n\n', /Line 2 has more: delete the line above it\.$/],
     ['\ufeffsep=;\ncode;name;n\n', undefined],
   ])('%j is described in the same way before it is checked', (text, expected) => {
     const { resources } = loadDefinition(define({ tab: TABLE }))
@@ -115,7 +126,6 @@ describe('a header is described by what a person sees:', () => {
   test('a character that nobody sees is named, and the column is read', async () => {
     const text = 'code,na\u00a0me,\u200bn\nA,x,1\n'
     const { summary } = await check({ 'tab.csv': text }, { definition: define({ tab: TABLE }) })
-    ['name,\ncode,name,n\n', /Line 2 has more: delete the line above it\.$/],
     expect([summary.causes, summary.files[0]?.notes]).toEqual([
       [],
       [
