@@ -61,6 +61,13 @@ test('nothing of a file or a definition moves the cursor of a terminal', async (
   }
 })
 
+test('a line end in a name of data begins no line', async () => {
+  const files = { 'members\n2.csv': 'memberId,"bo\r\nrn",kind,"ot\nher"\nM1 ,,01,\n', 'x\ny.pdf': '%PDF-1.4' }
+  const { stdout, stderr } = await checkFolder(files)
+  expect(stderr.split('\n').filter((line) => !/^Note: |^$/.test(line))).toEqual([])
+  expect(stdout).toMatch(/^Error +members\\u000a2\.csv:1 .* ot\\u000aher/m)
+})
+
 test('warnings alone exit 0, unless they are to fail', async () => {
   expect((await checkFolder(WARNING)).code).toBe(0)
   const { code, stdout } = await checkFolder(WARNING, '--fail-on', 'warning', '--all')

@@ -58,6 +58,11 @@ describe('a header is described by what a person sees:', () => {
       ['The first line has the name of only 1 column. Line 3 has more: delete the lines above it.'],
     ],
     [
+      'a title that has the names of two columns of three',
+      'n,,code\ncode,name,n\nA,x,1\n',
+      ['The first line has the names of only 2 columns. Line 2 has more: delete the line above it.'],
+    ],
+    [
       'a title below empty lines and the name of a separator',
       '\n\nsep=;\nMade on 1 February;;\ncode;name;n\nA;x;1\n',
       [
@@ -70,6 +75,16 @@ describe('a header is described by what a person sees:', () => {
       [
         'The first line has none of the expected columns, such as code, name, n. Line 3 has them: delete the lines above it.',
       ],
+    ],
+    [
+      'XML without a declaration',
+      '\ufeff\n<x:list xmlns:x="urn:x">\n  <code/></x:list>',
+      ['The file is an XML document, not CSV. Export it as CSV in UTF-8.'],
+    ],
+    [
+      'names in angle brackets',
+      '<code>,<name>,<n>\nA,x,1\n',
+      [expect.stringContaining('none of the expected columns')],
     ],
     ['a JSON list', '[{"code": "A"}]\n', ['The file is a JSON list, not CSV. Export it as CSV in UTF-8.']],
     [
@@ -100,6 +115,7 @@ describe('a header is described by what a person sees:', () => {
 
   test.each([
     ['\ufeff\n\nTitle\r\ncode,name,n\r\n', /Line 4 has them: delete the lines above it\.$/],
+    ['name,\ncode,name,n\n', /Line 2 has more: delete the line above it\.$/],
     ['\ufeffsep=;\ncode;name;n\n', undefined],
   ])('%j is described in the same way before it is checked', (text, expected) => {
     const { resources } = loadDefinition(define({ tab: TABLE }))

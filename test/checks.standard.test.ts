@@ -185,7 +185,9 @@ describe('descriptors', () => {
     [{ dialect: 'dialect.json' }, /dialect: is in dialect\.json, which does not exist/],
     [{ dialect: { delimeter: ';' } }, /delimeter: is not a property .*"delimiter"/],
     [{ path: '../things.csv' }, /path: must be a path within the folder/],
-    [{ extrapaths: ['more.csv'] }, /extrapaths: has several files/],
+    [{ path: ['things.csv', 'more.csv'] }, /no table that can be checked.* has several files/],
+    [{ extrapaths: ['more.csv'] }, /no table that can be checked.* has several files/],
+    [{ path: './things.csv' }, /path: must be a path within the folder .* no \/, ~ or \. at its start/],
     [{ hash: 'crc32:00' }, /hash: must be a digest of md5, sha1, sha256, sha512/],
   ])('the resource %j is refused', (more, fault) => {
     expect(faultsOf(defineThings([{ name: 'value' }], more as Record<string, unknown>))).toMatch(fault)
@@ -194,7 +196,14 @@ describe('descriptors', () => {
   test.each([
     ...['(a+)+', '(a*)*b', '(a|aa)+', '(a|[a-c])*', '(a?b?)*', '[A-Z]{3}(\\d+-?)+', '(\\w+\\s?)*', '(.*,)*'],
     ...['(\\d{1,3},?)+', '(a{1,30}){1,30}', '(a{2,3})+', '((a|b)*c?)*', '(?=x)(?<name>a+)+', '([^,]+,?)+'],
-    ...['([\\w\\-\\[\\]]+ ?)*', '(é|[à-ü])+', '([a-z-[aeiou]]|b)+', '(\\u0061|a)+'],
+    ...[
+      '([\\w\\-\\[\\]]+ ?)*',
+      '^(a+)+$',
+      '(^|,)(,?[a-z]+)+',
+      '(é|[à-ü])+',
+      '([a-z-[aeiou]]|b)+',
+      '(\\u0061|a)+',
+    ],
   ])('the time of the pattern %s doubles with each character', (pattern) => {
     expect(growsExponentially(pattern)).toBe(true)
   })
@@ -210,7 +219,9 @@ describe('descriptors', () => {
     ],
     ...['\\w+\\s*\\w+', '.*foo.*', '([a-z-[aeiou]]|a)+', '(\\^a+\\$)+', '[a-z0-9.]+@[a-z0-9.]+\\.[a-z]{2,}'],
     // Where every text matches, no other way is tried.
-    ...['(.|\\s)*', '([ab][^a]*)*'],
+    ...['(.|\\s)*', '([ab][^a]*)*', '^(.|\\s)*$'],
+    // It begins once.
+    ...['((^|,)(^[A-Z]{2}[A-Z0-9]{4,33}$|none))+$'],
   ])('the time of the pattern %s does not', (pattern) => {
     expect(growsExponentially(pattern)).toBe(false)
   })
@@ -317,8 +328,24 @@ describe('descriptors', () => {
       'datapackage.json: descriptions: is not a property of the standard (did you mean "description"?).',
       'datapackage.json: resources[0].licence: is not a property of the standard (did you mean "licenses"?).',
     ])
-    writeFileSync(path, JSON.stringify({ ...descriptor, dialect: {}, resourcess: [] }))
-    expect(faultsOf(folder)).toMatch(/dialect: belongs in a resource[\s\S]*resourcess: is not a property/)
+    writeFileSync(path, JSON.stringify({ ...descriptor, missingValues: [], resourcess: [] }))
+    expect(faultsOf(folder)).toMatch(/missingValues: belongs in schema[\s\S]*resourcess: is not a property/)
+  })
+
+  test('what has a meaning elsewhere only is a note', async () => {
+    const found = await checkPublished(({ descriptor, resource, schema, field }) => {
+      Object.assign(descriptor, {
+        licenses: [{ id: 'odc-pddl' }, { type: 'odc-pddl' }, { url: 'https://x.example' }],
+      })
+      Object.assign(resource, { foreignKeys: [], dialect: { decimalChar: ',' } })
+      Object.assign(schema, { delimiter: ',' })
+      Object.assign(field, { pattern: '[a-z]' })
+    })
+    expect(found).toEqual(['things-01-type 3'])
+  })
+
+  test('fields without a name are not said to repeat it', () => {
+    expect(faultsOf(defineThings([{ title: 'x' }, { title: 'y' }]))).not.toContain('twice')
   })
 
   test('a package needs no name, version or mahi: property, and its names are free', async () => {
@@ -332,6 +359,7 @@ describe('descriptors', () => {
           { name: 'Country_Codes 2', title: '', path: 'codes.csv', schema: 'schema.json' },
           { name: 'readme', path: 'README.md' },
           { name: 'remote', path: 'https://example.org/x.csv', schema: { fields: [{ name: 'a' }] } },
+          { name: 'parts', path: ['one.csv', 'two.csv'], schema: { fields: [{ name: 'a' }] } },
         ],
       }),
       'schema.json': JSON.stringify({ fields: [...fields, { name: 'été' }] }),
@@ -341,6 +369,7 @@ describe('descriptors', () => {
     expect(definition.notes).toEqual([
       'The resource readme has no schema, so it is not checked.',
       'The resource remote is at https://example.org/x.csv, which is not downloaded, so it is not checked.',
+      'The resource parts has several files, so it is not checked. Join them to one file.',
     ])
     expect(definition.resources.map(({ title }) => title)).toEqual(['Country_Codes 2'])
     const files = [{ resource: 'Country_Codes 2', name: 'codes.csv', path: join(folder, 'codes.csv') }]

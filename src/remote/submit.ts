@@ -6,7 +6,7 @@ import type { Repairs, SubmissionFile, ValidationRun } from '../../client/src/ty
 import { describeSpare, type InputFile } from '../engines/checking/index.ts'
 import { createBoundedFetch } from '../foundation/bounded-fetch.ts'
 import { action, jsonOption, report } from '../foundation/command-line/command.ts'
-import { print, say, writeOut } from '../foundation/command-line/terminal.ts'
+import { print, say, sayNote, writeOut } from '../foundation/command-line/terminal.ts'
 import { UserError } from '../foundation/faults/user-error.ts'
 import { dropEnd } from '../foundation/text/drop-end.ts'
 import { count } from '../foundation/text/format-number.ts'
@@ -81,7 +81,7 @@ export function addSubmitCommand(program: Command, apiKey: string | undefined): 
             definition,
             flags.file,
           )
-          for (const note of notes) say(`Note: ${note}`)
+          for (const note of notes) sayNote(note)
           for (const { name, faults = [] } of files)
             for (const { message } of faults) say(`${name}: ${message}`)
           for (const name of unread) say(`${name} was not sent: it is not a file of ${definition.name}.`)
@@ -157,7 +157,7 @@ async function sendFiles(
     sent.set(resource, stored)
     if (flags.json) continue
     say(`${name}: ${count(stored.records ?? 0, 'record')}.`)
-    for (const note of stored.notes ?? []) say(`Note: ${name}: ${note}`)
+    for (const note of stored.notes ?? []) sayNote(`${name}: ${note}`)
   }
   return sent
 }

@@ -3,7 +3,14 @@ import { basename, dirname } from 'node:path'
 import { type Command, Option } from 'commander'
 import { jsonOption } from '../../foundation/command-line/command.ts'
 import { assertOutput } from '../../foundation/command-line/output-file.ts'
-import { OutputFailed, print, reportFailure, say, writeOut } from '../../foundation/command-line/terminal.ts'
+import {
+  OutputFailed,
+  print,
+  reportFailure,
+  say,
+  sayNote,
+  writeOut,
+} from '../../foundation/command-line/terminal.ts'
 import { explainReadError } from '../../foundation/faults/read-error.ts'
 import { UserError } from '../../foundation/faults/user-error.ts'
 import type { Definition } from './definition/definition.ts'
@@ -143,7 +150,7 @@ async function runCheck(paths: readonly string[], flags: CheckFlags): Promise<nu
     const { summary, path } = result
     // Every report says which files are empty.
     for (const { file, notes } of summary.files)
-      for (const note of notes) if (note !== EMPTY_NOTE) say(`Note: ${file}: ${note}`)
+      for (const note of notes) if (note !== EMPTY_NOTE) sayNote(`${file}: ${note}`)
     const changes = await baseline?.countChanges(result.findings())
     const input: ReportInput = {
       summary,
@@ -184,7 +191,7 @@ async function readRequest(
     definition,
     flags.file,
   )
-  for (const note of [...definition.notes, ...notes]) say(`Note: ${note}`)
+  for (const note of [...definition.notes, ...notes]) sayNote(note)
   return { definition, files, complete, unread, spare, returnId: flags.return, asOf: flags.asOf, only }
 }
 

@@ -3,7 +3,7 @@ import { basename, join, posix, resolve } from 'node:path'
 import { type Fault, UserError } from '../../foundation/faults/user-error.ts'
 import { count } from '../../foundation/text/format-number.ts'
 import { suggest } from '../../foundation/text/suggest.ts'
-import { describeFormat } from '../records/index.ts'
+import { describeFormat, findFormat } from '../records/index.ts'
 import type { Definition, Resource } from './definition/definition.ts'
 import { hasOtherFormat, isFile, isJunk, readBytes } from './definition/is-file.ts'
 import { plainName } from './engine/columns.ts'
@@ -14,7 +14,7 @@ import type { Containers } from './engine/unpack.ts'
 import { findSure, recognise } from './recognise.ts'
 import { CHANGES } from './repair/changes-name.ts'
 
-const ENDING = /\.(?:csv|tsv|txt|ndjson|jsonl)(?:\.gz)?$|\.(?:xlsx|xlsb|xls|ods|numbers|pdf|html?|zip)$/i
+const ENDING = /\.(?:csv|tsv|txt|ndjson|jsonl)(?:\.gz)?$|\.(?:xlsx|xlsb|xls|ods|numbers|pdf|html?|xml|zip)$/i
 
 export interface SelectedFiles {
   readonly files: InputFile[]
@@ -135,13 +135,15 @@ export async function selectFiles(
   }
   const left = unread.filter((each) => !recognised.has(each))
   const known = definition.resources.map((each) => each.path).join(', ')
-  for (const { path, given } of left) {
-    if (!given) continue
-    const message = `is not a file of the definition ${definition.name}${near(basename(path), definition)}; its files are ${known}`
-    faults.push({ file: show(path), message })
+  for (const each of left.filter(({ given }) => given)) {
+    const message = `is not a file of the definition ${definition.name}${near(basename(each.path), definition)}; its files are ${known}`
+    faults.push(describeType(each)[0] ?? { file: show(each.path), message })
   }
   if (faults.length === 0 && chosen.size === 0)
-    faults.push(...paths.map((path) => describeNone(path, definition, containers)))
+    faults.push(
+      ...paths.map((path) => describeNone(path, definition, containers)),
+      ...left.flatMap(describeType).slice(0, SHOWN_NAMES),
+    )
   if (faults.length > 0) throw new UserError(faults)
   const lost = [...others, ...left].map((each) => ({
     name: each.name,
@@ -161,9 +163,11 @@ export async function selectFiles(
   }))
   const notRead: string[] = []
   for (const { name, path } of left) {
-    const [fault = describeOther(path)] = describeFault(containers.faultOf(path))
-    if (fault === undefined) notRead.push(name)
-    else notes.push(`${name} was not read. ${fault.message}`)
+    const fault = containers.faultOf(path)
+    const format = describeOther(path)
+    if (fault !== undefined) notes.push(`${name} was not read. The file ${fault}.`)
+    else if (format !== undefined) notes.push(`${name} was not read. It is ${format}`)
+    else notRead.push(name)
   }
   return { files, complete, unread: notRead, spare, notes }
 }
@@ -172,15 +176,21 @@ function describeFault(fault: string | undefined): FileFault[] {
   return fault === undefined ? [] : [{ message: `The file ${fault}.` }]
 }
 
-/** Of a file that is no table, whatever its name. */
-function describeOther(path: string): FileFault | undefined {
-  const format = describeFormat(readBytes(path, 4096))
-  return format === undefined ? undefined : { message: `It is ${format}` }
+/** What a file is that is no table, whatever its name: the end of a sentence. */
+function describeOther(path: string): string | undefined {
+  return describeFormat(readBytes(path, 4096))
+}
+
+/** Names the type of a file that is neither a table nor an archive, and says what to do. */
+function describeType({ path, name: file }: Pick<Unread, 'path' | 'name'>): Fault[] {
+  const format = findFormat(readBytes(path, 4096))
+  if (format === undefined || format.isContainer) return []
+  return [{ file, message: `is ${format.name}. ${format.advice.replace(/\.$/, '')}` }]
 }
 
 /** Why a selected file cannot be read, after its name; `undefined` if it may be. */
 export function describeUnreadable({ path, name }: InputFile): string | undefined {
-  const format = hasOtherFormat(name) ? describeFormat(readBytes(path, 4096)) : undefined
+  const format = hasOtherFormat(name) ? describeOther(path) : undefined
   return format === undefined ? undefined : `is ${format}`
 }
 
@@ -214,8 +224,9 @@ function describeNone(path: string, definition: Definition, containers: Containe
   const there = listFiles(path).filter((name) => !containers.opened.has(resolve(join(path, name))))
   const archive = there.find((name) => /\.zip$/i.test(name))
   if (archive !== undefined) return none(`, but it has the archive ${archive}. ${advise(archive)}`)
-  const names = there.map((name) => containers.nameOf(join(path, name)) ?? name).slice(0, SHOWN_NAMES)
-  const more = there.length > names.length ? ` and ${count(there.length - names.length, 'other')}` : ''
+  const tables = there.filter((name) => describeType({ name, path: join(path, name) }).length === 0)
+  const names = tables.map((name) => containers.nameOf(join(path, name)) ?? name).slice(0, SHOWN_NAMES)
+  const more = tables.length > names.length ? ` and ${count(tables.length - names.length, 'other')}` : ''
   return none(names.length === 0 ? known : `${known}. Rename what is there: ${names.join(', ')}${more}`)
 }
 

@@ -28,7 +28,7 @@ const FORMATS: readonly (readonly [form: RegExp | string, name: string, advice?:
     WORKBOOK,
     'Give it a name that ends with .xlsx, or export it as CSV in UTF-8.',
   ],
-  [archiveWith('Index[/.]'), 'a Numbers spreadsheet', 'Export it as XLSX or CSV.'],
+  [archiveWith('(?:Index[/.]|preview[\\w-]*\\.jpg)'), 'a Numbers spreadsheet', 'Export it as XLSX or CSV.'],
   [new RegExp(`^${ZIP}`), ARCHIVE, 'Unpack it.'],
   ['PK\x05\x06', EMPTY_ARCHIVE],
   [
@@ -43,7 +43,8 @@ const FORMATS: readonly (readonly [form: RegExp | string, name: string, advice?:
   ['PAR1\x15', 'a Parquet file'],
   ['SQLite f', 'a SQLite database'],
   [/^(?:\xef\xbb\xbf)?\s*<(?:!doctype html|html|head|meta|body|table|div|style)\b/i, 'an HTML page'],
-  [/^(?:\xef\xbb\xbf)?\s*<\?xml\b/i, 'an XML document'],
+  // A column may have a name in angle brackets.
+  [/^(?:\xef\xbb\xbf)?\s*<(?:\?xml\b|!--|[\w.:-]+(?:\s[^<>]*)?>\s*<[\w!/])/i, 'an XML document'],
   [/^(?:\xef\xbb\xbf)?\s*\[\s*[{[]/, JSON_LIST],
 ]
 

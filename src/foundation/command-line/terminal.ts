@@ -50,6 +50,11 @@ export function say(text: string): void {
   process.stderr.write(`${toPrintable(text)}\n`)
 }
 
+/** Writes a note to standard error, in one line, whatever names from data it has. */
+export function sayNote(text: string): void {
+  say(escapeControls(`Note: ${text}`))
+}
+
 /** Replaces the current line of a terminal. */
 export function showLine(text: string): void {
   process.stderr.write(`\r\u001b[K${toPrintable(text)}`)

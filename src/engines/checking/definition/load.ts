@@ -95,7 +95,7 @@ function readPackage(
     const obstacle = findObstacle(node)
     if (obstacle !== undefined) {
       obstacles.push(obstacle)
-      unchecked.push(...[node.get('path').value].flat().map(String))
+      unchecked.push(...[node.get('path').value, node.get('extrapaths').value].flat().map(String))
     }
     return obstacle === undefined
   })
@@ -170,6 +170,10 @@ function findObstacle(node: Node): string | undefined {
     return `The resource ${name} is at ${value}, which is not downloaded, so it is not checked.`
   if (typeof value === 'string' && OTHER_FORMATS.test(value))
     return `The resource ${name} is in ${value}, which is not CSV, NDJSON or XLSX, so it is not checked. Export it as CSV.`
+  // As Frictionless writes several files.
+  const files = [value, node.get('extrapaths').value].flat().filter((each) => typeof each === 'string')
+  if (files.length > 1)
+    return `The resource ${name} has several files, so it is not checked. Join them to one file.`
   const isOwn = node.names().some((property) => property.startsWith('mahi:'))
   if (!node.get('schema').present && !isOwn)
     return `The resource ${name} has no schema, so it is not checked.`

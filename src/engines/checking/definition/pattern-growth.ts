@@ -30,8 +30,8 @@ const QUANTIFIER = /(?:([*+?])|\{(\d+)(?:(,)(\d+)?)?\})\??/y
 /** What begins a group; the text of one that only looks around is no part of the value. */
 const GROUP = /\((?:\?(?:(<?[=!])|<[^>]*>|[a-z-]*:))?/y
 const ESCAPE = /\\(?:[pPu]\{[^}]*\}|u[\da-f]{4}|x[\da-f]{2}|c[a-z]|k<[^>]*>|\d+|.)/isy
-/** What has no characters: ends, boundaries and references to groups. */
-const EMPTY = /^(?:[\^$]|\\(?:[bBk]|[1-9]).*)$/
+/** What has no characters: the end, boundaries and references to groups. */
+const EMPTY = /^(?:\$|\\(?:[bBk]|[1-9]).*)$/
 
 /** Characters with which the classes of a pattern are compared, beside its own. */
 const SAMPLES = [
@@ -155,7 +155,8 @@ class Automaton {
     const text = this.#source.slice(start, this.#at)
     if (EMPTY.test(text)) return () => NOTHING
     const test = new RegExp(`^${text}$`, 'v')
-    const own = new Set(this.#samples.filter((sample) => test.test(sample)))
+    // A start has no character, and none that is a sample leads to it: behind another character, it matches nothing.
+    const own = text === '^' ? new Set(['']) : new Set(this.#samples.filter((sample) => test.test(sample)))
     return () => {
       const position = this.#next.push([]) - 1
       this.#classes.push(own)

@@ -72,7 +72,7 @@ export function readResource(node: Node, context: ResourceContext): Resource {
   noteCustomChecks(schema.get('custom_checks'))
   const names = listFieldNames(node)
   for (const [index, each] of names.entries()) {
-    if (names.indexOf(each) !== index) schema.get('fields').fault(`has ${each} twice`)
+    if (each !== '' && names.indexOf(each) !== index) schema.get('fields').fault(`has ${each} twice`)
   }
   const columns = nameColumns(names)
   const dialect = readDialect(node.get('dialect'), node.get('layout'))
@@ -121,11 +121,7 @@ export function readResource(node: Node, context: ResourceContext): Resource {
     })
   const match = node.get('schema').get('fieldsMatch')
   const fieldsMatch = match.listOrOne()[0]?.oneOf(['exact', 'equal', 'subset', 'superset', 'partial'])
-  const path = node.get('path').listOrOne()
-  // As Frictionless writes several files.
-  const extra = node.get('extrapaths')
-  if (path.length > 1) node.get('path').fault(SEVERAL)
-  else if (Array.isArray(extra.value) && extra.value.length > 0) extra.fault(SEVERAL)
+  const [path] = node.get('path').listOrOne()
   const rules = context.rulesOf(name)
   // Its column may be absent, in which case the line number replaces it.
   const localId = node.get('mahi:record').get('localId').value
@@ -146,7 +142,7 @@ export function readResource(node: Node, context: ResourceContext): Resource {
   return {
     name,
     table,
-    path: (path[0] === undefined ? undefined : assertPath(path[0])) ?? '',
+    path: (path === undefined ? undefined : assertPath(path)) ?? '',
     title: node.get('title').description() ?? name,
     prefix,
     fileType: node.get('mahi:fileType').oneOf(FILE_TYPES) ?? 'Unknown',
@@ -171,8 +167,6 @@ export function readResource(node: Node, context: ResourceContext): Resource {
     checks,
   }
 }
-
-const SEVERAL = 'has several files; Mahi checks resources of one file each'
 
 /** Names the checks of a schema that only another program knows. */
 function noteCustomChecks(node: Node): void {

@@ -61,8 +61,8 @@ const DESCRIPTIVE = new Set(
     categoriesOrdered`),
 )
 
-/** What would change a check in its place, and only describes elsewhere; drafts had the key in the resource. */
-const HARMLESS_ELSEWHERE = new Set(list('name path type format bytes hash encoding primaryKey'))
+/** What other implementations refuse out of its place. By the standard, it changes no check there. */
+const REFUSED_ELSEWHERE = new Set(list('required missingValues fields'))
 
 /** What programs such as Frictionless write besides the standard, and what changes no check. */
 const OF_PROGRAMS: Readonly<Partial<Record<StandardObject, readonly string[]>>> = {
@@ -95,7 +95,7 @@ export function findMisnamed(name: string, object: StandardObject): Misnamed | u
   const place = CONFUSED[object]?.find((other) => STANDARD[other].includes(name))
   if (place !== undefined) {
     const message = `belongs in ${PLACES[place]}, and has no meaning here`
-    return { message, isHarmless: DESCRIPTIVE.has(name) || HARMLESS_ELSEWHERE.has(name) }
+    return { message, isHarmless: !REFUSED_ELSEWHERE.has(name) }
   }
   if (DESCRIPTIVE.has(name)) return undefined
   const lower = name.toLowerCase()

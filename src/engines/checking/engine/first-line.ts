@@ -34,8 +34,8 @@ function readLines(text: string): { lines: readonly string[]; first: string } {
 }
 
 /**
- * Says why the first line of a CSV file is not its header, if it has few columns of its definition: it is separated
- * or quoted in another way, or the header is below it.
+ * Says why the first line of a CSV file is not its header, if it lacks columns of its definition: it is separated or
+ * quoted in another way, or a line below it has more of them. Words of a title can be names of columns by chance.
  *
  * @param found the columns of the definition that it has
  */
@@ -44,7 +44,7 @@ export function describeHeader(text: string, resource: Resource, found: number):
   const { delimiter } = resource.dialect
   const isHeader = (cells: readonly string[]) => {
     const known = countColumns(cells, resource)
-    return known > found * 2 && known * 2 > cells.length
+    return known > found && known * 2 > cells.length
   }
   const [whole = '', ...others] = splitRecord(first, '\0') ?? []
   if (others.length === 0 && whole !== first && isHeader(splitLine(whole, resource)))
@@ -71,8 +71,8 @@ export function describeHeader(text: string, resource: Resource, found: number):
 }
 
 /**
- * What is wrong with the first line of a CSV file, which is known before the file is checked: it has no expected
- * column, or it is the header of another file of the definition.
+ * What is wrong with the first line of a CSV file, which is known before the file is checked: it is no header, or that
+ * of another file of the definition.
  *
  * @param start of the file, in UTF-8 or another encoding that has ASCII
  */
@@ -86,8 +86,7 @@ export function judgeFirstLine(
   const { first } = readLines(text)
   const { own, other } = compareColumns((each) => splitLine(first, each), resource, all)
   if (other !== undefined) return describeOther(own, resource, other).message
-  if (own > 0 || first === '') return undefined
-  return describeHeader(text, resource, own)?.message
+  return first === '' ? undefined : describeHeader(text, resource, own)?.message
 }
 
 /** Says that a header is that of another file: it has twice as many of its columns, and lacks some of its own. */

@@ -104,7 +104,7 @@ function openCsv(prepared: PreparedFile, resource: Resource): OpenFile {
     }
   const columns = mapColumns(resource, reader.cells.slice(0, reader.count))
   const found = columns.positions.filter((position) => position !== -1).length
-  if (found * 2 < columns.missing.size + found || found === 0) {
+  if (columns.missing.size > 0 || found === 0) {
     const fault = describeHeader(readStart(prepared.path), resource, found)
     if (fault !== undefined) return { ...common, columns: none, fault }
   }

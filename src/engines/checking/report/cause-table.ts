@@ -1,4 +1,5 @@
 import { formatNumber } from '../../../foundation/text/format-number.ts'
+import { escapeControls } from '../../../foundation/text/quote.ts'
 import { describeCause, describeRest, placeOf, type ShownCause } from './causes.ts'
 
 /** The causes that a terminal shows. */
@@ -21,8 +22,12 @@ export function tabulateCauses(causes: readonly ShownCause[]): string[] {
   return [...alignRows([head, ...rows]), ...describeRest(causes, SHOWN_CAUSES)]
 }
 
-/** Lines with aligned columns: the first two to the left, the others to the right, and the last one as it is. */
-export function alignRows(rows: readonly (readonly string[])[]): string[] {
+/**
+ * Lines with aligned columns: the first two to the left, the others to the right, and the last one as it is. A row is
+ * one line, whatever names from data it has.
+ */
+export function alignRows(cells: readonly (readonly string[])[]): string[] {
+  const rows = cells.map((row) => row.map(escapeControls))
   const widths = (rows[0] ?? []).map((_, column) =>
     Math.max(...rows.map((row) => (row[column] ?? '').length)),
   )

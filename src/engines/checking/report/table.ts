@@ -1,4 +1,5 @@
 import { count, formatNumber } from '../../../foundation/text/format-number.ts'
+import { escapeControls } from '../../../foundation/text/quote.ts'
 import { summariseMessage } from '../engine/explain.ts'
 import { cut } from '../engine/shown-text.ts'
 import { alignRows, MOST_SENTENCE, tabulateCauses } from './cause-table.ts'
@@ -23,7 +24,7 @@ export const writeTable: ReportWriter = async ({ summary, changes, isFixed }, ap
   const causes = tabulateCauses(summary.causes)
   if (causes.length > 0) await append(`\n${causes.join('\n')}\n`)
   const gaps = listGaps(summary)
-  const shown = gaps.slice(0, SHOWN_GAPS).map((gap) => `  ${cut(gap, MOST_SENTENCE)}\n`)
+  const shown = gaps.slice(0, SHOWN_GAPS).map((gap) => `  ${cut(escapeControls(gap), MOST_SENTENCE)}\n`)
   if (gaps.length > SHOWN_GAPS) shown.push(`  And ${count(gaps.length - SHOWN_GAPS, 'more gap')}.\n`)
   if (gaps.length > 0) await append(`\nNot checked:\n${shown.join('')}`)
   const canFix = !isFixed && summary.files.some(({ state }) => state === 'checked')
@@ -72,6 +73,7 @@ export const writeAllCodes: ReportWriter = async ({ summary, changes }, append) 
     await append(`\n${alignRows([head, ...rows]).join('\n')}\n`)
   }
   const gaps = listGaps(summary)
-  if (gaps.length > 0) await append(`\nNot checked:\n${gaps.map((gap) => `  ${gap}\n`).join('')}`)
+  if (gaps.length > 0)
+    await append(`\nNot checked:\n${gaps.map((gap) => `  ${escapeControls(gap)}\n`).join('')}`)
   await append(`${rows.length === 0 && gaps.length === 0 ? '' : '\n'}${describeVerdict(summary)}\n`)
 }
