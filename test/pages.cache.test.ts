@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { surround } from '../src/api/serving/page.ts'
 import { PageCache } from '../src/api/serving/page-cache.ts'
 import { remember } from '../src/foundation/cache/remember.ts'
 
@@ -84,4 +85,14 @@ describe('what callers choose is remembered up to a number of characters', () =>
   test('and no result that is much larger than its text', () => {
     expect(countKept(10, () => false)).toBe(0)
   })
+})
+
+test('documents give their memory back once they are in a page, unless they share it', () => {
+  const own = Buffer.alloc(100_000, 'a')
+  const shared = Buffer.alloc(100_000, 'a').subarray(1)
+  for (const documents of [own, shared]) {
+    const expected = `[${documents}]`
+    expect(surround('[', documents, ']').toString()).toBe(expected)
+  }
+  expect([own.buffer.byteLength, shared.length]).toEqual([0, 99_999])
 })

@@ -26,7 +26,7 @@ export default [
   {
     fault: 'a submission is found by its token, whoever owns it',
     file: 'src/submissions/submission/submission.ts',
-    text: 'where s.token = $1 and s.eid = $2`',
+    text: "where s.token = $1 and s.eid || '' = $2`",
     replacement: "where s.token = $1 and $2 <> ''`",
     test: 'test/access.submissions.test.ts',
   },

@@ -11,6 +11,13 @@ const CHANGES = 'test/occupations.changes.test.ts'
 const IMPORTING = 'test/catalogue.importing.test.ts'
 
 export default [
+  {
+    fault: 'the documents of a page stay in memory beside it',
+    file: 'src/api/serving/page.ts',
+    text: 'buffer.transfer(0)',
+    replacement: 'return body',
+    test: 'test/pages.cache.test.ts',
+  },
   // Paging
   {
     fault: 'a page begins after the cursor, not at it',
