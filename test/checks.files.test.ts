@@ -194,7 +194,6 @@ test('a folder without the files says which of its folders has them, or what els
     `${types}: ${none}: members.csv, book-loans.csv. Rename what is there: a.csv`,
     'b.pdf: is a PDF document. Export the table from the program that made it, as CSV or XLSX',
     'c.numbers: is a Numbers spreadsheet. Export it as XLSX or CSV',
-    'd.xml: is an XML document. Export it as CSV in UTF-8',
   ])
   expect(await refusalOf(join(types, 'd.xml'))).toBe('d.xml: is an XML document. Export it as CSV in UTF-8')
   const inner = await pack({ 'members.csv': MEMBERS })

@@ -14,7 +14,7 @@ import type { Containers } from './engine/unpack.ts'
 import { findSure, recognise } from './recognise.ts'
 import { CHANGES } from './repair/changes-name.ts'
 
-const ENDING = /\.(?:csv|tsv|txt|ndjson|jsonl)(?:\.gz)?$|\.(?:xlsx|xlsb|xls|ods|numbers|pdf|html?|xml|zip)$/i
+const ENDING = /\.(?:csv|tsv|txt|ndjson|jsonl)(?:\.gz)?$|\.(?:xlsx|xlsb|xls|ods|numbers|pdf|html?|zip)$/i
 
 export interface SelectedFiles {
   readonly files: InputFile[]
