@@ -1,6 +1,4 @@
-import type { ServerResponse } from 'node:http'
 import { Readable } from 'node:stream'
-import { setImmediate } from 'node:timers/promises'
 import type { FastifyInstance, InjectOptions, LightMyRequestResponse } from 'fastify'
 import type { Delegations } from '../api/access/delegation.ts'
 import type { Principal } from '../api/access/principal.ts'
@@ -100,7 +98,7 @@ export class Api {
       const body = response.stream()
       body.once('close', () => response.raw.res.destroy())
       const { statusCode } = response
-      if (statusCode < 400 && statusCode !== 202) return readStream(discarded(body, response.raw.res))
+      if (statusCode < 400 && statusCode !== 202) return body
       const text = Buffer.concat(await body.toArray()).toString()
       if (statusCode !== 202) throw new ApiProblem(readProblem({ statusCode, body: text }))
       await this.#finish(text)
@@ -161,22 +159,7 @@ export class Api {
 }
 
 /** A stream may have failed before anybody listens, when its client leaves early: its first reader then fails. */
-const readStream = (body: AsyncIterable<Buffer | string>): Readable =>
-  Readable.from(body, { objectMode: false })
-
-/** The most bytes of a response in this process that wait to be discarded. */
-const MOST_DISCARDED = 2 ** 20
-
-/**
- * The body of a response in this process. It is read no faster than the response discards its copy of it, a little in
- * each turn of the event loop: that copy would otherwise be as large as the download.
- */
-async function* discarded(body: Readable, response: ServerResponse): AsyncGenerator<Buffer> {
-  for await (const piece of body) {
-    yield piece as Buffer
-    while (response.writableLength > MOST_DISCARDED) await setImmediate()
-  }
-}
+const readStream = (body: NodeJS.ReadableStream): Readable => Readable.from(body, { objectMode: false })
 
 export function readProblem(response: Pick<LightMyRequestResponse, 'body' | 'statusCode'>): ProblemShown {
   const problem = JSON.parse(response.body) as ProblemShown
