@@ -51,7 +51,7 @@ export function answerError(error: unknown, request: FastifyRequest, reply: Fast
 /** Logs an error if it is a failure of the service: of the database once for each outage. */
 export function logFailure(error: unknown, request: FastifyRequest): void {
   const problem = toProblem(error)
-  // Nor is it one that a client leaves in the middle of its body.
+  // A client that leaves in the middle of its body is none.
   if (request.raw.destroyed && !request.raw.complete) return
   // Rejecting requests because of overload or a stop is not a failure, and logging a stack for each would add to the
   // load.
