@@ -1,7 +1,11 @@
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
+import { Readable } from 'node:stream'
+import { setImmediate } from 'node:timers/promises'
+import Fastify from 'fastify'
 import { describe, expect, test, vi } from 'vitest'
-import { SCOPES, type Scope } from '../src/api/access/principal.ts'
+import type { Delegations } from '../src/api/access/delegation.ts'
+import { type Principal, SCOPES, type Scope } from '../src/api/access/principal.ts'
 import { InFlight } from '../src/api/serving/in-flight.ts'
 import { Api, ApiProblem } from '../src/console/api.ts'
 import { Sessions } from '../src/console/sessions.ts'
@@ -416,4 +420,25 @@ test('a page whose request the API is too busy for can be tried again, and is no
   expect(refused.body).toMatch(/Try again in 1 s\..*>Try again<\/a>/s)
   expect(service.log.join('')).not.toContain('the request failed')
   expect((await ask('/occupations')).status).toBe(200)
+})
+
+test('a download takes no more memory the larger it is', async () => {
+  const app = Fastify()
+  let most = 0
+  app.get('/v1/large', (_request, reply) => {
+    async function* write() {
+      for (let piece = 0; piece < 1024; piece++) {
+        most = Math.max(most, reply.raw.writableLength)
+        yield Buffer.alloc(65_536)
+        await setImmediate()
+      }
+    }
+    return reply.send(Readable.from(write(), { objectMode: false }))
+  })
+  const delegations = { issue: () => 'credential', release: () => undefined } as unknown as Delegations
+  const api = new Api(app, delegations, {} as Principal)
+  let bytes = 0
+  for await (const piece of await api.stream('/large')) bytes += piece.length
+  expect(bytes).toBe(64 * 2 ** 20)
+  expect(most).toBeLessThan(2 * 2 ** 20)
 })

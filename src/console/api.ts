@@ -1,3 +1,4 @@
+import type { ServerResponse } from 'node:http'
 import { Readable } from 'node:stream'
 import type { FastifyInstance, InjectOptions, LightMyRequestResponse } from 'fastify'
 import type { Delegations } from '../api/access/delegation.ts'
@@ -97,6 +98,7 @@ export class Api {
       )
       const body = response.stream()
       body.once('close', () => response.raw.res.destroy())
+      discardAtOnce(response.raw.res)
       const { statusCode } = response
       if (statusCode < 400 && statusCode !== 202) return body
       const text = Buffer.concat(await body.toArray()).toString()
@@ -160,6 +162,14 @@ export class Api {
 
 /** A stream may have failed before anybody listens, when its client leaves early: its first reader then fails. */
 const readStream = (body: NodeJS.ReadableStream): Readable => Readable.from(body, { objectMode: false })
+
+/**
+ * The response in this process also goes to a socket that discards it, one piece in each turn of the event loop: by then,
+ * a fast reader has the rest of a large download waiting in memory.
+ */
+function discardAtOnce({ socket }: ServerResponse): void {
+  if (socket !== null) socket._write = (_piece, _encoding, done) => done()
+}
 
 export function readProblem(response: Pick<LightMyRequestResponse, 'body' | 'statusCode'>): ProblemShown {
   const problem = JSON.parse(response.body) as ProblemShown
