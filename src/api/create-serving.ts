@@ -163,7 +163,10 @@ export async function createServing(
     headers.complete(request, reply)
     inFlight.holdResponse(request, reply.statusCode, payload)
     const isText = typeof payload === 'string' || Buffer.isBuffer(payload)
-    if (!isText || request.raw.complete || reply.getHeader('connection') !== 'close') return void done()
+    // Responses to requests that arrived together are written together, so the clients that wait are woken once for all of
+    // them. Written one by one, a page from memory costs nearly twice the processor time.
+    if (!isText || request.raw.complete || reply.getHeader('connection') !== 'close')
+      return void setImmediate(done)
     reply.header('content-length', Buffer.byteLength(payload))
     done(null, connections.endAfter(request.raw, payload))
   })
