@@ -1,5 +1,6 @@
 import type { ServerResponse } from 'node:http'
-import { Readable } from 'node:stream'
+import { pipeline, Readable, Transform } from 'node:stream'
+import { setImmediate } from 'node:timers/promises'
 import type { FastifyInstance, InjectOptions, LightMyRequestResponse } from 'fastify'
 import type { Delegations } from '../api/access/delegation.ts'
 import type { Principal } from '../api/access/principal.ts'
@@ -98,9 +99,8 @@ export class Api {
       )
       const body = response.stream()
       body.once('close', () => response.raw.res.destroy())
-      discardAtOnce(response.raw.res)
       const { statusCode } = response
-      if (statusCode < 400 && statusCode !== 202) return body
+      if (statusCode < 400 && statusCode !== 202) return discarding(body, response.raw.res)
       const text = Buffer.concat(await body.toArray()).toString()
       if (statusCode !== 202) throw new ApiProblem(readProblem({ statusCode, body: text }))
       await this.#finish(text)
@@ -163,12 +163,21 @@ export class Api {
 /** A stream may have failed before anybody listens, when its client leaves early: its first reader then fails. */
 const readStream = (body: NodeJS.ReadableStream): Readable => Readable.from(body, { objectMode: false })
 
+/** The most bytes of a response in this process that wait to be discarded. */
+const MOST_DISCARDED = 2 ** 20
+
 /**
- * The response in this process also goes to a socket that discards it, one piece in each turn of the event loop: by then,
- * a fast reader has the rest of a large download waiting in memory.
+ * The body of a response in this process. It also goes to a socket that discards it, one piece in each turn of the event
+ * loop, so it is read no faster than that: a large download would otherwise be in memory as a whole.
  */
-function discardAtOnce({ socket }: ServerResponse): void {
-  if (socket !== null) socket._write = (_piece, _encoding, done) => done()
+function discarding(body: Readable, response: ServerResponse): Readable {
+  const untilDiscarded = async () => {
+    while (response.writableLength > MOST_DISCARDED) await setImmediate()
+  }
+  const read = new Transform({
+    transform: (piece, _encoding, done) => void untilDiscarded().then(() => done(null, piece)),
+  })
+  return pipeline(body, read, () => undefined)
 }
 
 export function readProblem(response: Pick<LightMyRequestResponse, 'body' | 'statusCode'>): ProblemShown {
