@@ -124,8 +124,11 @@ function register(app: FastifyInstance, { access, versions }: OperationServices,
         ...describeErrors(operation.problems, path.includes('{submissionToken}'), operation.badRequest),
       },
     } as object,
-    handler: (request: FastifyRequest, reply: FastifyReply) =>
-      actFor(callerOf(request), () => handle(route, request, reply), request.id),
+    // A reply is a promise of its end: each async function that returned it would wait for that again.
+    handler: (request: FastifyRequest, reply: FastifyReply) => {
+      const handled = actFor(callerOf(request), () => handle(route, request, reply), request.id)
+      handled.catch((error: unknown) => reply.send(error))
+    },
   })
 }
 
@@ -140,7 +143,7 @@ interface Route {
 }
 
 /** Access first: what a caller may not see must not show in what is wrong with the request. */
-async function handle(route: Route, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
+async function handle(route: Route, request: FastifyRequest, reply: FastifyReply): Promise<void> {
   const { operation, read, sender } = route
   const path = read.path(request)
   const authorized = await authorise(route, request, path.values)
@@ -149,8 +152,8 @@ async function handle(route: Route, request: FastifyRequest, reply: FastifyReply
   const isKnown = (etag: string) => isFresh(request, etag)
   const input = { request, path: path.values, query, received, isFresh: isKnown }
   const recalled = operation.recall?.(input)
-  if (recalled !== undefined) return await sender.send(request, reply, recalled)
-  return await answer(route, reply, { ...input, header, authorized, accepted })
+  if (recalled !== undefined) await sender.send(request, reply, recalled)
+  else await answer(route, reply, { ...input, header, authorized, accepted })
 }
 
 /**
@@ -181,7 +184,7 @@ async function answer(
   { operation, access, ofOrganisation, read, sender }: Route,
   reply: FastifyReply,
   input: Omit<Parameters<Operation['handle']>[0], 'principal' | 'body' | 'refuse'>,
-): Promise<FastifyReply> {
+): Promise<void> {
   const { request } = input
   const { method, name } = operation
   const assertAllowed = () => assertStillAllowed(access, request, { operation: name, ofOrganisation })
@@ -203,7 +206,7 @@ async function answer(
   // What was changed is changed, but what was waited for may no longer be read.
   if (method === 'GET') assertAllowed()
   if (result.kind === 'stream') access.responses.watch(reply.raw, assertAllowed)
-  return await sender.send(request, reply, result)
+  await sender.send(request, reply, result)
 }
 
 const JSON_ONLY = ['application/json']

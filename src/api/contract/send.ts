@@ -23,15 +23,18 @@ export class Sender {
     }
   }
 
-  async send(request: FastifyRequest, reply: FastifyReply, result: Result): Promise<FastifyReply> {
+  async send(request: FastifyRequest, reply: FastifyReply, result: Result): Promise<void> {
     switch (result.kind) {
       case 'page':
-        return await this.#sendPage(request, reply, result.page)
+        await this.#sendPage(request, reply, result.page)
+        break
       case 'not-modified':
-        return reply.code(304).headers(this.#caching).header('etag', result.etag).send()
+        this.#sendNotModified(reply, result.etag)
+        break
       case 'document':
         reply.code(result.status).headers({ 'cache-control': 'no-store', ...result.headers })
-        return reply.type(JSON_TYPE).send(JSON.stringify(result.body))
+        reply.type(JSON_TYPE).send(JSON.stringify(result.body))
+        break
       case 'stream': {
         markTransfer(request.raw)
         const { downloads } = request.server.slots
@@ -48,15 +51,14 @@ export class Sender {
         reply.headers({ 'cache-control': 'private, no-store', ...result.headers })
         if (result.compressible) reply.header('vary', this.#caching.vary)
         if (isCompressed) reply.header('content-encoding', 'gzip')
-        return reply.type(result.type).send(body)
+        reply.type(result.type).send(body)
       }
     }
   }
 
   /** Sends a page, or 304 if the client already has it. */
-  async #sendPage(request: FastifyRequest, reply: FastifyReply, page: Page): Promise<FastifyReply> {
-    if (isFresh(request, page.etag))
-      return reply.code(304).headers(this.#caching).header('etag', page.etag).send()
+  async #sendPage(request: FastifyRequest, reply: FastifyReply, page: Page): Promise<void> {
+    if (isFresh(request, page.etag)) return this.#sendNotModified(reply, page.etag)
     const encoding = page.worthCompressing ? chooseEncoding(request.headers['accept-encoding']) : 'identity'
     let body = page.ready(encoding)
     if (body === undefined) {
@@ -64,7 +66,11 @@ export class Sender {
       body = await page.encode(encoding)
     }
     page.headers[encoding] ??= this.#describe(page, encoding)
-    return reply.headers(page.headers[encoding]).send(body)
+    reply.headers(page.headers[encoding]).send(body)
+  }
+
+  #sendNotModified(reply: FastifyReply, etag: string): void {
+    reply.code(304).headers(this.#caching).header('etag', etag).send()
   }
 
   #describe({ etag, link }: Page, encoding: Encoding): Readonly<Record<string, string>> {
