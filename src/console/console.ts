@@ -90,7 +90,7 @@ export async function registerConsole(app: FastifyInstance, services: ConsoleSer
       reply.redirect('/console'),
     )
     scope.get('/console/*', { config: { operation: 'console' } }, (request, reply) =>
-      sendRefusal(request, reply, NO_PAGE, TO_CONSOLE),
+      sendError(services, new ApiProblem(NO_PAGE), request, reply),
     )
   })
 }
