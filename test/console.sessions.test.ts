@@ -490,7 +490,7 @@ test('a key lands on the first page that its scopes allow, and another page says
 test('what is wrong with a link is not said of the field for a key', async () => {
   const { post } = await startConsole()
   const used = await post(`/console/link/${'x'.repeat(43)}`, {})
-  expect(used.body).toContain('This link was already used or has expired.')
+  expect(used.body).toContain('A demo prints a new link each time it starts.')
   expect(used.body).not.toContain('aria-invalid')
 })
 
