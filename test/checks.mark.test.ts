@@ -186,6 +186,7 @@ test('a workbook has a summary of causes, and a sheet for each file with coloure
   for (const each of [workbook.getWorksheet('members'), loans]) {
     expect(each?.autoFilter).toMatch(/^A1:C\d+$/)
     expect(each?.getCell('A2').type).toBe(ValueType.Number)
+    expect(each?.getCell('A2').alignment).toMatchObject({ horizontal: 'right', indent: 1 })
     expect(each?.getCell('C2').alignment).toMatchObject({ wrapText: true })
     expect(each?.pageSetup).toMatchObject({ orientation: 'landscape', fitToWidth: 1, printTitlesRow: '1:1' })
   }
@@ -200,6 +201,10 @@ test('a workbook has a summary of causes, and a sheet for each file with coloure
     expect([cell(place)?.type, cell(place)?.numFmt]).toEqual([ValueType.String, '@'])
   const warned = workbook.getWorksheet('book-loans')?.getCell('G2').fill
   expect(warned).toMatchObject({ fgColor: { argb: 'FFFFEB9C' } })
+  // A file without a sheet has no line either.
+  const alone = await mark({ 'members.csv': people, 'book-loans.csv': '%PDF-1.7' }, 'xlsx')
+  const [causes] = await readXlsx(readFileSync(join(alone.to, 'marked.xlsx')))
+  expect(causes?.data.map(([, place]) => place)).toContain('book-loans.csv')
 })
 
 test('a report of files that have no learners has no heading for them', async () => {

@@ -19,8 +19,8 @@ const LONG = 'x'.repeat(10_000)
 const SHORTER = 'x'.repeat(7_000)
 const TOO_LONG = 'at most 8192 are allowed'
 
-async function startConsole() {
-  const service = await Service.start({ CONSOLE: 'on' })
+async function startConsole(settings: Record<string, string> = {}) {
+  const service = await Service.start({ CONSOLE: 'on', ...settings })
   const { key } = await service.createKey({ scopes: SCOPES, eids: ['1001'] })
   let cookie: string | undefined
   /** Requests a page, or sends its form if there are fields. */
@@ -350,7 +350,7 @@ test('the log of viewed findings names only organisations that the caller may se
 })
 
 test('a page that there is not, or that is no number, is said to be so', async () => {
-  const { ask } = await startConsole()
+  const { ask } = await startConsole({ TIME_ZONE: 'Pacific/Auckland' })
   expect((await ask('/submissions')).text).toContain('Organisation 1001 has no submissions yet.')
   await ask('/submissions', { returnId: '202512' })
   expect((await ask('/submissions?page=99')).text).toContain('The page number is 99, past the last page, 1.')
@@ -359,6 +359,8 @@ test('a page that there is not, or that is no number, is said to be so', async (
     400,
     expect.stringContaining('whole number from 1, not "abc"'),
   ])
+  // As the foot of every page.
+  expect(refused.text).toContain('Times are in Pacific/Auckland.')
   expect((await ask('/')).headers.location).toBe('/console')
 })
 

@@ -255,9 +255,14 @@ test('what came too late says why, and whether the newest check read the files a
     type: 'Full',
   } as const
   const closeAt = (closes: number) =>
-    storeReturns(database, [{ ...described, opens: 1, due: past, closes, zone: 'UTC' }])
+    storeReturns(database, [{ ...described, opens: 1, due: past, closes, zone: 'Pacific/Auckland' }])
   await closeAt(past)
   await set(`update file_version set received = ${Date.now() + 1000}`)
+  // Whatever the zone of the return: every page has the times of the zone that its foot names.
+  const due = async (page: Promise<string>) =>
+    new RegExp(`datetime="${new Date(past).toISOString()}">(.*?)<`).exec(await page)?.[1]
+  expect(await due(show('/submit'))).toMatch(/^\d+ \w+ \d{4}(?:, \d\d:\d\d)?$/)
+  expect(await due(list())).toBe(await due(show('/submit')))
   const closed = textOf(await show('/submit'))
   expect(closed).toMatch(
     /The return closed \d+ \w+ \d{4}.*, and this submission was not submitted\. Ask the agency for a later closing date\./,

@@ -490,7 +490,7 @@ test('a key lands on the first page that its scopes allow, and another page says
 test('what is wrong with a link is not said of the field for a key', async () => {
   const { post } = await startConsole()
   const used = await post(`/console/link/${'x'.repeat(43)}`, {})
-  expect(used.body).toContain('This link was already used or has expired.')
+  expect(used.body).toContain('A demo prints a new link each time it starts.')
   expect(used.body).not.toContain('aria-invalid')
 })
 
@@ -499,10 +499,12 @@ test('the console is not there unless it is turned on', async () => {
   expect((await service.app.inject({ url: '/console' })).statusCode).toBe(404)
 })
 
-test('a page that does not exist says so', async () => {
+test('a page that does not exist says so, and leads to those that do', async () => {
   const { send, signIn } = await startConsole()
   const cookie = await signIn()
-  expect((await send({ url: '/console/nowhere', headers: { cookie } })).statusCode).toBe(404)
+  const { statusCode, body } = await send({ url: '/console/nowhere', headers: { cookie } })
+  expect([statusCode, body]).toEqual([404, expect.stringContaining('<a href="/console/occupations"')])
+  expect(body).toContain('This page does not exist.')
 })
 
 test('a session of one replica continues at another', async () => {

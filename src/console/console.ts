@@ -90,7 +90,7 @@ export async function registerConsole(app: FastifyInstance, services: ConsoleSer
       reply.redirect('/console'),
     )
     scope.get('/console/*', { config: { operation: 'console' } }, (request, reply) =>
-      sendRefusal(request, reply, NO_PAGE, TO_CONSOLE),
+      sendError(services, new ApiProblem(NO_PAGE), request, reply),
     )
   })
 }
@@ -256,7 +256,8 @@ async function sendError(
     secret === undefined ? undefined : await services.sessions.find(secret).catch(() => undefined)
   const isTemporary = problem.status === 503
   if (isTemporary && !reply.hasHeader('retry-after')) reply.header('retry-after', '1')
-  return sendRefusal(request, reply, problem, whatNext(request, isTemporary), { session })
+  const { timeZone } = services
+  return sendRefusal(request, reply, problem, whatNext(request, isTemporary), { session, timeZone })
 }
 
 function whatNext(request: FastifyRequest, isTemporary: boolean): VNode {

@@ -6,18 +6,11 @@ import { html, type VNode } from './html.ts'
 /** The time zone in which pages show instants. */
 export const TimeZone = createContext('UTC')
 
-interface TimeProperties {
-  /** An instant as RFC 3339; nothing is shown without one. */
-  readonly at: string | undefined
-  /** Its zone; by default that of the pages. */
-  readonly zone?: string | undefined
-}
-
-/** A component that shows an instant in words. */
-function timeIn(words: (at: string, zone: string, pages: string) => string) {
-  return ({ at, zone }: TimeProperties): VNode | null => {
-    const pages = useContext(TimeZone)
-    return at === undefined ? null : html`<time datetime=${at}>${words(at, zone ?? pages, pages)}</time>`
+/** A component that shows an instant, given as RFC 3339, in words; nothing without one. */
+function timeIn(words: (at: string, zone: string) => string) {
+  return ({ at }: { readonly at: string | undefined }): VNode | null => {
+    const zone = useContext(TimeZone)
+    return at === undefined ? null : html`<time datetime=${at}>${words(at, zone)}</time>`
   }
 }
 
@@ -26,14 +19,10 @@ const Time = timeIn(formatTime)
 /** The day of an instant: `23 Nov 2026`. */
 export const Day = timeIn(formatDay)
 
-/**
- * The end of a period: the last day of it if it ends at midnight, and otherwise the instant, with its zone if that is
- * another one than the foot of the page names.
- */
-export const Until = timeIn((at, zone, pages) => {
+/** The end of a period: the last day of it if it ends at midnight, and otherwise the instant. */
+export const Until = timeIn((at, zone) => {
   const last = lastDayOf(Date.parse(at), zone)
-  if (last !== undefined) return formatDay(new Date(last).toISOString(), zone)
-  return zone === pages ? formatTime(at, zone) : `${formatTime(at, zone)} (${zone.replace('_', ' ')})`
+  return last === undefined ? formatTime(at, zone) : formatDay(new Date(last).toISOString(), zone)
 })
 
 /** An instant for people: `23 Nov 2026, 15:12`. The foot of the page names the zone. */

@@ -35,6 +35,9 @@ testCurl(
     // A worker reads what is uploaded.
     const { demo, commands } = await startDemo(mahi, { WORKERS: '1' })
     expect(commands).toHaveLength(3)
+    expect(demo.stdout).toMatch(
+      /works once, and only\s+for 15 minutes; .* a new one:\s+http:\S+\/console\/link\//,
+    )
     const paste = async (script: string) => {
       const silent = script.replaceAll('curl ', 'curl --silent --show-error --write-out " %{http_code}\\n" ')
       return (await mahi.spawn('bash', ['--norc', '-c', silent]).ended).stdout.trimEnd().split('\n')

@@ -84,7 +84,7 @@ describeInBrowser('a return from its first file to its last signature', () => {
     // Fix.
     await page.getByRole('link', { name: /^Files/ }).click()
     await send({ learners: makeLearners({ notes: 4 }) })
-    await page.getByText('No errors and 4 warnings.').waitFor()
+    await page.getByText('No errors and 4 warnings, from 1 cause.').waitFor()
 
     // Without the explanation, every page says what is open, and the last step where that is done.
     await page.getByRole('link', { name: 'Submit Not yet: 4 warnings to explain' }).waitFor()

@@ -1,11 +1,13 @@
-import { readFileSync } from 'node:fs'
+import { readFileSync, utimesSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { parse } from 'csv-parse/sync'
-import type { BrowserContextOptions, Page } from 'playwright-core'
+import type { BrowserContextOptions, Page, Route } from 'playwright-core'
 import { expect, test } from 'vitest'
 import { type ConsolePage, ConsoleService, describeInBrowser } from '../support/console.ts'
 import { pack } from '../support/pack.ts'
 import { SDR_FILES } from '../support/sdr/file-types.ts'
 import { startWorker } from '../support/submission-worker.ts'
+import { temporaryFolder } from '../support/temporary.ts'
 import { makeXlsx } from '../support/xlsx.ts'
 
 /** Starts the submission of a return, or opens the one that it already has. */
@@ -38,7 +40,7 @@ describeInBrowser('submissions in the console', () => {
     await send('faulty')
     await page.waitForURL(/\/findings\?/)
     expect(await page.locator('.verdict').textContent()).toMatch(
-      /[\d,]+ errors of [\d,]+ kinds and .*warnings?\./,
+      /^\s*[\d,]+ errors and [\d,]+ warnings?, from [\d,]+ causes\./,
     )
     const path = new URL(page.url()).pathname
     const download = async (name: string) => {
@@ -147,7 +149,7 @@ describeInBrowser('submissions in the console', () => {
       'Completed &amp; done': readRows('course-completions'),
     })
     await drop(page, {
-      [`${'n'.repeat(240)} 2025 FINAL v2.csv`]: `${clean('enrolments')}Total,1\n`,
+      [`${'n'.repeat(290)} 2025 FINAL v2.csv`]: `${clean('enrolments')}Total,1\n`,
       'first half.csv': [header, ...learners.slice(0, half)].join('\n'),
       'second half.csv': Buffer.from([header, ...learners.slice(half), 'Café'].join('\n'), 'latin1'),
       'jobs.xlsx': workbook,
@@ -313,6 +315,63 @@ describeInBrowser('submissions in the console', () => {
       await page.getByText(/^Missing: Course enrolments, /).waitFor()
     },
   )
+
+  test('a file that changes while others are sent is named, and is sent once it is chosen again', async () => {
+    const console = await start()
+    const shown = await console.open()
+    const { page } = shown
+    await startSubmission(shown)
+    await page.getByText('Check them when all have arrived').waitFor()
+    const folder = temporaryFolder()
+    const [header = '', ...records] = clean('learners').toString().trim().split('\n')
+    /** Writes a file that was saved so many days ago: a browser compares whole seconds. */
+    const save = (name: string, days: number, content: string | Buffer) => {
+      const path = join(folder, name)
+      writeFileSync(path, content)
+      const at = Date.now() / 1000 - days * 86_400
+      utimesSync(path, at, at)
+      return path
+    }
+    const choose = (...paths: string[]) => page.locator('input[multiple]').setInputFiles(paths)
+    const book = makeXlsx({ Notes: [['a note']], Sheet: readRows('course-completions') })
+    await choose(
+      save('courses.csv', 2, clean('courses')),
+      save('enrolments.csv', 2, clean('enrolments')),
+      save('one.csv', 2, [header, ...records.slice(1)].join('\n')),
+      save('two.csv', 2, [header, ...records.slice(0, 1)].join('\n')),
+      save('completions.xlsx', 2, book),
+    )
+    await page.getByRole('button', { name: 'Join them' }).click()
+    await page.getByLabel('What completions.xlsx/Notes is').selectOption('-')
+    const held = Promise.withResolvers<void>()
+    const hold = async (route: Route) => {
+      await held.promise
+      await route.continue()
+    }
+    await page.route('**/files/courses?*', hold, { times: 1 })
+    await page.getByRole('button', { name: 'Send 4 files' }).click()
+    await page.getByText('Sending courses.csv …').waitFor()
+    const later = [
+      save('enrolments.csv', 1, clean('enrolments')),
+      save('two.csv', 1, [header, ...records.slice(0, 1)].join('\n')),
+      save('completions.xlsx', 1, book),
+    ]
+    held.resolve()
+    const status = page.locator('form[data-upload] [data-text]')
+    await expect
+      .poll(() => status.textContent())
+      .toBe(
+        'Stored: courses.csv. Not sent yet: one.csv. Choose again: enrolments.csv, two.csv, completions.xlsx/Sheet.',
+      )
+    expect(await page.getByText(/^Not sent: It has changed since it was chosen\./).count()).toBe(3)
+    await choose(...later)
+    await page.getByRole('button', { name: 'Join them' }).click()
+    await page.getByLabel('What completions.xlsx/Notes is').last().selectOption('-')
+    await page.getByRole('button', { name: 'Send 3 files' }).click()
+    await page.getByText('Missing: Qualification completions.').waitFor()
+    const counts = page.locator('table.files').first().locator('td.number')
+    expect((await counts.allTextContents())[0]).toBe(records.length.toLocaleString('en-NZ'))
+  })
 
   test('what was chosen is kept when the session has ended, and is sent after the sign-in', async () => {
     const console = await start()

@@ -111,7 +111,7 @@ async function showCauses(workbench: Checked): Promise<Shown> {
   return showStep(workbench, 'fix', {
     title: 'Fix',
     content: html`
-      ${showChecked(workbench, errors)}
+      ${showChecked(workbench, causes.length)}
       ${!hasErrors && isOpen && isCurrent && html`<p>${next} <a class="button" href=${stepLink(workbench, 'submit')}>Go on to submit</a></p>`}
       ${errors > 0 && html`<p>All are errors, unless they are called a warning. Begin at the top of a file: what follows from a cause disappears with it.</p>`}
       ${repairs !== undefined && showRepairNotice(workbench, repairs)}
@@ -131,8 +131,8 @@ async function showCauses(workbench: Checked): Promise<Shown> {
 }
 
 /** What the check found, and whether the files are still those that it read. */
-const showChecked = (workbench: Checked, kinds?: number): (VNode | false)[] => [
-  showVerdict(workbench.run, kinds),
+const showChecked = (workbench: Checked, causes?: number): (VNode | false)[] => [
+  showVerdict(workbench.run, causes),
   showStale(workbench),
 ]
 

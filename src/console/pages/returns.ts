@@ -61,8 +61,8 @@ async function listReturns(context: Context): Promise<Shown> {
           ],
           [
             'Due',
-            ({ dueDate, timeZone, window = 'Open' }) =>
-              html`<${Until} at=${dueDate} zone=${timeZone} /> ${window !== 'Open' && showState('window', window)}`,
+            ({ dueDate, window = 'Open' }) =>
+              html`<${Until} at=${dueDate} /> ${window !== 'Open' && showState('window', window)}`,
           ],
           ['Progress', ({ statuses }) => showProgress(statuses)],
           [
@@ -197,8 +197,8 @@ async function showOverview(context: Context): Promise<Shown> {
     content: html`${crumbs(RETURNS_LINK)}
       <h1>${title}</h1>
       <p class="facts">
-        ${described.dueDate !== undefined && html`<span>Due <${Until} at=${described.dueDate} zone=${described.timeZone} /></span>`}
-        ${described.closeWindowDate !== undefined && html`<span>Closes <${Until} at=${described.closeWindowDate} zone=${described.timeZone} /></span>`}
+        ${described.dueDate !== undefined && html`<span>Due <${Until} at=${described.dueDate} /></span>`}
+        ${described.closeWindowDate !== undefined && html`<span>Closes <${Until} at=${described.closeWindowDate} /></span>`}
       </p>
       ${described.notes !== undefined && html`<p>${described.notes}</p>`}
       ${showProgress(statuses, ofState, status)}

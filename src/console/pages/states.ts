@@ -88,22 +88,15 @@ export function showStanding({
   returnStatus = 'NotStarted',
   reopenedUntil,
   reopenReason,
-  timeZone,
 }: types.OwnReturn): VNode {
   const state = showState('submission', returnStatus)
   if (reopenedUntil === undefined) return state
-  return html`${state} <span class="soft">until <${Until} at=${reopenedUntil} zone=${timeZone} />${isPast(reopenedUntil) && ', not submitted again'}${reopenReason !== undefined && `: ${reopenReason}`}</span>`
+  return html`${state} <span class="soft">until <${Until} at=${reopenedUntil} />${isPast(reopenedUntil) && ', not submitted again'}${reopenReason !== undefined && `: ${reopenReason}`}</span>`
 }
 
 /** What the dates of a return mean for somebody who has not submitted it; nothing while it is open and not yet due. */
-export function showWindow({
-  window,
-  openWindowDate,
-  timeZone,
-  returnStatus,
-}: types.OwnReturn): VNode | false {
-  if (window === 'NotOpen')
-    return html`<span class="soft">opens <${Day} at=${openWindowDate} zone=${timeZone} /></span>`
+export function showWindow({ window, openWindowDate, returnStatus }: types.OwnReturn): VNode | false {
+  if (window === 'NotOpen') return html`<span class="soft">opens <${Day} at=${openWindowDate} /></span>`
   // What was opened again had been submitted, and has its own date.
   if (returnStatus === 'Submitted' || returnStatus === 'Reopened') return false
   if (window === 'Overdue') return showState('window', window)

@@ -157,9 +157,7 @@ function showLines(context: Context, lines: readonly Line[], eid: string, isWhol
 
 const DUE: Column<Line> = [
   'Due',
-  (line) =>
-    line.dueDate !== undefined &&
-    html`<${Until} at=${line.dueDate} zone=${line.timeZone} /> ${showWindow(line)}`,
+  (line) => line.dueDate !== undefined && html`<${Until} at=${line.dueDate} /> ${showWindow(line)}`,
   { sort: ({ dueDate }) => dueDate },
 ]
 

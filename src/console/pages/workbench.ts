@@ -279,15 +279,15 @@ function describeSubmit(workbench: Workbench): string {
 /**
  * The sentence of a finished check.
  *
- * @param kinds how many causes the errors have, if that is to be shown
+ * @param causes how many causes all findings have, if that is to be shown
  */
-export function showVerdict(run: Run, kinds = 0): VNode {
+export function showVerdict(run: Run, causes = 0): VNode {
   const { errorCount: errors = 0, warningCount: warnings = 0, stoppedCount: stopped = 0 } = run
   if (!hasFindings(run)) return html`<p class="verdict"><span class="good">No findings.</span></p>`
   return html`<p class="verdict">
     <span class=${errors > 0 ? 'error' : stopped > 0 ? undefined : 'good'}>${errors > 0 ? count(errors, 'error') : 'No errors'}</span>${
-      kinds > 0 && kinds < errors && ` of ${count(kinds, 'kind')}`
-    }${warnings > 0 && html` and <span class="warning">${count(warnings, 'warning')}</span>`}.${
+      warnings > 0 && html` and <span class="warning">${count(warnings, 'warning')}</span>`
+    }${causes > 0 && causes < errors + warnings && `, from ${count(causes, 'cause')}`}.${
       stopped > 0 &&
       html` <span class="error">The check is not complete: ${count(stopped, 'rule was', 'rules were')} stopped.</span>`
     }

@@ -42,11 +42,8 @@ function filter(form) {
 for (const text of document.querySelectorAll('pre[data-copy]')) {
   if (!navigator.clipboard) break
   const button = document.createElement('button')
-  button.type = 'button'
-  button.className = 'quiet no-print'
-  button.textContent = text.dataset.copy
-  const status = document.createElement('span')
-  status.setAttribute('role', 'status')
+  Object.assign(button, { type: 'button', className: 'quiet no-print', textContent: text.dataset.copy })
+  const status = Object.assign(document.createElement('span'), { role: 'status' })
   button.addEventListener('click', async () => {
     const copied = navigator.clipboard.writeText(text.textContent)
     status.textContent = await copied.then(
@@ -96,15 +93,10 @@ function mark(text, ranges) {
 /** Offers suggestions below a search box while the user types. */
 function attachCombobox(input) {
   const list = document.createElement('ul')
-  list.id = 'suggestions'
-  list.setAttribute('role', 'listbox')
-  list.setAttribute('aria-label', 'Suggestions')
-  list.hidden = true
+  Object.assign(list, { id: 'suggestions', role: 'listbox', ariaLabel: 'Suggestions', hidden: true })
   input.after(list)
-  input.setAttribute('role', 'combobox')
-  input.setAttribute('aria-autocomplete', 'list')
+  Object.assign(input, { role: 'combobox', ariaAutoComplete: 'list', ariaExpanded: 'false' })
   input.setAttribute('aria-controls', list.id)
-  input.setAttribute('aria-expanded', 'false')
   let chosen = -1
   let asked = 0
 
@@ -141,9 +133,7 @@ function attachCombobox(input) {
     list.replaceChildren(
       ...suggestions.map(({ text, occupationCode, titleEnglish, language, highlights }, index) => {
         const option = document.createElement('li')
-        option.id = `${list.id}-${index}`
-        option.setAttribute('role', 'option')
-        option.setAttribute('aria-selected', 'false')
+        Object.assign(option, { id: `${list.id}-${index}`, role: 'option', ariaSelected: 'false' })
         option.dataset.code = occupationCode
         const name = document.createElement('span')
         if (language === 'mi') name.lang = 'mi'
@@ -151,10 +141,8 @@ function attachCombobox(input) {
         option.append(name)
         // Another name, or one in te reo Māori, does not say which occupation it leads to.
         if (titleEnglish !== undefined && titleEnglish !== text) {
-          const title = document.createElement('span')
-          title.className = 'soft'
-          title.textContent = ` ${titleEnglish}`
-          option.append(title)
+          const more = { className: 'soft', textContent: ` ${titleEnglish}` }
+          option.append(Object.assign(document.createElement('span'), more))
         }
         option.addEventListener('mousedown', (event) => {
           event.preventDefault()

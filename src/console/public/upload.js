@@ -54,7 +54,7 @@ function attachUpload(form) {
       const found = await inspect(file, kinds).catch(() => [
         refuse(file.name, 'It cannot be opened. Choose it again.'),
       ])
-      for (const item of found) show(item)
+      for (const item of found) show(Object.assign(item, { file }))
     }
     review()
   }
@@ -69,12 +69,8 @@ function attachUpload(form) {
     const place = document.createElement('td')
     item.outcome = block('td', '', item.problem === undefined ? '' : `Cannot be sent. ${item.problem}`)
     item.row.append(head, records, place, item.outcome)
-    for (const [at, name] of [
-      [1, 'Records'],
-      [2, 'What it is'],
-      [3, 'Outcome'],
-    ])
-      item.row.cells[at].dataset.label = name
+    const labels = ['Records', 'What it is', 'Outcome']
+    for (const [at, name] of labels.entries()) item.row.cells[at + 1].dataset.label = name
     if (item.problem !== undefined) return
     item.select = document.createElement('select')
     item.select.setAttribute('aria-label', `What ${item.name} is`)
@@ -160,6 +156,20 @@ function attachUpload(form) {
     review()
   }
 
+  /** Takes out the files of an upload that have changed since they were chosen: a browser no longer reads them. */
+  async function takeOutChanged(item) {
+    const parts = item.parts ?? [item]
+    const readings = await Promise.allSettled(parts.map(({ file }) => file.slice(0, 1).arrayBuffer()))
+    const changed = parts.filter((_, at) => readings[at].status === 'rejected')
+    if (changed.length > 0 && item.parts !== undefined) takeApart(item)
+    for (const each of changed) {
+      each.select.remove()
+      each.select = undefined
+      tell(each, 'Not sent: It has changed since it was chosen. Choose it again.', 'error')
+    }
+    return changed
+  }
+
   /** Sends a file; if another sign-in has begun a new session, with the token that its pages have. */
   async function send(item, onProgress) {
     const place = item.select.value === '*' ? '' : `/${item.select.value}`
@@ -175,6 +185,7 @@ function attachUpload(form) {
     event.preventDefault()
     sending = true
     const sent = review()
+    const changed = []
     let hasEnded = false
     bar.hidden = false
     bar.value = 0
@@ -187,6 +198,9 @@ function attachUpload(form) {
       })
       hasEnded = result.type === 'session-ended'
       if (hasEnded) break
+      const known = changed.length
+      if (result.isLost) changed.push(...(await takeOutChanged(item)))
+      if (changed.length > known) continue
       item.stored = result.ok
       item.select.disabled = result.ok
       for (const file of result.files) kept.add(file)
@@ -199,10 +213,15 @@ function attachUpload(form) {
     const left = review()
     const stored = sent.filter((item) => item.stored)
     if (stored.length > 0 && left.length > 0) await showState()
-    if (left.some(({ refusal }) => refusal) || hasEnded) {
+    if (left.some(({ refusal }) => refusal) || hasEnded || changed.length > 0) {
       const refused = left.filter(({ refusal, isLost }) => refusal && !isLost)
       const waiting = left.filter((item) => !refused.includes(item))
-      status.textContent = [list('Refused', refused), list('Stored', stored), list('Not sent yet', waiting)]
+      status.textContent = [
+        list('Refused', refused),
+        list('Stored', stored),
+        list('Not sent yet', waiting),
+        list('Choose again', changed),
+      ]
         .filter((each) => each !== '')
         .join(' ')
       if (hasEnded) {
@@ -271,8 +290,11 @@ const canJoin = (items) =>
 
 const readText = async ({ blob, charset }) => new TextDecoder(charset).decode(await blob.arrayBuffer())
 
+const LOST = { ok: false, isLost: true, problem: 'The connection failed. Send it again.', files: [] }
+
 async function put(form, url, { blob, content, type, encoding }, onProgress) {
-  const body = content === undefined ? blob : await content()
+  const body = content === undefined ? blob : await content().catch(() => undefined)
+  if (body === undefined) return LOST
   return await new Promise((resolve) => {
     const request = new XMLHttpRequest()
     request.open('PUT', url)
@@ -292,15 +314,7 @@ async function put(form, url, { blob, content, type, encoding }, onProgress) {
       } = request.response ?? {}
       resolve({ ok: request.status < 300, type, problem: detail, files: files.map((each) => each.file) })
     })
-    request.addEventListener('error', () =>
-      resolve({
-        ok: false,
-        isLost: true,
-        problem:
-          'The connection failed. Send it again; if you have changed the file meanwhile, choose it again.',
-        files: [],
-      }),
-    )
+    request.addEventListener('error', () => resolve(LOST))
     request.send(body)
   })
 }

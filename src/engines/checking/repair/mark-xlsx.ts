@@ -30,7 +30,8 @@ const COLOURS = {
 const TOP = { vertical: 'top' } as const
 /** Text, so that a program neither calculates what begins with `=` nor changes codes and dates, also when edited. */
 const AS_TEXT = { numFmt: '@', alignment: TOP }
-const AS_NUMBER = { numFmt: 'General', alignment: TOP }
+/** Away from the text in the next column. */
+const AS_NUMBER = { numFmt: 'General', alignment: { ...TOP, horizontal: 'right', indent: 1 } } as const
 const AS_COUNT = { numFmt: '#,##0', alignment: TOP }
 const WRAPPED = { numFmt: '@', alignment: { vertical: 'top', wrapText: true } } as const
 
@@ -169,9 +170,12 @@ function writeSummary(sheet: Sheet, summary: CheckSummary, sheets: ReadonlyMap<s
   head.commit()
   for (const cause of summary.causes) {
     const { severity, sentence, fix = '', findings, learners, example } = cause
+    const name = sheets.get(example.file)
+    // A file that is missing, or cannot be read, has no line.
+    const place = toText(name === undefined ? example.file : placeOf(cause))
     const row = sheet.addRow([
       severity,
-      toText(placeOf(cause)),
+      place,
       toText(sentence),
       toText(fix),
       findings,
@@ -179,11 +183,10 @@ function writeSummary(sheet: Sheet, summary: CheckSummary, sheets: ReadonlyMap<s
     ])
     row.height = heightOf([sentence, WHAT], [fix, TODO])
     row.getCell(1).fill = COLOURS[severity]
-    const name = sheets.get(example.file)
     if (name !== undefined) {
-      const place = row.getCell(2)
-      place.value = { text: toText(placeOf(cause)), hyperlink: `#'${name.replaceAll("'", "''")}'!A1` }
-      place.font = { name: 'Calibri', size: 11, underline: true, color: { argb: 'FF0B5A70' } }
+      const cell = row.getCell(2)
+      cell.value = { text: place, hyperlink: `#'${name.replaceAll("'", "''")}'!A1` }
+      cell.font = { name: 'Calibri', size: 11, underline: true, color: { argb: 'FF0B5A70' } }
     }
     row.commit()
   }
@@ -210,7 +213,7 @@ async function writeSheet(
     { width: 14, style: AS_TEXT },
     { width: WHAT, style: WRAPPED },
     ...own.map((cell, position) => ({
-      width: Math.min(Math.max(cell.length + 2, 8), 30),
+      width: Math.min(Math.max(cell.length + 2, 12), 30),
       style: isNumber[position] ? AS_NUMBER : AS_TEXT,
     })),
   ]
