@@ -127,12 +127,12 @@ describe('the first line is refused', () => {
     [
       'semicolons',
       'occupationCode;titleEnglish\n',
-      ['1: Columns are separated by ";". Use ",", or a mapping (--map) with separator: ";"'],
+      ['1: Columns are separated by ";". Use ","'],
     ],
     [
       'tabs',
       'occupationCode\ttitleEnglish\n',
-      ['1: Columns are separated by "\\t". Use ",", or a mapping (--map) with separator: "\\t"'],
+      ['1: Columns are separated by "\\t". Use ","'],
     ],
     [
       'a part of a path alone',
