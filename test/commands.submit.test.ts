@@ -252,17 +252,22 @@ test('with --fix, the service repairs what was sent, and the command says what',
   expect(JSON.parse((await submit('--json')).stdout)).toMatchObject({ repairs: [] })
 })
 
-test('a spreadsheet in another format is refused before anything is sent, by its name', async () => {
+test('a spreadsheet in another format is refused before anything is sent, whatever its name', async () => {
   const mahi = new Installation()
   const type = 'mimetypeapplication/vnd.oasis.opendocument.spreadsheet'
-  mahi.write('course-completions.ods', `PK\x03\x04${'.'.repeat(26)}${type}`)
+  const [ods, csv] = ['course-completions.ods', 'courses.csv']
+  for (const name of [ods, `named/${csv}`]) mahi.write(name, `PK\x03\x04${'.'.repeat(26)}${type}`)
   mahi.write('learners.csv', 'localId\n1\n')
-  for (const path of ['.', 'course-completions.ods']) {
+  for (const [path, name] of [
+    ['.', ods],
+    [ods, ods],
+    ['named', csv],
+  ] as const) {
     const given = ['submit', path, '--url', URL, '--eid', '1001', '--return', '202512']
     const { code, stderr } = await mahi.run(given, { environment: { MAHI_API_KEY: 'key' } })
     expect([code, stderr]).toEqual([
       1,
-      'course-completions.ods: cannot be sent, so nothing was sent. It is a spreadsheet (ODS), not CSV. Save it as XLSX or CSV.\n',
+      `${name}: cannot be sent, so nothing was sent. It is a spreadsheet (ODS), not CSV. Save it as XLSX or CSV.\n`,
     ])
   }
 })
