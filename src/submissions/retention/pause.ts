@@ -4,7 +4,7 @@ import { readValues, storeValue } from '../../foundation/database/instance.ts'
 const NAME = 'retention'
 
 /** How far the clock may advance between two sweeps until it may be wrong, and how long nothing is deleted then. */
-export const LONGEST_GAP = 7 * 24 * 60 * 60 * 1000
+const LONGEST_GAP = 7 * 24 * 60 * 60 * 1000
 
 /**
  * Until when nothing is deleted by age; `undefined` if that is not so. A pause that ends later than it could has begun
