@@ -14,6 +14,7 @@ interface Asked {
   readonly key?: string
   readonly eid?: string
   readonly body?: string | object
+  readonly prefer?: string
 }
 
 /** A service with a vendor's key for two organisations, and a key of its operator. */
@@ -28,8 +29,8 @@ async function start() {
   const ask = (
     method: 'GET' | 'PUT' | 'POST' | 'DELETE',
     url: string,
-    { key = vendor.key, eid, body }: Asked = {},
-  ) => vendor.ask(method, url, body, { 'x-api-key': key, eid })
+    { key = vendor.key, eid, body, prefer }: Asked = {},
+  ) => vendor.ask(method, url, body, { 'x-api-key': key, eid, prefer })
   const operate = async (method: 'GET' | 'PUT' | 'DELETE', url: string, body?: object) => {
     const response = await operator.ask(method, url, body)
     const eid = /^\/organisations\/(100[12])\/suspension$/.exec(url)?.[1]
@@ -120,7 +121,10 @@ describe('a suspended organisation', () => {
     await until(async () => (await status()) === 'InProgress')
     // As if the run had been requested by a request that was authorized before the suspension.
     await storeSuspension(service.database, { eid: '1002', reason: '' })
+    // It ends with the run, which the suspension cancels before other processes know of it.
+    const waiting = ask('GET', `${own}/validation-runs/1`, { eid: '1001', prefer: 'wait=30' })
     await operate('PUT', '/organisations/1001/suspension', {})
+    expect((await waiting).status).toBe(401)
     await until(async () => {
       const row = await service.database.get<{ open: number }>(
         'select count(*) as open from submission_run where completed is null',

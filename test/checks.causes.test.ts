@@ -46,7 +46,7 @@ describe('each fault of a file is one cause, and its fix is what to do:', () => 
       'learners',
       (lines) => [...lines, ',,Printed 26/11/2026,'],
       [
-        'A row has one value only, such as Printed 26/11/2026. Delete the row if it is a note; otherwise fill in its other columns.',
+        'A row has one value only, such as "Printed 26/11/2026". Delete the row if it is a note; otherwise fill in its other columns.',
       ],
     ],
     [
@@ -75,7 +75,7 @@ describe('each fault of a file is one cause, and its fix is what to do:', () => 
       'one reference to nothing',
       'enrolments',
       ([header = '', first = '', ...lines]) => [header, first.replace(/FIC\d+/, 'FIC99'), ...lines],
-      ['There is no enrolment of S0010 in FIC01. Correct it.', 'course FIC99 is not in courses.csv.'],
+      ['There is no enrolment of S0010 in FIC01. Correct it.', 'course "FIC99" is not in courses.csv.'],
     ],
   ])('%s', async (_what, file, change, expected) => {
     expect((await listCauses(file, change)).toSorted()).toEqual(expected)
@@ -265,7 +265,7 @@ test('dates that a spreadsheet has turned around are named, with the proof', asy
     const [, , row = []] = rows
     row[1] = '2025-01-31'
   })
-  expect(cause).toContain('are not written year-month-day')
+  expect(cause).toContain('are in another form than year-month-day')
   // In two digits with hyphens, the year may be first.
   const [short] = await checkWide((rows) => {
     for (const [at, row] of rows.entries())
@@ -283,7 +283,7 @@ test('columns that are wrong in the same way are one cause', async () => {
         for (const at of [1, 3, 5]) row[at] = (row[at] ?? '').replace(/^(\d+)-(\d+)-(\d+)$/, '$3/$2/$1')
     }),
   ).toEqual([
-    'two, four and six: 120 values are not written year-month-day. Write dates as year-month-day, such as 2025-02-17.',
+    'two, four and six: 120 values are in another form than year-month-day. Write dates as year-month-day, such as 2025-02-17.',
   ])
   expect(
     await checkWide((rows) => {
@@ -420,7 +420,7 @@ describe('a return with 10 to 15 injected causes', () => {
 
 describe('a key that is written differently where no foreign key says so', () => {
   const COURSE =
-    /^course of results\.csv is written differently from enrolments\.csv, such as (\S.*) instead of (\S+)\.$/
+    /^course of results\.csv is written differently from enrolments\.csv, such as "(.*)" instead of "(.*)"\.$/
   test.each([
     ['of all records', () => true],
     ['of some records', (index: number) => index % 3 === 0],
@@ -440,7 +440,7 @@ describe('a key that is written differently where no foreign key says so', () =>
     ])
     const [, wrong, right = ''] = COURSE.exec(causes[0]?.sentence ?? '') ?? []
     expect(wrong).toBe(right.toLowerCase())
-    expect(causes[0]?.fix).toBe(`Write course exactly as in enrolments.csv: ${right}, not ${wrong}.`)
+    expect(causes[0]?.fix).toBe(`Write course exactly as in enrolments.csv: "${right}", not "${wrong}".`)
   })
 
   test.each([
@@ -454,7 +454,7 @@ describe('a key that is written differently where no foreign key says so', () =>
       for (const row of results) if (row.course === right) row.course = written
     })
     expect(causes.map(({ sentence }) => sentence)).toEqual([
-      `course of results.csv is written differently from enrolments.csv, such as ${written} instead of ${right}.`,
+      `course of results.csv is written differently from enrolments.csv, such as "${written}" instead of "${right}".`,
     ])
   })
 
@@ -515,8 +515,13 @@ describe('a file that has only its header', () => {
 test('a value of one letter is shown, also if the sentence has the letter', () => {
   const cause = { sentence: 'gender: all 400 values are in the wrong case.', example: { value: 'e' } }
   expect(describeCause(cause)).toBe('gender: all 400 values are in the wrong case ("e").')
-  const named = { sentence: 'gender e is wrong: gender must be M, F or D.', example: { value: 'e' } }
+  const named = { sentence: 'gender "e" is wrong: gender must be M, F or D.', example: { value: 'e' } }
   expect(describeCause(named)).toBe(named.sentence)
+  // A sentence that is cut shows a whole value, or none of it.
+  expect(describeCause({ ...cause, fix: 'Correct it.' }, 34)).toBe(
+    'gender: all 400 values are … ("e"). Correct it.',
+  )
+  expect(describeCause(named, 9)).toBe('gender …')
   // A value of another file is no example of what is said of this one.
   const other = { ...cause, file: 'learners.csv', example: { file: 'enrolments.csv', value: 'e' } }
   expect(describeCause(other)).toBe(cause.sentence)

@@ -132,7 +132,7 @@ describe('files as people have them', () => {
       'header only.csv': 'id,name\n',
       'wide.csv': Buffer.from('\ufeffid\tname\n1\ta\n', 'utf16le'),
       'data/rivers.csv': 'sep=;\nid;length\n1;2\n',
-      'titled.csv': 'Report of 2025;;\n\nMade on 1 February;;\nid;name;n\n1;x;2\n2;y;3\n',
+      'titled.csv': 'Report of;2025;\n\nMade on 1 February;;\nid;name;n\n1;x;2\n2;y;3\n',
       'data/2024/wide.csv': 'id\n1\n',
       'book.xlsx': makeXlsx({ Lakes: sheet, 'Sea sides': [['Sides\nof the sea'], [], ...sheet] }),
     })

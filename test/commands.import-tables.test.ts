@@ -109,6 +109,11 @@ describe('--map', () => {
     expect(await complain(mahi, '--map', 'map.yaml', 'title.csv')).toEqual([
       'title.csv:1: has none of the columns of the mapping, such as "Code". If another row names the columns, give its number as headerRow',
     ])
+    // Without one, its use is advised.
+    mahi.write('semicolons.csv', 'Code;Titel\nA;a\n')
+    expect(await complain(mahi, 'semicolons.csv')).toEqual([
+      'semicolons.csv:1: Columns are separated by ";". Use ",", or a mapping (--map) with separator: ";"',
+    ])
   })
 })
 

@@ -59,7 +59,7 @@ test.each([
   [`PK\x03\x04${'.'.repeat(26)}xl/workbook.xml`, 'an Excel workbook (XLSX)'],
   ['\xd0\xcf\x11\xe0\0', 'an Excel workbook in the old format (XLS), or one with a password'],
   ['%PDF-1.7', 'a PDF document'],
-  ['\x89PNG\0\0\0\r', 'not text'],
+  ['\x89PNG\0\0\0\r', 'an image'],
 ])('a file that is no text is refused by what it is: %j', (start, name) => {
   expect(() => decode(Buffer.from(start, 'latin1'))).toThrow(
     `The file is ${name}. Save the table with the titles as CSV, and choose that file.`,

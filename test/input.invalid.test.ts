@@ -36,6 +36,12 @@ test.each<[what: string, file: string, content: string | Buffer, fault: string]>
     'a.csv: is a PDF document, not CSV. Export the table from the program that made it, as CSV or XLSX.',
   ],
   [
+    'a program',
+    'a.csv',
+    `\x7fELF\x02\x01\x01${'\0'.repeat(57)}`,
+    'a.csv: is a binary file, not CSV. Export the table from the program that made it, as CSV or XLSX.',
+  ],
+  [
     'a spreadsheet of another program, packed',
     'a.ods.gz',
     gzipSync(`PK\x03\x04${'.'.repeat(26)}mimetypeapplication/vnd.oasis.opendocument.spreadsheet`),

@@ -16,8 +16,8 @@ test('a file that is no text is refused, and replaces nothing', async () => {
   const NUL = 'it is not a text file'
   const html = '<!DOCTYPE html>\n<table><tr><td>1</td></tr></table>\n'
   for (const [content, named, type] of [
-    [PNG, NUL],
-    [PROGRAM, NUL],
+    [PNG, 'an image'],
+    [PROGRAM, 'a binary file'],
     ['studentIdentificationCode\n1\u00002\n', NUL],
     ['{"studentIdentificationCode":"1"}\n\0', NUL, 'application/x-ndjson'],
     ['PAR1\x15\0\x15', 'a Parquet file'],

@@ -318,12 +318,17 @@ test('bad uploads and batches are refused with the right problem', async () => {
   expect((await ask('GET', at)).body.files).toEqual([])
 })
 
-test('If-None-Match stores a file only if there is none yet', async () => {
-  const { ask, create, put } = await start()
+test('If-None-Match stores a file only if there is none yet, and each format has an ETag of its own', async () => {
+  const { ask, create, put, work } = await start()
+  await work()
   const token = await create()
   expect((await put(token, 'people', PEOPLE, { 'if-none-match': '*' })).status).toBe(200)
   const { headers } = await ask('GET', `/submissions/${token}/files/people`)
-  for (const etag of ['*', String(headers.etag)])
+  const other = await ask('GET', `/submissions/${token}/files/people`, {
+    headers: { accept: 'application/x-ndjson' },
+  })
+  expect([other.status, other.headers.etag]).toEqual([200, expect.not.stringMatching(`^${headers.etag}$`)])
+  for (const etag of ['*', String(headers.etag), String(other.headers.etag)])
     expect((await put(token, 'people', 'localId\n1\n', { 'if-none-match': etag })).status).toBe(412)
   expect((await ask('GET', `/submissions/${token}/files/people`)).text).toBe(PEOPLE)
 })

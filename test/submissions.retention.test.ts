@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import type { Database, Value } from '../src/foundation/database/database.ts'
 import { Sealer } from '../src/foundation/database/seal.ts'
 import { storeReceipt } from '../src/submissions/explanations/receipt.ts'
@@ -6,7 +6,8 @@ import { reopen } from '../src/submissions/explanations/reopen.ts'
 import { storeExplanation } from '../src/submissions/explanations/store.ts'
 import { publishResults } from '../src/submissions/findings/publish.ts'
 import { cancelSubmission } from '../src/submissions/retention/ending.ts'
-import { sweep } from '../src/submissions/retention/sweep.ts'
+import { readPause } from '../src/submissions/retention/pause.ts'
+import { sweep, sweepAgain } from '../src/submissions/retention/sweep.ts'
 import { storeReturns } from '../src/submissions/returns/returns.ts'
 import { changeSubmission } from '../src/submissions/submission/lock.ts'
 import { createSubmission } from '../src/submissions/submission/submission.ts'
@@ -127,6 +128,36 @@ test('files are deleted once the last change, the end, the reopening and the end
     tokens.get('old') ?? '',
   ])
   expect(old?.revision).toBeGreaterThan(0)
+})
+
+test('a clock that jumps ahead deletes nothing for a week, and nothing at all if it is set back by then', async () => {
+  const database = await openTemporary()
+  const token = await create(database, '202512')
+  await storeFile(database, token)
+  vi.useFakeTimers({ toFake: ['Date'] })
+  onTestFinished(() => void vi.useRealTimers())
+  const start = Date.now()
+  const job = { id: 0, kind: 'retention', subject: 'sweep', eid: '', queued: 0, request: null } as const
+  const retention = { files: 30, results: 30 }
+  const onPause = vi.fn()
+  const found: unknown[] = []
+  for (const day of [0, 730, 736, 1, 8, 31, 37, 39]) {
+    vi.setSystemTime(start + day * DAY)
+    await sweepAgain(database, { ...job, attempts: 1, worker: 'w' }, retention, () => undefined, onPause)
+    const files = await database.all('select token from submission_file')
+    const until = await readPause(database)
+    found.push([day, files.length, onPause.mock.calls.length, until && (until - start) / DAY])
+  }
+  expect(found).toEqual([
+    [0, 1, 0, undefined],
+    [730, 1, 1, 737],
+    [736, 1, 1, 737],
+    [1, 1, 1, undefined],
+    [8, 1, 1, undefined],
+    [31, 1, 2, 38],
+    [37, 1, 2, 38],
+    [39, 0, 2, undefined],
+  ])
 })
 
 test('a submission that is opened again keeps its files as long as it is open', async () => {

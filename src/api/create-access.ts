@@ -58,6 +58,7 @@ export async function createAccess(
     audit,
     consume,
     limits: listCounted(rateLimitsOf(settings)),
+    refresh: state.refresh,
     isSuspended: state.isSuspended,
     hasEnded: state.hasEnded,
     responses,

@@ -9,6 +9,7 @@ import { formatBytes } from '../foundation/text/format-number.ts'
 import { showDay } from '../foundation/text/zoned-time.ts'
 import { diskOf } from '../submissions/check-limits.ts'
 import { findUnchecked } from '../submissions/open-sealer.ts'
+import { readPause } from '../submissions/retention/pause.ts'
 import { Definitions } from '../submissions/rules/definitions.ts'
 import { listUnreplaced, type State } from './state.ts'
 
@@ -62,6 +63,7 @@ export async function findInDatabase(
     ['ENCRYPTION_KEYS', () => tryKeys(database, settings)],
     ['Keys', () => examineKeys(state)],
     ['Worker', () => examineQueue(state)],
+    ['Retention', () => examineRetention(database)],
     ['Search index', () => examineIndex(state)],
     ['Backup', () => examineBackups(state)],
     ['Disk', () => examineDisk(state)],
@@ -122,6 +124,14 @@ function examineQueue({ jobs }: State): Found {
   const due = Math.min(...jobs.flatMap((job) => job.due ?? []))
   if (works || (Date.now() - due) / 1000 < LONG_WAIT || !Number.isFinite(due)) return undefined
   return warning('Jobs wait, and no worker does them: run "mahi work", or set WORKERS for "mahi serve".')
+}
+
+async function examineRetention(database: Database): Promise<Found> {
+  const until = await readPause(database)
+  if (until === undefined) return undefined
+  return warning(
+    `Nothing is deleted by age until ${showDay(until)}: the clock was more than seven days after the last sweep. Set it if it is wrong.`,
+  )
 }
 
 function examineIndex({ searchIndex: { failure } }: State): Found {

@@ -1,4 +1,4 @@
-import { isUnreachable, MahiError, NOT_JSON } from '../../client/src/errors.ts'
+import { MahiError, NOT_JSON } from '../../client/src/errors.ts'
 import { type Client, createClient } from '../../client/src/index.ts'
 import type { Scope } from '../api/access/principal.ts'
 import { readServiceUrl, type UrlField } from '../foundation/command-line/service-url.ts'
@@ -62,21 +62,20 @@ export async function ifOffered<T>(call: () => Promise<T>): Promise<T | undefine
 }
 
 /**
- * Creates a function that reports that a request has failed and will be sent again. That a service is away is reported
- * once for all attempts of one request.
+ * Creates a function that reports that a request has failed and will be sent again. That no response arrives is
+ * reported once for all attempts of one request.
  */
 function createRetryNotice(url: string): (failure: MahiError, pause: number) => void {
-  let last: { text: string; until: number } | undefined
+  let until = 0
   return (failure, pause) => {
-    const text = printable(dropStop(explain(failure, url)))
     const now = performance.now()
-    const isRepeated = last?.text === text && now < last.until
-    // The client soon gives up.
-    const repeats = isUnreachable(failure)
-    last = repeats ? { text, until: now + pause + UNREACHABLE_DEADLINE } : undefined
+    const isNetwork = failure.kind === 'network'
+    const isRepeated = isNetwork && now < until
+    until = isNetwork ? now + pause + UNREACHABLE_DEADLINE : 0
     if (isRepeated) return
-    const when = repeats || pause < 1000 ? '' : ` in ${Math.ceil(pause / 1000)} s`
-    say(`${text}. Trying again${when}…`)
+    // Only how long a service asks to wait is news.
+    const when = isNetwork || pause < 1000 ? '' : ` in ${Math.ceil(pause / 1000)} s`
+    say(`${printable(dropStop(explain(failure, url)))}. Trying again${when}…`)
   }
 }
 
@@ -90,6 +89,7 @@ function isAway({ kind, status = 0 }: MahiError): boolean {
 }
 
 function advise(error: MahiError, url: string, { field = '--url', anonymous }: Asking): string {
+  const option = field === '--url' ? field : 'the URL'
   if (isForeign(error)) {
     const what = error.kind === 'problem' ? `${error.message} without a problem body` : error.message
     return `${what}, so the response is not from Mahi. Check the URL, and the proxy in front of the service`
@@ -102,9 +102,12 @@ function advise(error: MahiError, url: string, { field = '--url', anonymous }: A
     return 'a new run was published while this one was being read: run the command again'
   if (isRefused(error)) {
     const start = isLocal(url) ? 'start the service with "mahi serve"' : 'ask its operator whether it runs'
-    return `${explain(error, url)}. Check ${field === '--url' ? field : 'the URL'}, or ${start}.`
+    return `${explain(error, url)}. Check ${option}, or ${start}.`
   }
-  return explain(error, url)
+  const isOther = OF_OTHERS.has(error.code ?? '')
+  return isOther
+    ? `${explain(error, url)}. Check ${option}: another program may listen there`
+    : explain(error, url)
 }
 
 function lackKey(scope: Scope): string {
@@ -142,6 +145,9 @@ const CONNECTION_FAULTS = lookUp<string>({
   SELF_SIGNED_CERT_IN_CHAIN: UNTRUSTED,
   UNABLE_TO_VERIFY_LEAF_SIGNATURE: UNTRUSTED,
 })
+
+/** What a port of another protocol does with a request. */
+const OF_OTHERS: ReadonlySet<string> = new Set(['ECONNRESET', 'UND_ERR_SOCKET', 'HTTPParserError'])
 
 /**
  * Explains an error. The detail of a problem is enough: its title only says the same in general, or contradicts it.

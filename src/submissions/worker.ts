@@ -29,6 +29,8 @@ export async function startSubmissionWorker(options: SubmissionWorkerOptions): P
   const { database, retention, log } = options
   const folder = nameWorkFolder(options.folder ?? tmpdir())
   const onPurge: OnPurge = (purged) => log.warn({ audit: 'purged', ...purged })
+  const onPause = () =>
+    log.warn('the clock is far ahead of the last sweep: for seven days, retention deletes nothing')
   const runs = new RunJob({ ...options, folder })
   const files = new DoFileJob({ ...options, folder })
   // Any worker can run the recurring sweep.
@@ -44,7 +46,7 @@ export async function startSubmissionWorker(options: SubmissionWorkerOptions): P
       fail: async (job) => void (await endJob(database, job)),
     },
     retention: {
-      run: (job) => sweepAgain(database, job, retention, onPurge),
+      run: (job) => sweepAgain(database, job, retention, onPurge, onPause),
       fail: async (job) => {
         await endJob(database, job)
         await schedule(database, 'retention', 'sweep')

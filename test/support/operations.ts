@@ -30,6 +30,7 @@ export function serve(...operations: readonly Operation[]) {
     audit: { refused: () => undefined } as unknown as Access['audit'],
     consume: async () => undefined,
     limits: {},
+    refresh: async () => undefined,
     isSuspended: () => false,
     hasEnded: () => undefined,
     responses: { watch: () => undefined } as unknown as Access['responses'],

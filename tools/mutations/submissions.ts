@@ -266,6 +266,13 @@ export default [
     test: STORAGE,
   },
   {
+    fault: 'a clock that has jumped ahead is believed at once',
+    file: 'src/submissions/retention/pause.ts',
+    text: 'now - swept > LONGEST_GAP',
+    replacement: 'false',
+    test: RETENTION,
+  },
+  {
     fault: 'the files of an archive that are stored are deleted while the others are read',
     file: 'src/submissions/retention/sweep.ts',
     text: 'j.token = o.token and j.completed is null',

@@ -71,10 +71,14 @@ export class AccessState implements Verifier {
     return principal
   }
 
-  /** Another process may have just created the key: what has changed is read first, once for all that wait for it. */
-  async verify(key: string, client: string | undefined): Promise<Principal | Refused> {
+  /** Reads what another process may have just changed, once for all that wait for it. */
+  readonly refresh = async (): Promise<void> => {
     await this.#revisions.refresh()
     await (this.#current ? this.#reading : this.#read())
+  }
+
+  async verify(key: string, client: string | undefined): Promise<Principal | Refused> {
+    await this.refresh()
     return this.recall(key, client) ?? this.#explain(key, client)
   }
 

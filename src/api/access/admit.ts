@@ -23,6 +23,8 @@ export interface Access {
   readonly audit: Audit
   readonly consume: ConsumeLimit
   readonly limits: CountedLimits
+  /** Reads which keys and suspensions other processes have changed. */
+  readonly refresh: () => Promise<void>
   /** Whether an operator has suspended the organisation. */
   readonly isSuspended: (eid: string) => boolean
   /** Why a credential is no longer valid that was. */

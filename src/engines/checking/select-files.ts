@@ -190,7 +190,9 @@ function describeType({ path, name: file }: Pick<Unread, 'path' | 'name'>): Faul
 
 /** Why a selected file cannot be read, after its name; `undefined` if it may be. */
 export function describeUnreadable({ path, name }: InputFile): string | undefined {
-  const format = hasOtherFormat(name) ? describeOther(path) : undefined
+  // A service reads an archive or a workbook of one file whatever its name.
+  const { isContainer = true } = findFormat(readBytes(path, 4096)) ?? {}
+  const format = isContainer && !hasOtherFormat(name) ? undefined : describeOther(path)
   return format === undefined ? undefined : `is ${format}`
 }
 

@@ -6,7 +6,14 @@ import { readAsArriving } from './pieces.ts'
 import { MAX_RECORD_BYTES } from './read-bytes.ts'
 import { advise } from './record-fault.ts'
 import type { SourceRecord } from './source-record.ts'
-import { describeCell, type HeaderColumn, readHeader, readRow, type TableOptions } from './table.ts'
+import {
+  describeCell,
+  type HeaderColumn,
+  type Place,
+  readHeader,
+  readRow,
+  type TableOptions,
+} from './table.ts'
 
 /**
  * Yields the records of a CSV text (RFC 4180) with a header row, and the faults of its rows. An empty cell is an
@@ -38,7 +45,7 @@ export async function* readCsv(
       }
       const cells = reader.cells.slice(0, reader.count)
       if (header === undefined) {
-        checkFirstLine(place, cells)
+        checkFirstLine(place, cells, options)
         header = readHeader(place, cells, options)
       } else yield* readRow(place, cells, header, options)
     }
@@ -54,12 +61,12 @@ export async function* readCsv(
 }
 
 /** Rejects files that are not CSV by their first line. */
-function checkFirstLine(place: { file: string; line: number }, names: readonly string[]): void {
+function checkFirstLine(place: Place, names: readonly string[], { findColumn }: TableOptions): void {
   const separator = names.length === 1 ? /[;\t|]/.exec(names[0] ?? '')?.[0] : undefined
   if (separator !== undefined) {
     refuse({
       ...place,
-      message: `Columns are separated by ${quote(separator)}. Use ",", or a mapping (--map) with separator: ${JSON.stringify(separator)}`,
+      message: `Columns are separated by ${quote(separator)}. Use ","${findColumn === undefined ? '' : `, or a mapping (--map) with separator: ${JSON.stringify(separator)}`}`,
     })
   }
   if (names.some((name) => name.includes('\r'))) {

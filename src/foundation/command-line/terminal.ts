@@ -128,6 +128,19 @@ export function describeFailure(error: unknown): readonly Fault[] | undefined {
   return error instanceof UserError ? error.faults : undefined
 }
 
+/** A fault without its line: many records may have it. */
+const nameFault = ({ line, cell, ...fault }: Fault) => formatFault(fault)
+
+/** The most lines that are listed of one fault. */
+const MOST_LINES = 10
+
+function describeSame([first = { message: '' }, ...others]: readonly Fault[]): string {
+  if (others.length === 0) return formatFault(first)
+  const lines = others.slice(0, MOST_LINES).map(({ line }) => line)
+  const more = others.length > MOST_LINES ? ', …' : ''
+  return `${formatFault(first)} (also in line${others.length > 1 ? 's' : ''} ${lines.join(', ')}${more})`
+}
+
 /** Reports why a command failed and sets the exit status: one fault per line, or one JSON object. */
 export async function reportFailure(error: unknown, json: boolean): Promise<void> {
   process.exitCode = 1
@@ -139,7 +152,7 @@ export async function reportFailure(error: unknown, json: boolean): Promise<void
     return
   }
   if (json) return
-  for (const fault of faults) say(escapeControls(formatFault(fault)))
+  for (const same of Map.groupBy(faults, nameFault).values()) say(escapeControls(describeSame(same)))
   if (!(error instanceof InputRefused)) return
   say(
     truncated

@@ -18,6 +18,14 @@ export async function keepValue(writer: Writer, name: string, value: string): Pr
   ])
 }
 
+/** Stores a value of this installation, instead of an earlier one. */
+export async function storeValue(writer: Writer, name: string, value: string): Promise<void> {
+  await writer.run(
+    'insert into instance (name, value) values ($1, $2) on conflict (name) do update set value = excluded.value',
+    [name, value],
+  )
+}
+
 /** The values of this installation whose names begin with a prefix, by the rest of the name. */
 export async function readValues(reader: Reader, prefix: string): Promise<Map<string, string>> {
   const rows = await reader.all<{ name: string; value: string }>(

@@ -312,7 +312,7 @@ async function sendFile(
   if (content === undefined) return pending
   await recordDownload(database, caller.request, { token: submission.token, file: resource })
   return stream(`${type}; charset=utf-8`, content, {
-    etag: fileEtag(file),
+    etag: fileEtag(file, work),
     // The name comes from the definition.
     'content-disposition': `attachment; filename="${resource}.${work}"`,
   })

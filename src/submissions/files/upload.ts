@@ -18,9 +18,16 @@ export interface Upload extends SentAs, SubmissionName {
   readonly actor?: Actor
 }
 
-/** The ETag of a file: its digest or, with batches, its version and state. */
-export function fileEtag({ sha256, batches, version, chunks }: FileState): string {
-  return batches === 0 ? `"${sha256}"` : `"${version}.${chunks}"`
+/**
+ * The ETag of a file: its digest or, with batches, its version and state; in another format than the stored one, another
+ * one (RFC 9110, section 8.8.3).
+ */
+export function fileEtag(
+  { sha256, batches, version, chunks, format }: FileState,
+  sent: FileState['format'] = format,
+): string {
+  const state = batches === 0 ? sha256 : `${version}.${chunks}`
+  return `"${state}${sent === format ? '' : `.${sent}`}"`
 }
 
 /**
@@ -67,6 +74,8 @@ export async function receiveUpload(
   }
 }
 
+const FORMATS = ['csv', 'ndjson'] as const
+
 /** @throws {Problem} if the state of a file is not the one that the caller expects */
 export function assertMatches(
   { files }: SubmissionState,
@@ -74,13 +83,14 @@ export function assertMatches(
   { ifMatch, ifNoneMatch }: Pick<SentAs, 'ifMatch' | 'ifNoneMatch'>,
 ): void {
   const file = files.find((each) => each.resource === resource)
-  const etag = file && fileEtag(file)
-  if (hasEtag(ifNoneMatch, etag))
+  const isNamed = (etags: typeof ifMatch) =>
+    file !== undefined && FORMATS.some((format) => hasEtag(etags, fileEtag(file, format)))
+  if (isNamed(ifNoneMatch))
     throw new Problem(
       'precondition-failed',
       'The file already exists in a state that If-None-Match rules out.',
     )
-  if (ifMatch === undefined || hasEtag(ifMatch, etag)) return
+  if (ifMatch === undefined || isNamed(ifMatch)) return
   throw new Problem(
     'precondition-failed',
     file === undefined

@@ -33,16 +33,20 @@ export function readWait(prefer = '', usual = 0): number {
 
 /** Reads the state of work until it has ended, the time is over, or nobody waits any more. */
 export async function waitFor<State extends { readonly completed: number | null }>(
-  { isStopping }: Pick<SubmissionOptions, 'isStopping'>,
+  { access, isStopping }: Pick<SubmissionOptions, 'access' | 'isStopping'>,
   request: FastifyRequest,
   seconds: number,
   read: () => Promise<State | undefined>,
 ): Promise<State | undefined> {
   const began = performance.now()
-  for (;;) {
+  for (let hasWaited = false; ; hasWaited = true) {
     const state = await read()
     const isOver = performance.now() - began >= seconds * 1000 || isStopping() || hasLeft(request)
-    if (state === undefined || state.completed !== null || isOver) return state
+    if (state === undefined || state.completed !== null || isOver) {
+      // A suspension ends runs at once: the check of access before the response must know of it.
+      if (hasWaited) await access.refresh()
+      return state
+    }
     await sleep(pauseSince(began))
   }
 }

@@ -126,7 +126,7 @@ async function findPublishable(
     refuse({
       field: '--token',
       message:
-        'belongs to a submission that was submitted, and its receipt names what was found. Reopen it first (POST /v1/submissions/{token}/reopen, with the scope operate), or leave --token out to create a new one',
+        'belongs to a submission that was submitted, and its receipt names what was found. Reopen it first, in the console or with POST /v1/submissions/{token}/reopen and the scope operate, or leave --token out to create a new one',
     })
   }
   return found

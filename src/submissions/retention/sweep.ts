@@ -6,6 +6,7 @@ import { ARRIVAL_LEASE } from '../files/file-store.ts'
 import { forgetActivity, recordActivity } from '../submission/activity.ts'
 import { type DeletedCounts, deleteFiles, deleteOwners, deleteResults } from '../submission/deletion.ts'
 import { changeSubmission, type SubmissionName, type SubmissionWriter } from '../submission/lock.ts'
+import { noteSweep, readPause } from './pause.ts'
 import { finishDeletions, type OnPurge } from './purge.ts'
 
 const DAY = 24 * 60 * 60 * 1000
@@ -46,8 +47,10 @@ export async function sweepAgain(
   job: Job,
   retention: Retention,
   onPurge: OnPurge,
+  onPause: () => void,
 ): Promise<void> {
-  await sweep(database, retention, onPurge)
+  if (await noteSweep(database)) onPause()
+  await sweep(database, (await readPause(database)) === undefined ? retention : KEEP, onPurge)
   await database.write(`job:${job.worker}`, (writer) =>
     release(writer, job, { due: Date.now() + INTERVAL, countAttempt: false }),
   )

@@ -1,6 +1,7 @@
 import { getOrMake } from '../../../foundation/get-or-make.ts'
 import { increment } from '../../../foundation/increment.ts'
 import { count, formatNumber } from '../../../foundation/text/format-number.ts'
+import { quote } from '../../../foundation/text/quote.ts'
 import { kindOf, type RecordFault } from '../../records/index.ts'
 import type { Check, Definition, Field, Resource } from '../definition/definition.ts'
 import { FIELD_KINDS } from '../definition/field-kinds.ts'
@@ -17,7 +18,6 @@ import { FieldNatures, TURNED } from './natures.ts'
 import { findOtherYear } from './other-year.ts'
 import type { SeenFinding } from './seen-finding.ts'
 import { SharedValues } from './shared-values.ts'
-import { shorten } from './shown-text.ts'
 import type { Use } from './sql-uses.ts'
 import type { Cause, CauseKind } from './summary.ts'
 import { findSwapped, findSwappedKeys } from './swapped-columns.ts'
@@ -311,7 +311,7 @@ export class Causes {
     if (lone !== undefined) {
       const key = `record:${resource.name}:lone`
       const describe = (_: number, records: number) =>
-        `${records === 1 ? 'A row has' : `${formatNumber(records)} rows have`} one value only, such as ${shorten(lone)}.`
+        `${records === 1 ? 'A row has' : `${formatNumber(records)} rows have`} one value only, such as ${quote(lone)}.`
       return this.#list.make('record', key, finding, describe, {
         general: 'Some rows have one value only.',
         fix: 'Delete the row if it is a note; otherwise fill in its other columns.',
@@ -354,7 +354,7 @@ export class Causes {
         'value',
         `value:${place}:${value}`,
         finding,
-        () => sentence(`${field.name} ${shorten(value)} is wrong`),
+        () => sentence(`${field.name} ${quote(value)} is wrong`),
         { value },
       )
     return this.#list.make('column', `column:${place}:${kind}`, finding, (findings) =>
@@ -379,7 +379,7 @@ export class Causes {
     }
     const general = `Some values of ${names} are not in ${file}.`
     if (this.#keys.isFrequent(to.name, value)) {
-      const describe = () => `${names} ${shorten(value)} is not in ${file}.`
+      const describe = () => `${names} ${quote(value)} is not in ${file}.`
       return this.#list.make('reference', `reference:${to.name}:${value}`, finding, describe, {
         fix,
         general,
@@ -389,8 +389,8 @@ export class Causes {
     }
     const describe = (_: number, records: number) =>
       records === 1
-        ? `${names} ${shorten(value)} is not in ${file}.`
-        : `Some values of ${names} are not in ${file}, such as ${shorten(value)}.`
+        ? `${names} ${quote(value)} is not in ${file}.`
+        : `Some values of ${names} are not in ${file}, such as ${quote(value)}.`
     const more = { fix, general, field: names }
     return this.#list.make('reference', `reference:${to.name}`, finding, describe, more)
   }
@@ -418,11 +418,11 @@ export class Causes {
   #makeAlike(finding: SeenFinding, { from, like, names, value, alike }: Misspelling): Building {
     const file = like.path
     const describe = () =>
-      `${names} of ${from.path} is written differently from ${file}, such as ${shorten(value)} instead of ${shorten(alike)}.`
+      `${names} of ${from.path} is written differently from ${file}, such as ${quote(value)} instead of ${quote(alike)}.`
     const shown = { ...finding, field: names }
     const cause = this.#list.make('column', `column:${from.name}.${names}:alike`, shown, describe, {
       general: `${names} of ${from.path} is written differently from ${file}.`,
-      fix: `Write ${names} exactly as in ${file}: ${shorten(alike)}, not ${shorten(value)}.`,
+      fix: `Write ${names} exactly as in ${file}: ${quote(alike)}, not ${quote(value)}.`,
       file: this.#fileOf(from.name).name,
     })
     // The record to correct, even if one that misses it comes first.
@@ -443,7 +443,7 @@ export class Causes {
     }
     const { field, value } = shared
     const describe: Building['describe'] = (_findings, _records, checks) =>
-      `In records with ${field} ${shorten(value)}: ${describeRules(resource, checks)}`
+      `In records with ${field} ${quote(value)}: ${describeRules(resource, checks)}`
     return this.#list.make('rule', `rule:${resource.name}.${field}:${value}`, finding, describe, {
       value,
       field,

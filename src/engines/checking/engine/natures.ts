@@ -333,7 +333,7 @@ export class FieldNatures {
     const make = (name: string, rest: string, hint = ''): Nature => {
       return { name, many: `are ${rest}`, one: `is ${rest}`, fix, hint }
     }
-    const unlike = isIso ? `not written ${form}` : `not written as ${form}`
+    const unlike = `in another form than ${form}`
     const [isLast, day = '', , month = '', , year = ''] = YEAR_LAST.exec(text) ?? []
     if (SHORT_YEAR.test(text) && !format.includes('%y'))
       return make('two-digit-year', 'written with two digits of the year')
@@ -344,7 +344,7 @@ export class FieldNatures {
       return make('day-month-year', unlike, hint)
     }
     if (YEAR_FIRST.test(text))
-      return make('year-first', isIso ? 'not written with hyphens and two-digit months and days' : unlike)
+      return make('year-first', isIso ? `${unlike} with hyphens and two-digit months and days` : unlike)
     if (NAMED_MONTH.test(text)) return make('month-name', 'written with the name of a month')
     const [, date] = WITH_TIME.exec(text) ?? []
     if (date !== undefined) {

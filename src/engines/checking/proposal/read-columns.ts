@@ -105,17 +105,25 @@ async function addAll(
   return records
 }
 
-/** The line of the header: the first one with most of the columns, if the first line has only a title. */
+/**
+ * The line of the header: the first one with most of the columns. A first line of several cells is a title only if names
+ * and rows of the same width follow it.
+ */
 function findHeader(start: string): { line: number; separator: string | undefined } {
   const lines = splitStart(start).map((text) => {
     const separator = detectSeparator(text)
     const cells = namesSeparator(text) ? [] : (splitRecord(text, separator) ?? [])
-    return { separator, filled: cells.filter((cell) => cell.trim() !== '').length }
+    return { separator, cells, filled: cells.filter((cell) => cell.trim() !== '').length }
   })
   const most = Math.max(...lines.map(({ filled }) => filled))
-  const first = lines.find(({ filled }) => filled > 0)?.filled ?? 0
+  const first = lines.findIndex(({ filled }) => filled > 0)
   const index = lines.findIndex(({ filled }) => filled > 1 && filled >= most * LEAST_FILLED)
-  return first > 1 || index < 0
+  const header = lines[index]?.cells ?? []
+  const isTable = lines
+    .slice(index)
+    .every(({ cells, filled }) => filled === 0 || cells.length === header.length)
+  const isTitle = lines[first]?.filled === 1
+  return index <= first || !(isTitle || (isTable && header.every((name) => /\p{L}/u.test(name))))
     ? { line: 1, separator: undefined }
     : { line: index + 1, separator: lines[index]?.separator }
 }

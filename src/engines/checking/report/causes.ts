@@ -1,6 +1,5 @@
 import { count } from '../../../foundation/text/format-number.ts'
 import { quote } from '../../../foundation/text/quote.ts'
-import { cut } from '../engine/shown-text.ts'
 
 /** What is shown of a cause, of a check on this machine or from a service. */
 export interface ShownCause {
@@ -21,16 +20,23 @@ export interface ShownCause {
  * @param most the most characters of what is wrong; what to do is always whole
  */
 export function describeCause(
-  { file, sentence = '', example, fix }: ShownCause,
+  { file, sentence = '', example, fix = '' }: ShownCause,
   most = Number.POSITIVE_INFINITY,
 ): string {
   // What is wrong with a file may first be found in another one.
   const { value = '' } = example?.file === file ? (example ?? {}) : {}
-  const shown =
-    value === '' || hasWord(sentence, value) ? sentence : `${sentence.replace(/\.$/, '')} (${quote(value)}).`
-  if (fix === undefined) return cut(shown, most)
-  const what = shown.endsWith(fix) ? shown.slice(0, -fix.length).trimEnd() : shown
-  return [cut(what, most), ...(what.includes(fix) ? [] : [fix])].join(' ')
+  const isShown = value === '' || sentence.includes(quote(value)) || hasWord(sentence, value)
+  const end = isShown ? '' : ` (${quote(value)}).`
+  const own = sentence.endsWith(fix) ? sentence.slice(0, sentence.length - fix.length).trimEnd() : sentence
+  const what = cutSentence(isShown ? own : own.replace(/\.$/, ''), most - end.length) + end
+  return what.includes(fix) ? what : `${what} ${fix}`
+}
+
+/** The beginning of a sentence that is too long, without a part of a quoted value. */
+function cutSentence(sentence: string, most: number): string {
+  if (sentence.length <= most) return sentence
+  const [whole = ''] = /^(?:[^"]|"(?:[^"\\]|\\.)*")*/.exec(sentence.slice(0, most)) ?? []
+  return `${whole.toWellFormed()}…`
 }
 
 /** Whether a text has a value that is not a part of a word. */
