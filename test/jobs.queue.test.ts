@@ -86,6 +86,10 @@ test('a claim that waits for a long transaction does not take the job of a worke
   delay()
   expect(await claim(database, 'w5', ['run'])).toMatchObject({ subject: '2' })
   expect(await claim(database, 'w6', ['run'])).toMatchObject({ subject: '1', attempts: 2 })
+  // That of a worker that ended long ago, also where every claim waits.
+  now += 600_000
+  delay()
+  expect(await claim(database, 'w7', ['run'])).toMatchObject({ subject: '1', attempts: 3 })
 })
 
 test('a job waits until it is due', async () => {

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { describePreview } from '../src/catalogue/history/describe.ts'
+import { parseExactJson } from '../src/foundation/text/exact-json.ts'
 import { formatBytes, formatNumber } from '../src/foundation/text/format-number.ts'
 import { cases } from './support/properties.ts'
 
@@ -33,4 +34,43 @@ test('one more record, and one more field, are counted as one', () => {
   const preview = describePreview(changes, 21)
   expect(preview).toContain('and 1 more field\n')
   expect(preview).toContain('and 1 more record (--json')
+})
+
+test('numbers that a double cannot hold become their text, and nothing else of a JSON text changes', () => {
+  const long = '9007199254740993'
+  const read = (text: string) => {
+    try {
+      return parseExactJson(text)
+    } catch (error) {
+      return (error as Error).name
+    }
+  }
+  expect(read(`[${long}, -${long}.5, 1e400, 1e-400, 9007199254740992]`)).toEqual([
+    long,
+    `-${long}.5`,
+    '1e400',
+    '1e-400',
+    '9007199254740992',
+  ])
+  expect(read('[900719925474.0993, 0e400, 1.5, 0.000000000000000000001, -1e10]')).toEqual([
+    '900719925474.0993',
+    0,
+    1.5,
+    1e-21,
+    -1e10,
+  ])
+  for (const value of [long, `\\"${long}`, `"${long}\\`]) {
+    const text = JSON.stringify({ [value]: [value, { [long]: 1 }] })
+    expect(read(text)).toEqual(JSON.parse(text))
+  }
+  for (const text of [
+    `{${long}:1}`,
+    `{${long} : 1}`,
+    `0${long}`,
+    `${long}.`,
+    `"${long}`,
+    `--${long}`,
+    `[${long}x]`,
+  ])
+    expect(read(text)).toBe('SyntaxError')
 })

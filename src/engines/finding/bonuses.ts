@@ -1,4 +1,4 @@
-import { ConfirmedNames, listGrams } from './confirmed-names.ts'
+import { ConfirmedNames } from './confirmed-names.ts'
 import { NAME_FIELDS } from './document.ts'
 import type { Word } from './fold.ts'
 import { type IndexData, readField } from './index-data.ts'
@@ -60,11 +60,13 @@ export class Bonuses {
       sums[occupation] = 0
     }
     if (this.#confirmed.size > 0) {
-      const grams = listGrams(words.map(({ word }) => word))
+      const compare = this.#confirmed.comparing(words.map(({ word }) => word))
       for (const occupation of this.#confirmed.occupations()) {
         if ((probability[occupation] as number) <= least) continue
         let sum = 0
-        for (const similarity of this.#confirmed.compare(occupation, grams)) sum += sharpen(similarity)
+        compare(occupation, (similarity) => {
+          sum += sharpen(similarity)
+        })
         raises.set(occupation, (raises.get(occupation) ?? 0) + CONFIRMED_SIMILARITY * soften(sum))
       }
     }

@@ -6,7 +6,7 @@ import { type IndexData, isConfirmed, readText } from './index-data.ts'
 const SIZES = [3, 4]
 
 /** The character n-grams of words, by their hashes. */
-export function listGrams(words: readonly string[]): ReadonlySet<number> {
+function listGrams(words: readonly string[]): ReadonlySet<number> {
   const line = ` ${words.join(' ')} `
   const grams = new Set<number>()
   for (const size of SIZES) {
@@ -46,13 +46,25 @@ export class ConfirmedNames {
     return this.#names.keys()
   }
 
-  /** The cosines of the confirmed names of an occupation and a query, by their n-grams, from 0 to 1. */
-  *compare(occupation: number, query: ReadonlySet<number>): Iterable<number> {
-    for (const name of this.#names.get(occupation) ?? []) {
-      const grams = this.#listGrams(name)
-      let shared = 0
-      for (const gram of grams) if (query.has(gram)) shared++
-      if (shared > 0) yield shared / Math.sqrt(grams.length * query.size)
+  /**
+   * Compares the words of a query with the confirmed names of an occupation, by their n-grams: the function that it
+   * returns calls another with the cosine, up to 1, of each name that shares any.
+   */
+  comparing(words: readonly string[]): (occupation: number, each: (similarity: number) => void) => void {
+    const query = listGrams(words)
+    // Nearly all n-grams of long names are in no query. Measured: looking at a byte first takes a sixth of the time.
+    const possible = new Uint8Array(2 ** 16)
+    for (const gram of query) possible[gram & 0xffff] = 1
+    return (occupation, each) => {
+      for (const name of this.#names.get(occupation) ?? []) {
+        const grams = this.#listGrams(name)
+        let shared = 0
+        for (let at = 0; at < grams.length; at++) {
+          const gram = grams[at] as number
+          if (possible[gram & 0xffff] === 1 && query.has(gram)) shared++
+        }
+        if (shared > 0) each(shared / Math.sqrt(grams.length * query.size))
+      }
     }
   }
 

@@ -75,8 +75,9 @@ export async function claim(
     return undefined
   return await database.write(`job:${worker}`, (writer) => {
     const now = Date.now()
-    // After a long transaction on SQLite, such as an import, no claim could be extended for as long.
-    const lapsed = now - asked < HEARTBEAT ? now : 0
+    // After a long transaction on SQLite, such as an import, no claim could be extended for as long. What lapsed minutes
+    // ago is nobody's even if every claim waits for so long.
+    const lapsed = now - asked < HEARTBEAT ? now : now - 10 * LEASE
     return writer.get<Job>(
       `update job set worker = $3, lease = $4, attempts = attempts + 1
        where id = (select id from job where ${free} order by turn, id limit 1 ${writer.dialect.skipLocked})

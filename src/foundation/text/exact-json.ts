@@ -7,16 +7,42 @@ import { mayLoseDigits } from './exact-number.ts'
  * @throws {SyntaxError}
  */
 export function parseExactJson(text: string): unknown {
-  return mayLoseDigits(text) ? JSON.parse(text, keepDigits) : JSON.parse(text)
+  // Measured: with a function for each value, `JSON.parse` takes 400 ms for 250,000 of them.
+  return JSON.parse(mayLoseDigits(text) ? quoteNumbers(text) : text)
 }
 
-function keepDigits(_name: string, value: unknown, { source }: { source?: string } = {}): unknown {
-  return typeof value === 'number' && source !== undefined && mayBeChanged(source, value) ? source : value
+const NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][-+]?\d+)?$/
+const IN_NUMBER = new Set('0123456789-+.eE')
+/** What makes text before it the name of a member, which must be text already. */
+const NAMES = /[ \t\n\r]*:/y
+
+/** Writes the numbers of a JSON text that JavaScript may change as texts. What is not well-formed stays so. */
+function quoteNumbers(text: string): string {
+  let quoted = ''
+  let done = 0
+  for (let at = 0; at < text.length; at++) {
+    const character = text[at] as string
+    if (character === '"') {
+      for (at++; at < text.length && text[at] !== '"'; at++) if (text[at] === '\\') at++
+    } else if (character === '-' || (character >= '0' && character <= '9')) {
+      const start = at
+      while (IN_NUMBER.has(text[at + 1] ?? '')) at++
+      const end = at + 1
+      NAMES.lastIndex = end
+      if (!mayBeChanged(text.slice(start, end)) || NAMES.test(text)) continue
+      quoted += `${text.slice(done, start)}"${text.slice(start, end)}"`
+      done = end
+    }
+  }
+  return quoted + text.slice(done)
 }
 
 /** Binary floating-point numbers have all decimal numbers of up to 15 digits that are not too large or too small. */
-function mayBeChanged(source: string, value: number): boolean {
-  const [mantissa = ''] = source.split(/[eE]/, 1)
-  const digits = mantissa.replace(/\D/g, '').replace(/^0+/, '')
-  return digits.length > 15 || !Number.isFinite(value) || (value === 0 && digits !== '')
+function mayBeChanged(source: string): boolean {
+  const value = Number(source)
+  const isChanged =
+    (source.length > 15 && /^-?[0.]*[1-9](?:\.?\d){15}/.test(source)) ||
+    !Number.isFinite(value) ||
+    (value === 0 && /^[^eE]*[1-9]/.test(source))
+  return isChanged && NUMBER.test(source)
 }

@@ -6,12 +6,12 @@ import type { SubmissionWriter } from '../submission/lock.ts'
 import type { Bitmaps, RunReference } from './filters.ts'
 import {
   BLOCK,
-  encodeOffsets,
   FIXED_FIELD,
   KEY_FIELD,
   keysContext,
   NEW_FIELD,
   POSTING_COLUMNS,
+  postingRow,
 } from './postings.ts'
 import { RunMissing } from './run-missing.ts'
 
@@ -44,10 +44,7 @@ export async function storeComparison(
 }
 
 function toRows(run: number, field: string, bitmaps: Bitmaps): Value[][] {
-  return [...bitmaps].map(([block, bits]) => {
-    const offsets = listOffsets(bits)
-    return [run, field, '', block, offsets.length, encodeOffsets(offsets)]
-  })
+  return [...bitmaps].map(([block, bits]) => postingRow(run, field, block, [['', listOffsets(bits)]]))
 }
 
 function listOffsets(bits: Uint8Array): number[] {

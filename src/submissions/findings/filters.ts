@@ -1,6 +1,14 @@
 import type { Reader } from '../../foundation/database/database.ts'
 import type { Sealer } from '../../foundation/database/seal.ts'
-import { BLOCK, decodeOffsets, FILTER_FIELDS, FILTER_NAMES, type FilterName, nameValues } from './postings.ts'
+import {
+  BLOCK,
+  bucketOf,
+  FILTER_FIELDS,
+  FILTER_NAMES,
+  type FilterName,
+  findPosted,
+  nameValues,
+} from './postings.ts'
 import { RunMissing } from './run-missing.ts'
 
 export type Filters = Readonly<Partial<Record<FilterName, string>>>
@@ -169,12 +177,15 @@ export async function selectPosted(
     `select p.block, p.ordinals from submission_run r left join result_posting p
        on p.run = r.run and p.field = $2 and p.value in (${values.map((_, index) => `$${index + 3}`)})
      where r.run = $1 and r.status = 'Processed' and r.trimmed is null`,
-    [run, field, ...values],
+    [run, field, ...values.map((value) => String(bucketOf(value)))],
   )
   if (rows.length === 0) throw new RunMissing()
   return new Selection(
     new Map(
-      rows.flatMap(({ block, ordinals }) => (block === null ? [] : [[block, decodeOffsets(ordinals)]])),
+      rows.flatMap(({ block, ordinals }) => {
+        const bits = block === null ? undefined : findPosted(ordinals, values)
+        return block === null || bits === undefined ? [] : [[block, bits]]
+      }),
     ),
   )
 }

@@ -6,6 +6,12 @@ import type { ValidationEntry } from '../submission/validation-entry.ts'
 export const BLOCK = 65_536
 const BITMAP_BYTES = BLOCK / 8
 
+/**
+ * The values of a field share so many rows in each block. Measured: a row for each value made a million findings of as
+ * many students 1.2 million rows, which took a third of its time.
+ */
+const BUCKETS = 1024
+
 /** The fields of an entry that can be filtered, with their parameters. */
 export const FILTER_FIELDS = {
   'Filter.ErrorType': 'errorType',
@@ -91,10 +97,12 @@ export class PostingBlock {
   /** The rows of `result_posting`. */
   *rows(run: number, block: number, sealer: Sealer, sealing: Sealing): Generator<readonly Value[]> {
     for (const [field, lists] of this.#lists) {
+      const buckets = Array.from({ length: BUCKETS }, (): List[] => [])
       for (const [value, offsets] of lists) {
         const name = nameValue(sealer, run, field, value)
-        yield [run, field, name, block, offsets.length, encodeOffsets(offsets)]
+        buckets[bucketOf(name)]?.push([name, offsets])
       }
+      for (const bucket of buckets) if (bucket.length > 0) yield postingRow(run, field, block, bucket)
     }
     if (this.#count === 0) return
     const keys = Buffer.from(Uint32Array.from(this.#keys).buffer)
@@ -102,29 +110,72 @@ export class PostingBlock {
   }
 }
 
-/** Encodes ascending offsets as differences in base 128, or as a bitmap if that is shorter. */
-export function encodeOffsets(offsets: readonly number[]): Buffer {
-  const bytes: number[] = [0]
+/** A value, and the ascending offsets of the findings that have it in their block. */
+type List = readonly [value: string, offsets: readonly number[]]
+
+/** The row of a value: a number below `BUCKETS`. */
+export function bucketOf(value: string): number {
+  return hashKey(value)[1] % BUCKETS
+}
+
+/** A row of `result_posting` with the values of one bucket: of each, the two lengths, its text and its offsets. */
+export function postingRow(run: number, field: string, block: number, lists: readonly List[]): Value[] {
+  const most = ([value, offsets]: List) =>
+    HEAD + 3 * value.length + 1 + Math.min(3 * offsets.length, BITMAP_BYTES + 2)
+  const bytes = Buffer.allocUnsafe(lists.reduce((sum, list) => sum + most(list), 0))
+  let at = 0
+  let total = 0
+  for (const [value, offsets] of lists) {
+    const length = bytes.write(value, at + HEAD)
+    const end = writeOffsets(bytes, at + HEAD + length, offsets)
+    bytes.writeUInt32LE(length, at)
+    bytes.writeUInt16LE(end - at - HEAD - length, at + 4)
+    at = end
+    total += offsets.length
+  }
+  return [run, field, String(bucketOf(lists[0]?.[0] ?? '')), block, total, bytes.subarray(0, at)]
+}
+
+const HEAD = 6
+
+/** The findings that have one of these values, as a bitmap of their block. */
+export function findPosted(posting: Uint8Array, values: readonly string[]): Uint8Array | undefined {
+  const bytes = Buffer.from(posting.buffer, posting.byteOffset, posting.byteLength)
+  const wanted = values.map((value) => Buffer.from(value))
+  for (let at = 0; at < bytes.length; ) {
+    const text = at + HEAD
+    const offsets = text + bytes.readUInt32LE(at)
+    const end = offsets + bytes.readUInt16LE(at + 4)
+    // Measured: a third of the time of `compare`, because nearly all values differ in one of their first bytes.
+    const isWanted = (value: Buffer) =>
+      value.length === offsets - text && value.every((byte, index) => byte === bytes[text + index])
+    if (wanted.some(isWanted)) return decodeOffsets(bytes.subarray(offsets, end))
+    at = end
+  }
+  return undefined
+}
+
+/** Writes ascending offsets as differences in base 128, or as a bitmap if that is shorter, and returns their end. */
+function writeOffsets(bytes: Buffer, start: number, offsets: readonly number[]): number {
+  bytes[start] = 0
+  let at = start + 1
   let last = -1
   for (const offset of offsets) {
     let difference = offset - last - 1
-    for (; difference > 127; difference >>= 7) bytes.push((difference & 127) | 128)
-    bytes.push(difference)
+    for (; difference > 127; difference >>= 7) bytes[at++] = (difference & 127) | 128
+    bytes[at++] = difference
     last = offset
-    if (bytes.length > BITMAP_BYTES) break
+    if (at - start > BITMAP_BYTES) break
   }
-  if (bytes.length <= BITMAP_BYTES) return Buffer.from(bytes)
-  const bitmap = Buffer.alloc(1 + BITMAP_BYTES, 0)
-  bitmap[0] = 1
-  for (const offset of offsets) {
-    const at = 1 + (offset >> 3)
-    bitmap[at] = (bitmap[at] ?? 0) | (1 << (offset & 7))
-  }
-  return bitmap
+  if (at - start <= BITMAP_BYTES) return at
+  const bitmap = bytes.fill(0, start, start + 1 + BITMAP_BYTES).subarray(start + 1)
+  bytes[start] = 1
+  for (const offset of offsets) bitmap[offset >> 3] = (bitmap[offset >> 3] ?? 0) | (1 << (offset & 7))
+  return start + 1 + BITMAP_BYTES
 }
 
-/** Decodes a posting to a bitmap with one bit for each ordinal of its block. */
-export function decodeOffsets(data: Uint8Array): Uint8Array {
+/** Decodes offsets to a bitmap with one bit for each ordinal of their block. */
+function decodeOffsets(data: Uint8Array): Uint8Array {
   if (data[0] === 1) return data.slice(1)
   const bitmap = new Uint8Array(BITMAP_BYTES)
   let offset = -1
