@@ -4,7 +4,7 @@ import type { Migration } from './migration.ts'
 
 /** The tables of version 1.0, which `docs/data-model.md` describes. */
 export const schema: Migration = {
-  name: '1.0.0',
+  name: '1.0.0-2',
   statements: (dialect) => [
     ...bookkeeping(dialect),
     ...catalogue(dialect),
@@ -351,11 +351,11 @@ const findings = ({ text, bytes, clustered, compress }: Dialect): string[] => [
   `create table result_posting (
     run bigint not null,
     field ${text} not null,
-    value ${text} not null,
+    bucket bigint not null,
     block bigint not null,
     total bigint not null,
     ordinals ${bytes} not null,
-    primary key (run, field, value, block)
+    primary key (run, field, bucket, block)
   ) ${clustered}`,
 ]
 

@@ -57,8 +57,8 @@ function listOffsets(bits: Uint8Array): number[] {
 async function* readKeys(reader: Reader, { run, totalCount }: RunReference, sealer: Sealer) {
   for (let block = 0; block * BLOCK < totalCount; block++) {
     const row = await reader.get<{ ordinals: Uint8Array }>(
-      'select ordinals from result_posting where run = $1 and field = $2 and value = $3 and block = $4',
-      [run, KEY_FIELD, '', block],
+      'select ordinals from result_posting where run = $1 and field = $2 and bucket = 0 and block = $3',
+      [run, KEY_FIELD, block],
     )
     if (row === undefined) throw new RunMissing()
     const bytes = sealer.open(row.ordinals, keysContext(run, block))

@@ -175,9 +175,9 @@ export async function selectPosted(
   // In one statement, so that a run that is deleted meanwhile is not one without matches.
   const rows = await reader.all<{ block: number | null; ordinals: Uint8Array }>(
     `select p.block, p.ordinals from submission_run r left join result_posting p
-       on p.run = r.run and p.field = $2 and p.value in (${values.map((_, index) => `$${index + 3}`)})
+       on p.run = r.run and p.field = $2 and p.bucket in (${values.map((_, index) => `$${index + 3}`)})
      where r.run = $1 and r.status = 'Processed' and r.trimmed is null`,
-    [run, field, ...values.map((value) => String(bucketOf(value)))],
+    [run, field, ...values.map(bucketOf)],
   )
   if (rows.length === 0) throw new RunMissing()
   return new Selection(

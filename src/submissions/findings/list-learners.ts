@@ -71,7 +71,7 @@ async function readLearners(reader: Reader, submission: SubmissionRow, query: Pa
   const first = (page - 1) * pageSize
   const rows = await reader.all<{ ordinals: Uint8Array }>(
     `select ordinals from result_posting
-     where run = $1 and field = $2 and value = '' and block between $3 and $4 order by block`,
+     where run = $1 and field = $2 and bucket = 0 and block between $3 and $4 order by block`,
     [run, LEARNER_FIELD, Math.floor(first / LEARNERS), Math.floor((first + pageSize - 1) / LEARNERS)],
   )
   const skipped = first % LEARNERS

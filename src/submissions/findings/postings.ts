@@ -40,7 +40,7 @@ export const LEARNER_FIELD = 'learners'
 export const LEARNERS = 1_000
 
 /** The columns of `result_posting`. */
-export const POSTING_COLUMNS = ['run', 'field', 'value', 'block', 'total', 'ordinals']
+export const POSTING_COLUMNS = ['run', 'field', 'bucket', 'block', 'total', 'ordinals']
 
 /** Personal fields, which are not stored in plain text if encryption is on. */
 const PERSONAL_FIELDS = ['studentId', 'courseCode'] as const satisfies (keyof ValidationEntry)[]
@@ -106,7 +106,7 @@ export class PostingBlock {
     }
     if (this.#count === 0) return
     const keys = Buffer.from(Uint32Array.from(this.#keys).buffer)
-    yield [run, KEY_FIELD, '', block, this.#count, sealing.seal(keys, keysContext(run, block))]
+    yield [run, KEY_FIELD, 0, block, this.#count, sealing.seal(keys, keysContext(run, block))]
   }
 }
 
@@ -133,7 +133,7 @@ export function postingRow(run: number, field: string, block: number, lists: rea
     at = end
     total += offsets.length
   }
-  return [run, field, String(bucketOf(lists[0]?.[0] ?? '')), block, total, bytes.subarray(0, at)]
+  return [run, field, bucketOf(lists[0]?.[0] ?? ''), block, total, bytes.subarray(0, at)]
 }
 
 const HEAD = 6
@@ -203,7 +203,7 @@ export function* learnerRows(run: number, learners: readonly LearnerCount[]): Ge
   for (let at = 0; at < learners.length; at += LEARNERS) {
     const some = learners.slice(at, at + LEARNERS)
     const pairs = Uint32Array.from(some.flatMap(({ first, findings }) => [first, findings]))
-    yield [run, LEARNER_FIELD, '', at / LEARNERS, some.length, Buffer.from(pairs.buffer)]
+    yield [run, LEARNER_FIELD, 0, at / LEARNERS, some.length, Buffer.from(pairs.buffer)]
   }
 }
 

@@ -34,7 +34,7 @@ const OWNERS: Readonly<Record<Owner, Owning>> = {
     findings: 'case when trimmed is null then total else 0 end',
     owned: [
       { table: 'result_block', key: 'part, block', most: 1_000 },
-      { table: 'result_posting', key: 'field, value, block', most: 500 },
+      { table: 'result_posting', key: 'field, bucket, block', most: 500 },
     ],
   },
 }
