@@ -8,7 +8,7 @@ import { askService, openClient } from '../src/remote/service.ts'
 import { fetchCommand } from '../src/remote/submit-report.ts'
 import { checkLimitsOf } from '../src/submissions/check-limits.ts'
 import { COURSES as COURSES_FILE, makeLearners, startCollection, submitTo } from './support/collection.ts'
-import { Installation } from './support/command.ts'
+import { Installation, until } from './support/command.ts'
 import { listen, listenOn } from './support/connection.ts'
 import { define } from './support/definition.ts'
 import { pack } from './support/pack.ts'
@@ -199,7 +199,15 @@ test('submitting files of a submitted return says that this is another submissio
   const given = ['--definition', definition, '--url', url, '--eid', '1001', '--return', '202512', '--wait']
   const submit = (key = provider.key, wait = given) =>
     mahi.run(['submit', 'courses.csv', 'learners.csv', ...wait], { environment: { MAHI_API_KEY: key } })
-  const open = await submit()
+  const { database } = service
+  const set = (sql: string) => database.write(`submission:${token}`, (writer) => writer.run(sql, [token]))
+  await set(`insert into submission_job (id, token, eid, work, revision, status, received, document)
+    values ('of somebody else', $1, '1001', 'upload', 0, 'InProgress', 0, '{}')`)
+  const running = submit()
+  await until(() => service.log.some((line) => JSON.parse(line).status === 409))
+  await set('update submission_job set completed = 1 where token = $1')
+  const open = await running
+  expect(open.stderr).toContain('Files of this submission are still being read or repaired. Waiting…\n')
   expect(open.stderr).not.toContain('already submitted')
   expect(open.stderr).toContain('The return is not submitted yet. Submit it with: ')
 

@@ -109,7 +109,7 @@ test('an organisation sees what is to be done first; the agency sees all, reads 
   // The causes are one table by file, with all rules of each, and no severity that all have.
   const causes = await first.open(`/console/submissions/${faulty}/findings`)
   expect(toText(causes.body.slice(causes.body.indexOf('<tbody'), causes.body.indexOf('</tbody')))).toMatch(
-    /^ learners learners\.csv .*K9\. .* LEA-00-reference1 3 3 .* Warning Explain.* LEA-note 2 2 $/,
+    /^ learners learners\.csv .*K9&quot;\. .* LEA-00-reference1 3 3 .* Warning Explain.* LEA-note 2 2 $/,
   )
   expect([causes.body.match(/<table/g)?.length, /<table.*tag error/s.test(causes.body)]).toEqual([1, false])
   expect(causes.body).toMatch(/every finding beside its row: correct it there, and <a [^>]*\/files/)

@@ -1,6 +1,8 @@
 import { createReadStream } from 'node:fs'
 import { Readable } from 'node:stream'
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Command } from 'commander'
+import { MahiError } from '../../client/src/errors.ts'
 import type { Client } from '../../client/src/index.ts'
 import type { Repairs, SubmissionFile, ValidationRun } from '../../client/src/types.ts'
 import { describeSpare, type InputFile } from '../engines/checking/index.ts'
@@ -124,7 +126,7 @@ async function submitFiles(
   const sent = await sendFiles(submissions, token, files, flags, sending)
   const repairs = flags.fix === true ? await repairSent(submissions, token, sent, flags) : undefined
   sending.stage = 'requesting'
-  const requested = await submissions.validate(token)
+  const requested = await requestRun(submissions, token)
   sending.stage = 'waiting'
   const destination = { url: flags.url, eid: flags.eid, token }
   // Asked now, because the service may be away when the page is needed.
@@ -186,6 +188,22 @@ async function repairSent(
   return repairs
 }
 
+/** Requests a run once all files have been read that others are sending: the service refuses one until then. */
+async function requestRun(
+  submissions: Client['submissions'],
+  token: string,
+): Promise<ValidationRun & { runId: number }> {
+  for (let isFirst = true; ; isFirst = false) {
+    try {
+      return await submissions.validate(token)
+    } catch (error) {
+      if (!(error instanceof MahiError) || error.status !== 409 || error.retryAfter === undefined) throw error
+      if (isFirst) say('Files of this submission are still being read or repaired. Waiting…')
+      await sleep(error.retryAfter * 1000)
+    }
+  }
+}
+
 /**
  * Waits for the run, and for another one if the files have changed since it was requested: while a run is queued or in
  * progress, a request for another one returns it, although it reads the files of its own request.
@@ -209,7 +227,7 @@ async function waitForSent(
     if (flags.json !== true)
       say(`The files have changed since run ${run.runId} was requested. They are validated again.`)
     sending.stage = 'requesting'
-    runId = (await submissions.validate(token)).runId
+    runId = (await requestRun(submissions, token)).runId
     sending.stage = 'waiting'
   }
 }
