@@ -72,14 +72,13 @@ export class BlockStore {
     this.#sealing = sealing
   }
 
-  /** The rows that can be stored now that a finding is added. */
-  *add({ entry, detail }: Finding): Generator<readonly Value[]> {
-    this.#texts[DOCUMENTS].push(JSON.stringify(entry))
+  /** Adds a finding. Returns whether the block is full, and its rows must be stored. */
+  add({ entry, detail }: Finding): boolean {
     this.#texts[DETAILS].push(JSON.stringify(detail))
-    if (this.#texts[DOCUMENTS].length === BLOCK_FINDINGS) yield* this.end()
+    return this.#texts[DOCUMENTS].push(JSON.stringify(entry)) === BLOCK_FINDINGS
   }
 
-  /** The rows that are left. */
+  /** Ends the block, and yields its rows. */
   *end(): Generator<readonly Value[]> {
     if (this.#texts[DOCUMENTS].length === 0) return
     for (const part of [DOCUMENTS, DETAILS] as const) {

@@ -46,7 +46,7 @@ export async function storeFindings(
           const { entry, detail } = value
           postings.add(entry, detail.findingKey ?? keyOf(entry), causes.number(detail.cause))
           counts.add(entry, ordinal)
-          yield* store.add(value)
+          if (store.add(value)) yield* store.end()
         }
       }
       await writer.load('result_block', ['run', 'part', 'block', 'content'], rows())
