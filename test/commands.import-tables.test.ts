@@ -109,6 +109,8 @@ describe('--map', () => {
     expect(await complain(mahi, '--map', 'map.yaml', 'title.csv')).toEqual([
       'title.csv:1: has none of the columns of the mapping, such as "Code". If another row names the columns, give its number as headerRow',
     ])
+    // A fault without a line that is the same for both.
+    expect(await complain(mahi, 'none.csv', 'none.csv')).toEqual(['none.csv: does not exist'])
     // Without one, its use is advised.
     mahi.write('semicolons.csv', 'Code;Titel\nA;a\n')
     expect(await complain(mahi, 'semicolons.csv')).toEqual([

@@ -135,10 +135,11 @@ const nameFault = ({ line, cell, ...fault }: Fault) => formatFault(fault)
 const MOST_LINES = 10
 
 function describeSame([first = { message: '' }, ...others]: readonly Fault[]): string {
-  if (others.length === 0) return formatFault(first)
-  const lines = others.slice(0, MOST_LINES).map(({ line }) => line)
-  const more = others.length > MOST_LINES ? ', …' : ''
-  return `${formatFault(first)} (also in line${others.length > 1 ? 's' : ''} ${lines.join(', ')}${more})`
+  const lines = others.flatMap(({ line }) => line ?? [])
+  if (lines.length === 0) return formatFault(first)
+  const more = lines.length > MOST_LINES ? ', …' : ''
+  const shown = lines.slice(0, MOST_LINES).join(', ')
+  return `${formatFault(first)} (also in line${lines.length > 1 ? 's' : ''} ${shown}${more})`
 }
 
 /** Reports why a command failed and sets the exit status: one fault per line, or one JSON object. */
