@@ -190,9 +190,10 @@ function describeType({ path, name: file }: Pick<Unread, 'path' | 'name'>): Faul
 
 /** Why a selected file cannot be read, after its name; `undefined` if it may be. */
 export function describeUnreadable({ path, name }: InputFile): string | undefined {
+  const start = readBytes(path, 4096)
   // A service reads an archive or a workbook of one file whatever its name.
-  const { isContainer = true } = findFormat(readBytes(path, 4096)) ?? {}
-  const format = isContainer && !hasOtherFormat(name) ? undefined : describeOther(path)
+  if (findFormat(start)?.isContainer && !hasOtherFormat(name)) return undefined
+  const format = describeFormat(start)
   return format === undefined ? undefined : `is ${format}`
 }
 

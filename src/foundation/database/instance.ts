@@ -5,9 +5,13 @@ import type { Reader, Writer } from './database.ts'
  * replace subjects in logs.
  */
 export async function readHashKey(reader: Reader): Promise<string> {
-  const row = await reader.get<{ value: string }>(`select value from instance where name = 'hash-key'`)
-  if (row === undefined) throw new Error('the table instance has no row hash-key')
-  return row.value
+  const key = await readValue(reader, 'hash-key')
+  if (key === undefined) throw new Error('the table instance has no row hash-key')
+  return key
+}
+
+export async function readValue(reader: Reader, name: string): Promise<string | undefined> {
+  return (await reader.get<{ value: string }>('select value from instance where name = $1', [name]))?.value
 }
 
 /** Stores a value of this installation, unless one with this name is stored. */

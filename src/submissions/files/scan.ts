@@ -2,7 +2,8 @@ import { Problem } from '../../api/request/problems.ts'
 import { EXPORT_AGAIN } from '../../engines/checking/index.ts'
 import { CsvReader, findFormat, isBlankLine, LineReader, PieceSource } from '../../engines/records/index.ts'
 
-export type Format = 'csv' | 'ndjson'
+export const FORMATS = ['csv', 'ndjson'] as const
+export type Format = (typeof FORMATS)[number]
 
 /** Counts the records of a file while it arrives. */
 export class Scanner {

@@ -8,6 +8,7 @@ import { assertOpen, type FileState, type SubmissionState, withSubmission } from
 import { dropContent, keepContent, storeContent } from './content.ts'
 import { hasEtag } from './file-headers.ts'
 import { assertRoom, insertFileJob, type SentAs } from './file-job.ts'
+import { FORMATS } from './scan.ts'
 
 export interface Upload extends SentAs, SubmissionName {
   /** The only file that it may replace, such as `learners`; by default, each is recognised by its name. */
@@ -73,8 +74,6 @@ export async function receiveUpload(
     throw error
   }
 }
-
-const FORMATS = ['csv', 'ndjson'] as const
 
 /** @throws {Problem} if the state of a file is not the one that the caller expects */
 export function assertMatches(

@@ -1,5 +1,5 @@
 import type { Database, Reader } from '../../foundation/database/database.ts'
-import { readValues, storeValue } from '../../foundation/database/instance.ts'
+import { readValue, storeValue } from '../../foundation/database/instance.ts'
 
 const NAME = 'retention'
 
@@ -32,5 +32,5 @@ export async function noteSweep(database: Database): Promise<boolean> {
 }
 
 async function read(reader: Reader): Promise<{ readonly swept?: number; readonly until: number }> {
-  return JSON.parse((await readValues(reader, NAME)).get('') ?? '{"until":0}')
+  return JSON.parse((await readValue(reader, NAME)) ?? '{"until":0}')
 }
