@@ -26,6 +26,15 @@ async function start(screen?: BrowserContextOptions) {
   return console
 }
 
+/** The page of the files of a new submission. */
+async function openFiles() {
+  const console = await start()
+  const shown = await console.open()
+  await startSubmission(shown)
+  await shown.page.getByText('Check them when all have arrived').waitFor()
+  return { console, shown, page: shown.page }
+}
+
 describeInBrowser('submissions in the console', () => {
   test('five files are sent and checked, and corrected and checked again', async () => {
     const console = await start({ viewport: { width: 320, height: 800 } })
@@ -247,11 +256,7 @@ describeInBrowser('submissions in the console', () => {
   })
 
   test('thirty files at once, and two of one name, are all listed, and can all be left out', async () => {
-    const console = await start()
-    const shown = await console.open()
-    const { page } = shown
-    await startSubmission(shown)
-    await page.getByText('Check them when all have arrived').waitFor()
+    const { shown, page } = await openFiles()
     const names = Array.from({ length: 30 }, (_, at) => `notes ${at}.csv`)
     await drop(page, Object.fromEntries(names.map((name) => [name, 'a,b\n1,2\n'])))
     const rows = page.locator('[data-found] tbody tr')
@@ -278,11 +283,7 @@ describeInBrowser('submissions in the console', () => {
   ] as const)(
     'what is dropped while a file that %s is sent stays listed, and is sent next',
     async ([how, outcome, said]) => {
-      const console = await start()
-      const shown = await console.open()
-      const { page } = shown
-      await startSubmission(shown)
-      await page.getByText('Check them when all have arrived').waitFor()
+      const { page } = await openFiles()
       const held = Promise.withResolvers<void>()
       await page.route(
         '**/files/learners?*',
@@ -317,11 +318,7 @@ describeInBrowser('submissions in the console', () => {
   )
 
   test('a file that changes while others are sent is named, and is sent once it is chosen again', async () => {
-    const console = await start()
-    const shown = await console.open()
-    const { page } = shown
-    await startSubmission(shown)
-    await page.getByText('Check them when all have arrived').waitFor()
+    const { page } = await openFiles()
     const folder = temporaryFolder()
     const [header = '', ...records] = clean('learners').toString().trim().split('\n')
     /** Writes a file that was saved so many days ago: a browser compares whole seconds. */
@@ -374,11 +371,7 @@ describeInBrowser('submissions in the console', () => {
   })
 
   test('what was chosen is kept when the session has ended, and is sent after the sign-in', async () => {
-    const console = await start()
-    const shown = await console.open()
-    const { page } = shown
-    await startSubmission(shown)
-    await page.getByText('Check them when all have arrived').waitFor()
+    const { console, shown, page } = await openFiles()
     await drop(page, { 'learners.csv': clean('learners') })
     await page.context().clearCookies()
     const requests: string[] = []
