@@ -39,12 +39,13 @@ export async function waitFor<State extends { readonly completed: number | null 
   read: () => Promise<State | undefined>,
 ): Promise<State | undefined> {
   const began = performance.now()
-  for (let hasWaited = false; ; hasWaited = true) {
+  for (;;) {
     const state = await read()
     const isOver = performance.now() - began >= seconds * 1000 || isStopping() || hasLeft(request)
     if (state === undefined || state.completed !== null || isOver) {
-      // A suspension ends runs at once: the check of access before the response must know of it.
-      if (hasWaited) await access.refresh()
+      // A suspension ends runs at once: the check of access before the response must know of it, also if it began before
+      // the first reading.
+      if (seconds > 0) await access.refresh()
       return state
     }
     await sleep(pauseSince(began))
