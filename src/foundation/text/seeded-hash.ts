@@ -26,17 +26,6 @@ export function hashText(text: string): number {
   return hash
 }
 
-/** The number of a text whose characters, all of Latin-1, are these bytes. */
-export function hashLatin1(bytes: Uint8Array, from: number, to: number): number {
-  let hash = 0
-  for (let index = 0; index < to - from; index++) {
-    const position = index & (POSITIONS - 1)
-    if (position === 0 && index > 0) hash = mix(hash)
-    hash ^= RANDOM[(position << 8) | (bytes[from + index] as number)] as number
-  }
-  return hash
-}
-
 /** The same for pairs of numbers of 32 bits. */
 export function hashPair(first: number, second: number): number {
   return (

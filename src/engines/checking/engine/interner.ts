@@ -1,4 +1,4 @@
-import { hashLatin1, hashPair, hashText } from '../../../foundation/text/seeded-hash.ts'
+import { hashPair, hashText } from '../../../foundation/text/seeded-hash.ts'
 
 /** How much larger a list becomes when it is full: twice as large would often be half empty. */
 const GROWTH = 1.25
@@ -14,8 +14,8 @@ const BEYOND_LATIN1 = /[^\0-\xff]/
 export class Interner {
   size = 0
   #slots = new Int32Array(1 << 12).fill(-1)
-  /** A byte of each text's hash, so that few others are compared with it. */
-  #tags = new Uint8Array(1 << 11)
+  /** The hash of each text, so that hardly any other is compared with it, and none is hashed again. */
+  #hashes = new Int32Array(1 << 11)
   #ends = new Uint32Array(1 << 11)
   #bytes = new Uint8Array(1 << 15)
   #used = 0
@@ -29,7 +29,7 @@ export class Interner {
     for (;;) {
       const id = this.#slots[slot] as number
       if (id === -1) break
-      if (this.#tags[id] === hash >>> 24 && this.#equals(id, text)) return id
+      if (this.#hashes[id] === hash && this.#equals(id, text)) return id
       slot = (slot + 1) & mask
     }
     if (BEYOND_LATIN1.test(text)) return this.#internOther(text)
@@ -41,7 +41,7 @@ export class Interner {
 
   /** Frees its memory; it must not be used afterwards. */
   close(): void {
-    for (const numbers of [this.#slots, this.#tags, this.#ends, this.#bytes]) free(numbers)
+    for (const numbers of [this.#slots, this.#hashes, this.#ends, this.#bytes]) free(numbers)
   }
 
   #internOther(text: string): number {
@@ -68,15 +68,15 @@ export class Interner {
 
   #append(text: string, hash: number): number {
     const id = this.size++
-    if (id === this.#tags.length) {
-      this.#tags = new Uint8Array(enlarge(this.#tags, id * GROWTH))
+    if (id === this.#hashes.length) {
+      this.#hashes = new Int32Array(enlarge(this.#hashes, id * GROWTH))
       this.#ends = new Uint32Array(enlarge(this.#ends, id * GROWTH))
     }
     if (this.#used + text.length > this.#bytes.length) {
       this.#bytes = new Uint8Array(enlarge(this.#bytes, this.#bytes.length * GROWTH + text.length))
     }
     for (let index = 0; index < text.length; index++) this.#bytes[this.#used++] = text.charCodeAt(index)
-    this.#tags[id] = hash >>> 24
+    this.#hashes[id] = hash
     this.#ends[id] = this.#used
     return id
   }
@@ -86,7 +86,7 @@ export class Interner {
     const mask = slots.length - 1
     for (const id of this.#slots) {
       if (id === -1) continue
-      let slot = hashLatin1(this.#bytes, this.#startOf(id), this.#ends[id] as number) & mask
+      let slot = (this.#hashes[id] as number) & mask
       while (slots[slot] !== -1) slot = (slot + 1) & mask
       slots[slot] = id
     }
@@ -99,8 +99,8 @@ export class Interner {
 export class PairTable {
   size = 0
   #slots = new Int32Array(1 << 12).fill(-1)
-  #first = new Int32Array(1 << 11)
-  #second = new Int32Array(1 << 11)
+  /** Both numbers of each pair, side by side: a look-up reads one place of the memory. */
+  #pairs = new Int32Array(1 << 12)
 
   /** The number of a pair; the pair is new if this equals the previous `size`. */
   intern(first: number, second: number): number {
@@ -108,12 +108,11 @@ export class PairTable {
     const known = this.#slots[slot] as number
     if (known !== -1) return known
     const id = this.size++
-    if (id === this.#first.length) {
-      this.#first = new Int32Array(enlarge(this.#first, id * GROWTH))
-      this.#second = new Int32Array(enlarge(this.#second, id * GROWTH))
-    }
-    this.#first[id] = first
-    this.#second[id] = second
+    const at = id * 2
+    if (at === this.#pairs.length)
+      this.#pairs = new Int32Array(enlarge(this.#pairs, 2 * Math.ceil(id * GROWTH)))
+    this.#pairs[at] = first
+    this.#pairs[at + 1] = second
     this.#slots[slot] = id
     if (this.size * 2 > this.#slots.length) this.#grow()
     return id
@@ -128,7 +127,7 @@ export class PairTable {
     let slot = hashPair(first, second) & mask
     for (;;) {
       const id = this.#slots[slot] as number
-      if (id === -1 || (this.#first[id] === first && this.#second[id] === second)) return slot
+      if (id === -1 || (this.#pairs[id * 2] === first && this.#pairs[id * 2 + 1] === second)) return slot
       slot = (slot + 1) & mask
     }
   }
@@ -138,7 +137,7 @@ export class PairTable {
     this.#slots = new Int32Array(old.length * 2).fill(-1)
     for (const id of old) {
       if (id === -1) continue
-      this.#slots[this.#find(this.#first[id] as number, this.#second[id] as number)] = id
+      this.#slots[this.#find(this.#pairs[id * 2] as number, this.#pairs[id * 2 + 1] as number)] = id
     }
   }
 }

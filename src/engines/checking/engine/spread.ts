@@ -21,10 +21,11 @@ export function compileSpread(
   const lastMonth = compileMonth(fields[check.to], year)
   const none = (0).toFixed(decimals)
   // Cached, because few courses have many enrolments, so the same division recurs.
-  const shares = new Map<string, string>()
+  const shares = new Map<string, Map<number, string>>()
   const shareOf = (text: string, count: number): string => {
     if (shares.size > MOST_SHARES) shares.clear()
-    return getOrMake(shares, `${count} ${text}`, () => {
+    const ofText = getOrMake(shares, text, () => new Map<number, string>())
+    return getOrMake(ofText, count, () => {
       const units = Math.floor(toMillionths(text) / (count * unit))
       return ((units * unit) / 1e6).toFixed(decimals)
     })
