@@ -35,9 +35,12 @@ export function blockContext(run: number, part: Part, block: number): string {
 const LF = 0x0a
 const COMMA = 0x2c
 
+/** For texts of some KiB: the tables of the defaults, made for each block, take longer than its bytes. */
+const SMALL = { windowBits: 13, memLevel: 7, chunkSize: 4096 }
+
 /** Packs JSON texts, which have no line ends, as compressed lines. */
 export function packLines(texts: readonly string[]): Buffer {
-  return deflateRawSync(`${texts.join('\n')}\n`)
+  return deflateRawSync(`${texts.join('\n')}\n`, SMALL)
 }
 
 /**

@@ -1,5 +1,6 @@
 import type { Value, Writer } from '../../foundation/database/database.ts'
 import type { Sealer } from '../../foundation/database/seal.ts'
+import { Interner, PairTable } from '../../foundation/interner.ts'
 import type { CodeCount } from '../submission/runs.ts'
 import type { ValidationEntry } from '../submission/validation-entry.ts'
 import { BlockStore, type Finding } from './blocks.ts'
@@ -85,8 +86,13 @@ class CauseNumbers {
 }
 
 class CodeCounts {
-  readonly #codes = new Map<string, { first: ValidationEntry; count: number; students: Set<number> }>()
-  readonly #students = new Map<string, number>()
+  readonly #codes = new Map<
+    string,
+    { number: number; first: ValidationEntry; count: number; students: number }
+  >()
+  readonly #students = new Interner()
+  /** The students of each code. */
+  readonly #pairs = new PairTable()
   readonly #learners: LearnerCount[] = []
   #errors = 0
   #warnings = 0
@@ -97,20 +103,16 @@ class CodeCounts {
     const code = entry.errorCode ?? ''
     let known = this.#codes.get(code)
     if (known === undefined) {
-      known = { first: entry, count: 0, students: new Set() }
+      known = { number: this.#codes.size, first: entry, count: 0, students: 0 }
       this.#codes.set(code, known)
     }
     known.count++
     if (entry.studentId === undefined) return
-    let student = this.#students.get(entry.studentId)
-    if (student === undefined) {
-      student = this.#students.size
-      this.#students.set(entry.studentId, student)
-      this.#learners.push({ first: ordinal, findings: 0 })
-    }
-    const learner = this.#learners[student]
-    if (learner !== undefined) learner.findings++
-    known.students.add(student)
+    const student = this.#students.intern(entry.studentId)
+    this.#learners[student] ??= { first: ordinal, findings: 0 }
+    this.#learners[student].findings++
+    const pairs = this.#pairs.size
+    if (this.#pairs.intern(known.number, student) === pairs) known.students++
   }
 
   /** The learners with most findings first. */
@@ -125,7 +127,7 @@ class CodeCounts {
         errorType: first.errorType,
         fileType: first.fileType,
         count,
-        students: students.size,
+        students,
         first,
       }))
       .sort((one, other) => other.count - one.count || (one.errorCode < other.errorCode ? -1 : 1))

@@ -1,9 +1,9 @@
 import { getOrMake } from '../../../foundation/get-or-make.ts'
 import { increment } from '../../../foundation/increment.ts'
+import { NumberSet } from '../../../foundation/interner.ts'
 import { formatNumber } from '../../../foundation/text/format-number.ts'
 import type { Field, Resource } from '../definition/definition.ts'
 import type { FileOf } from './file-state.ts'
-import { NumberSet } from './interner.ts'
 import type { SeenFinding } from './seen-finding.ts'
 
 /** A record with wrong values in so many columns is wrong as a whole. */

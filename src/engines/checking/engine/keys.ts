@@ -1,7 +1,7 @@
 import { getOrMake } from '../../../foundation/get-or-make.ts'
+import { Interner, NumberSet, PairTable } from '../../../foundation/interner.ts'
 import type { Definition, Resource } from '../definition/definition.ts'
 import { compileValues } from '../definition/values.ts'
-import { Interner, NumberSet, PairTable } from './interner.ts'
 import { toPlainForm } from './plain-form.ts'
 import type { Values } from './record-checks.ts'
 

@@ -1,5 +1,5 @@
+import { NumberList } from '../../../foundation/interner.ts'
 import type { RecordFault } from '../../records/index.ts'
-import { NumberList } from './interner.ts'
 
 /** The positions of a file's records, and the faults of unreadable ones. */
 export class RecordIndex {

@@ -1,4 +1,4 @@
-import { Interner } from '../engine/interner.ts'
+import { Interner } from '../../../foundation/interner.ts'
 
 /** What a column seems to hold. */
 export interface Form {
