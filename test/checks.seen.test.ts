@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { FirstRecords, Interner, PairTable } from '../src/foundation/interner.ts'
+import { FirstRecords, Interner, PairTable } from '../src/foundation/text/interner.ts'
 import { hashPair, hashText } from '../src/foundation/text/seeded-hash.ts'
 import { cases } from './support/properties.ts'
 

@@ -1,6 +1,6 @@
 import type { Value, Writer } from '../../foundation/database/database.ts'
 import type { Sealer } from '../../foundation/database/seal.ts'
-import { Interner, PairTable } from '../../foundation/interner.ts'
+import { Interner, PairTable } from '../../foundation/text/interner.ts'
 import type { CodeCount } from '../submission/runs.ts'
 import type { ValidationEntry } from '../submission/validation-entry.ts'
 import { BlockStore, type Finding } from './blocks.ts'
@@ -29,36 +29,35 @@ export async function storeFindings(
   const store = new BlockStore(run, sealing)
   const counts = new CodeCounts()
   const causes = new CauseNumbers()
-  const source = findings[Symbol.asyncIterator]()
+  let postings = new PostingBlock()
+  let rows: (readonly Value[])[] = []
   let ordinal = 0
-  let ended = false
-  try {
-    for (let block = 0; !ended; block++) {
-      const postings = new PostingBlock()
-      const rows = async function* (): AsyncGenerator<readonly Value[]> {
-        const end = (block + 1) * BLOCK
-        for (; ordinal < end; ordinal++) {
-          const { done, value } = await source.next()
-          if (done === true) {
-            ended = true
-            yield* store.end()
-            return
-          }
-          const { entry, detail } = value
-          postings.add(entry, detail.findingKey ?? keyOf(entry), causes.number(detail.cause))
-          counts.add(entry, ordinal)
-          if (store.add(value)) yield* store.end()
-        }
-      }
-      await writer.load('result_block', ['run', 'part', 'block', 'content'], rows())
-      await writer.load('result_posting', POSTING_COLUMNS, postings.rows(run, block, sealer, sealing))
-    }
-    await writer.load('result_posting', POSTING_COLUMNS, learnerRows(run, counts.listLearners()))
-  } finally {
-    await source.return?.()
+  const loadRows = async () => {
+    await writer.load('result_block', ['run', 'part', 'block', 'content'], rows)
+    rows = []
   }
+  const endPostings = async () => {
+    const block = Math.floor((ordinal - 1) / BLOCK)
+    await writer.load('result_posting', POSTING_COLUMNS, postings.rows(run, block, sealer, sealing))
+    postings = new PostingBlock()
+  }
+  for await (const finding of findings) {
+    const { entry, detail } = finding
+    postings.add(entry, detail.findingKey ?? keyOf(entry), causes.number(detail.cause))
+    counts.add(entry, ordinal++)
+    if (store.add(finding)) rows.push(...store.end())
+    if (rows.length >= ROWS) await loadRows()
+    if (ordinal % BLOCK === 0) await endPostings()
+  }
+  rows.push(...store.end())
+  await loadRows()
+  await endPostings()
+  await writer.load('result_posting', POSTING_COLUMNS, learnerRows(run, counts.listLearners()))
   return { totalCount: ordinal, ...counts.summarise(), causeKeys: causes.keys }
 }
+
+/** The rows of blocks that are stored at once. */
+const ROWS = 64
 
 /** Identifies a finding without a key in other runs. */
 function keyOf({ localId, errorCode, fileType, courseCode, studentId }: ValidationEntry): string {

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 import { getOrMake } from '../../../foundation/get-or-make.ts'
-import { DistinctTexts } from '../../../foundation/interner.ts'
+import { DistinctTexts } from '../../../foundation/text/interner.ts'
 import type { Check, Resource, Severity } from '../definition/definition.ts'
 import { describeCheck, summariseMessage } from './explain.ts'
 import { toPlainForm } from './plain-form.ts'

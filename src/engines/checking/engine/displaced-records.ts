@@ -1,7 +1,7 @@
 import { getOrMake } from '../../../foundation/get-or-make.ts'
 import { increment } from '../../../foundation/increment.ts'
-import { NumberSet } from '../../../foundation/interner.ts'
 import { formatNumber } from '../../../foundation/text/format-number.ts'
+import { NumberSet } from '../../../foundation/text/interner.ts'
 import type { Field, Resource } from '../definition/definition.ts'
 import type { FileOf } from './file-state.ts'
 import type { SeenFinding } from './seen-finding.ts'

@@ -1,4 +1,4 @@
-import { NumberList } from '../../../foundation/interner.ts'
+import { NumberList } from '../../../foundation/text/interner.ts'
 
 /** Findings encode a record number and a check number below this in one number. */
 const CHECKS = 65_536

@@ -1,5 +1,5 @@
 import { getOrMake } from '../../../foundation/get-or-make.ts'
-import { Interner, NumberSet, PairTable } from '../../../foundation/interner.ts'
+import { Interner, NumberSet, PairTable } from '../../../foundation/text/interner.ts'
 import type { Definition, Resource } from '../definition/definition.ts'
 import { compileValues } from '../definition/values.ts'
 import { toPlainForm } from './plain-form.ts'

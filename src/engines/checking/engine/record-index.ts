@@ -1,4 +1,4 @@
-import { NumberList } from '../../../foundation/interner.ts'
+import { NumberList } from '../../../foundation/text/interner.ts'
 import type { RecordFault } from '../../records/index.ts'
 
 /** The positions of a file's records, and the faults of unreadable ones. */

@@ -1,5 +1,5 @@
 import { getOrMake } from '../../../foundation/get-or-make.ts'
-import { FirstRecords, NumberList, NumberSet } from '../../../foundation/interner.ts'
+import { FirstRecords, NumberList, NumberSet } from '../../../foundation/text/interner.ts'
 import type { Check, Definition, ForeignKey, Resource } from '../definition/definition.ts'
 import { compileValues } from '../definition/values.ts'
 import { listParts, readCell } from './broken-record.ts'

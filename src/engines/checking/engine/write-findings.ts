@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
 import { closeSync, openSync, renameSync, rmSync, writeSync } from 'node:fs'
 import { getOrMake } from '../../../foundation/get-or-make.ts'
-import { DistinctTexts } from '../../../foundation/interner.ts'
+import { DistinctTexts } from '../../../foundation/text/interner.ts'
 import { FileSource, LineReader, type RecordFault } from '../../records/index.ts'
 import type { Check } from '../definition/definition.ts'
 import type { Parameters } from '../definition/parameters.ts'

@@ -1,4 +1,4 @@
-import { Interner } from '../../../foundation/interner.ts'
+import { Interner } from '../../../foundation/text/interner.ts'
 
 /** What a column seems to hold. */
 export interface Form {

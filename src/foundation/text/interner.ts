@@ -1,4 +1,4 @@
-import { hashPair, hashText } from './text/seeded-hash.ts'
+import { hashPair, hashText } from './seeded-hash.ts'
 
 /** How much larger a list becomes when it is full: twice as large would often be half empty. */
 const GROWTH = 1.25
