@@ -9,7 +9,6 @@ import { formatBytes } from '../foundation/text/format-number.ts'
 import { showDay } from '../foundation/text/zoned-time.ts'
 import { diskOf } from '../submissions/check-limits.ts'
 import { findUnchecked } from '../submissions/open-sealer.ts'
-import { readPause } from '../submissions/retention/pause.ts'
 import { Definitions } from '../submissions/rules/definitions.ts'
 import { listUnreplaced, type State } from './state.ts'
 
@@ -63,7 +62,7 @@ export async function findInDatabase(
     ['ENCRYPTION_KEYS', () => tryKeys(database, settings)],
     ['Keys', () => examineKeys(state)],
     ['Worker', () => examineQueue(state)],
-    ['Retention', () => examineRetention(database)],
+    ['Retention', () => examineRetention(state)],
     ['Search index', () => examineIndex(state)],
     ['Backup', () => examineBackups(state)],
     ['Disk', () => examineDisk(state)],
@@ -126,11 +125,10 @@ function examineQueue({ jobs }: State): Found {
   return warning('Jobs wait, and no worker does them: run "mahi work", or set WORKERS for "mahi serve".')
 }
 
-async function examineRetention(database: Database): Promise<Found> {
-  const until = await readPause(database)
-  if (until === undefined) return undefined
+function examineRetention({ retentionPause }: State): Found {
+  if (retentionPause === undefined) return undefined
   return warning(
-    `Nothing is deleted by age until ${showDay(until)}: the clock was more than seven days after the last sweep. Set it if it is wrong.`,
+    `Nothing is deleted by age until ${showDay(retentionPause)}: the clock was more than seven days after the last sweep. Set it if it is wrong.`,
   )
 }
 

@@ -14,6 +14,7 @@ import { pathOf } from '../foundation/database/open.ts'
 import { type Revision, type RevisionName, readRevisions } from '../foundation/database/revisions.ts'
 import { countJobs, type JobCounts } from '../foundation/jobs/queue.ts'
 import { VERSION } from '../foundation/package/root.ts'
+import { readPause } from '../submissions/retention/pause.ts'
 import { countEndings, type Ending, type EndingCount } from '../submissions/runs/run-counts.ts'
 import { countRuns } from '../submissions/submission/runs.ts'
 import { countSubmissions } from '../submissions/submission/submission.ts'
@@ -39,6 +40,8 @@ export interface State {
   readonly endings: Readonly<Record<Ending, EndingCount>>
   /** By kind. */
   readonly jobs: readonly JobCounts[]
+  /** Until when nothing is deleted by age, in milliseconds since 1970. */
+  readonly retentionPause: number | undefined
   /** Newest first. */
   readonly backups: readonly BackupRecord[]
   /** Seconds since the newest backup, or since the database was created if there is none. */
@@ -68,6 +71,7 @@ export async function readState(database: Database, now = Date.now()): Promise<S
     runs: await countRuns(database),
     endings: await countEndings(database),
     jobs: await countJobs(database, now),
+    retentionPause: await readPause(database, now),
     backups,
     backupAge: await readBackupAge(database, backups, now),
     keys,

@@ -4,6 +4,7 @@ import { networkInterfaces } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { recordIndexFailure } from '../../src/catalogue/search/index-store.ts'
+import { storeValue } from '../../src/foundation/database/instance.ts'
 import { readRevisions } from '../../src/foundation/database/revisions.ts'
 import { enqueue } from '../../src/foundation/jobs/queue.ts'
 import type { Fault } from '../../src/operate/faults.ts'
@@ -156,6 +157,20 @@ describe('status says what is wrong, and what to do', () => {
     expect(await examine(mahi, empty)).toMatchObject({
       code: 1,
       faults: { DATABASE_URL: ['bad', 'The database has no tables yet: run "mahi migrate".'] },
+    })
+  })
+
+  test('with retention: it has paused, because the clock was ahead', async () => {
+    const mahi = await new Installation().migrate()
+    await withDatabase(mahi.databaseUrl, (database) =>
+      database.write('schema', async (writer) => {
+        const swept = Date.now()
+        await storeValue(writer, 'retention', JSON.stringify({ swept, until: swept + 86_400_000 }))
+      }),
+    )
+    expect(await examine(mahi, {})).toMatchObject({
+      code: 0,
+      faults: { Retention: ['warning', expect.stringMatching(/^Nothing is deleted by age until \d+ \w+ 20/)] },
     })
   })
 
