@@ -78,6 +78,24 @@ test('the surest of several files for one is read, and the others are listed wit
   })
 })
 
+test.each([
+  ['BORROW', 'borrow.csv', true],
+  ['BORROW', 'borrower.csv', false],
+  ['BOR*W*', 'borrow 2025.csv', true],
+  ['*2025*', 'x2025y.csv', true],
+  ['*AB*BA', 'xaba.csv', false],
+  ['AB*BA', 'aba.csv', false],
+  ['AB*BA', 'abba.csv', true],
+  ['*A*B*C', 'a-c-b-a-c.csv', true],
+  ['A.C', 'abc.csv', false],
+])('the pattern %s is that of %s: %s', async (pattern, name, isMatch) => {
+  const library = structuredClone(LIBRARY)
+  Object.assign(library.resources[0] ?? {}, { 'mahi:fileNames': [pattern] })
+  const folder = writeFiles({ 'book-loans.csv': LOANS, [name]: MEMBERS })
+  const { notes } = await look([folder], [], writeDefinition(library))
+  expect(notes.join().includes(`because its name matches ${pattern}.`)).toBe(isMatch)
+})
+
 const COLUMNS = 'it has its columns'
 const WORDS = 'its name is like it'
 

@@ -355,7 +355,16 @@ function stemOf(name: string): string {
   return name.replace(ENDING, '').toLowerCase()
 }
 
+/** Not by a regular expression: with two stars, the time for a long name in an archive would grow with its square. */
 function matches(stem: string, pattern: string): boolean {
-  const parts = pattern.toLowerCase().split('*').map(RegExp.escape)
-  return new RegExp(`^${parts.join('.*')}$`).test(stem)
+  const [start = '', ...parts] = pattern.toLowerCase().split('*')
+  const end = parts.pop()
+  if (end === undefined) return stem === start
+  let from = start.length
+  for (const part of parts) {
+    const at = stem.indexOf(part, from)
+    if (at === -1) return false
+    from = at + part.length
+  }
+  return stem.startsWith(start) && stem.endsWith(end) && from + end.length <= stem.length
 }
