@@ -1,5 +1,5 @@
 import { closeSync, existsSync, openSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs'
-import { basename, dirname, join, resolve } from 'node:path'
+import { dirname, join, resolve } from 'node:path'
 import Sqlite from 'better-sqlite3'
 import { say } from '../foundation/command-line/terminal.ts'
 import { type Database, DatabaseUnusable } from '../foundation/database/database.ts'
@@ -87,9 +87,10 @@ export async function backUpSeries(
   } catch {}
   const time = now.toISOString().replace(/\.\d+/, '').replaceAll(/[-:]/g, '')
   const backup = await backUp(url, join(folder, `mahi-${time}.backup`))
+  const kept = [backup.file, pathOf(url)].map(identifyFile)
   // Where the clock has been set back, earlier ones have later names.
   const removed = readdirSync(folder)
-    .filter((name) => NAME.test(name) && name !== basename(backup.file))
+    .filter((name) => NAME.test(name) && !kept.includes(identifyFile(join(folder, name))))
     .sort()
     .reverse()
     .slice(keep - 1)

@@ -51,7 +51,7 @@ export function planLaunch(environment: Environment, flags: readonly string[] = 
   const isGiven = (flag: string) =>
     given.some((each) => each.replaceAll('_', '-').startsWith(flag.replace(/=.*/, '')))
   // A setting that is refused changes nothing: the process has to live long enough to say so.
-  const set = Number(environment.MEMORY_MB)
+  const set = /^\s*\d{1,7}\s*$/.test(environment.MEMORY_MB ?? '') ? Number(environment.MEMORY_MB) : 0
   const memory = set >= LEAST_MEMORY_MB ? set : readContainerLimit()
   const wanted = [
     // One of the two alone could contradict the other.

@@ -1,5 +1,5 @@
 import { statSync } from 'node:fs'
-import { resolve } from 'node:path'
+import { basename, dirname, join, resolve } from 'node:path'
 import { type Database, DatabaseUnusable } from './database.ts'
 import { hasTables, migrate } from './migrate.ts'
 
@@ -46,10 +46,11 @@ export function pathOf(url: string): string {
   return url.slice('sqlite:'.length)
 }
 
-/** What all names of a file have in common: paths and links. */
+/** What all names of a file have in common: paths and links, of a file that does not exist yet those to its folder. */
 export function identifyFile(path: string): string {
   const found = statSync(path, { throwIfNoEntry: false })
-  return found === undefined ? resolve(path) : `${found.dev} ${found.ino}`
+  if (found !== undefined) return `${found.dev} ${found.ino}`
+  return join(identifyFile(dirname(resolve(path))), basename(path))
 }
 
 /** Whether two URLs name one database: a file has many names. */
