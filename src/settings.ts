@@ -366,8 +366,10 @@ function findMisspelt(environment: Environment): string[] {
   return Object.keys(environment)
     .filter((name) => !isSetting(name) && environment[name]?.trim())
     .flatMap((name) => {
-      const given = name.toUpperCase().replace(/_FILE$/, '')
-      const meant = unset.find((each) => distance(given, each) <= MOST_WRONG)
+      const given = name.toUpperCase()
+      const meant = unset.find((each) =>
+        [each, `${each}_FILE`].some((known) => distance(given, known) <= MOST_WRONG),
+      )
       return meant === undefined ? [] : [`${name} is not a setting. Write ${meant}, or remove it`]
     })
 }

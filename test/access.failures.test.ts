@@ -1,10 +1,12 @@
 import type { AddressInfo } from 'node:net'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { AccessState } from '../src/api/access/access-state.ts'
 import { Audit } from '../src/api/access/audit.ts'
 import { KeyUse } from '../src/api/access/keys.ts'
+import { storeSuspension } from '../src/api/access/suspensions.ts'
 import { Metrics, serveMetrics } from '../src/api/telemetry/metrics.ts'
 import { planLaunch } from '../src/foundation/command-line/memory.ts'
+import { DatabaseUnavailable } from '../src/foundation/database/database.ts'
 import { RevisionWatch } from '../src/foundation/database/revision-watch.ts'
 import { claim, enqueue } from '../src/foundation/jobs/queue.ts'
 import { takeOne } from '../src/foundation/jobs/worker.ts'
@@ -49,6 +51,47 @@ test('no organisation is served before the suspensions have been read', async ()
   expect(() => state.isSuspended('1001')).toThrow(expect.objectContaining({ slug: 'unavailable' }))
   fails = false
   await untilHolds(() => expect(state.isSuspended('1001')).toBe(false))
+})
+
+/** Lets every read of a table fail until the returned function is called. */
+function failReads({ database }: Service, table: string): () => void {
+  const read = database.all.bind(database)
+  const spy = vi.spyOn(database, 'all').mockImplementation(async (sql, parameters) => {
+    if (sql.includes(table)) throw new DatabaseUnavailable('away')
+    return await read(sql, parameters)
+  })
+  return () => spy.mockRestore()
+}
+
+test('while the keys cannot be read, one that was valid is no failed credential', async () => {
+  const service = await Service.start({ RATE_LIMIT_FAILED_CREDENTIALS: '1/3600' })
+  const repair = failReads(service, 'api_key')
+  await service.createKey({ client: 'another' })
+  await service.revisions.refresh()
+  const ask = async () => (await service.get('/v1/occupations')).statusCode
+  expect([await ask(), await ask(), await ask()]).toEqual([503, 503, 503])
+  repair()
+  // Also while many wait for the reading.
+  expect(await Promise.all([ask(), ask(), ask()])).toEqual([200, 200, 200])
+})
+
+test('while the suspensions cannot be read, no token of an identity provider gets data', async () => {
+  const issuer = await Issuer.start()
+  const key = await issuer.addKey()
+  const service = await Service.start(issuer.settings)
+  await service.publish([], { token: 'submission' })
+  const authorization = `Bearer ${await issuer.sign(key, { eid: '1001', scope: 'validation-results:read' })}`
+  const ask = async () => {
+    const headers = { 'x-api-key': undefined, authorization, eid: '1001' }
+    return (await service.get('/v1/submissions/submission/validation-results', headers)).statusCode
+  }
+  expect(await ask()).toBe(200)
+  const repair = failReads(service, 'organisation_suspension')
+  await storeSuspension(service.database, { eid: '1001', reason: '' })
+  await service.revisions.refresh()
+  expect(await ask()).toBe(503)
+  repair()
+  expect(await ask()).toBe(401)
 })
 
 test('a job of a kind that a worker has no handler for stays in the queue', async () => {
@@ -132,6 +175,8 @@ test('settings that cannot work stop the start with a sentence', () => {
     // Only secrets are read from files.
     ['ERASURE_LOG_FILE', 'ERASURE_LOG'],
     ['ENCRYPTION_KEY_FILE', 'ENCRYPTION_KEYS'],
+    ['ENCRYPTION_KEYS_FIEL', 'ENCRYPTION_KEYS'],
+    ['DATABASE_URL_FILES', 'DATABASE_URL'],
   ] as const) {
     const refused = `${name} is not a setting. Write ${meant}, or remove it`
     expect(() => readSettings({ [name]: 'x' })).toThrow(refused)

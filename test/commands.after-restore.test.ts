@@ -161,3 +161,12 @@ test('an erasure is not acknowledged unless it is recorded', async () => {
     expect(row).toEqual({ ended: null })
   })
 })
+
+test('the database that is restored is not the one that it replaces, whoever its user is', async () => {
+  const mahi = new Installation()
+  const environment = { DATABASE_URL: 'postgres://mahi@127.0.0.1:5432/mahi' }
+  for (const replaced of ['mahi', 'postgres://mahi_owner:x@127.0.0.1/mahi', 'postgresql://127.0.0.1/mahi']) {
+    const { code, stderr } = await mahi.run(['after-restore', '--replaced', replaced], { environment })
+    expect([replaced, code, stderr]).toEqual([replaced, 1, expect.stringContaining('name the same database')])
+  }
+})

@@ -59,6 +59,7 @@ export async function createAccess(
     consume,
     limits: listCounted(rateLimitsOf(settings)),
     refresh: state.refresh,
+    ensureCurrent: state.ensureCurrent,
     isSuspended: state.isSuspended,
     hasEnded: state.hasEnded,
     responses,

@@ -18,7 +18,11 @@ const PRINCIPAL: Principal = {
   expires: Date.now() + 86_400_000,
 }
 
-const REFUSING: Verifier = { recall: () => undefined, verify: async () => ({ refused: 'unknown' }) }
+const REFUSING: Verifier = {
+  recall: () => undefined,
+  knows: () => false,
+  verify: async () => ({ refused: 'unknown' }),
+}
 
 /** An app that has these operations only, without a database. */
 export function serve(...operations: readonly Operation[]) {
@@ -31,6 +35,7 @@ export function serve(...operations: readonly Operation[]) {
     consume: async () => undefined,
     limits: {},
     refresh: async () => undefined,
+    ensureCurrent: async () => undefined,
     isSuspended: () => false,
     hasEnded: () => undefined,
     responses: { watch: () => undefined } as unknown as Access['responses'],

@@ -77,15 +77,22 @@ export default [
   {
     fault: 'a backup that was just made is removed after the clock was set back',
     file: 'src/operate/backup.ts',
-    text: ' && name !== basename(backup.file)',
-    replacement: '',
+    text: '[backup.file, pathOf(url)].map',
+    replacement: '[pathOf(url)].map',
     test: 'test/system/commands.backup.test.ts',
+  },
+  {
+    fault: 'a database in use that is named as a backup is removed',
+    file: 'src/operate/backup.ts',
+    text: '[backup.file, pathOf(url)].map',
+    replacement: '[backup.file].map',
+    test: 'test/commands.backup-target.test.ts',
   },
   {
     fault: 'a link to a database is taken for another one',
     file: 'src/foundation/database/open.ts',
-    text: '? identifyFile(pathOf(url))',
-    replacement: '? resolve(pathOf(url))',
+    text: 'return identifyFile(pathOf(url))',
+    replacement: 'return resolve(pathOf(url))',
     test: 'test/system/commands.copy.test.ts',
   },
   {

@@ -63,18 +63,24 @@ export class AccessState implements Verifier {
   }
 
   recall(key: string, client: string | undefined): Principal | undefined {
-    const stored = this.#current ? this.#byHash.get(hashCredential(key)) : undefined
-    if (stored === undefined || stored.revoked !== null) return undefined
-    const { principal } = stored
-    if (principal.expires <= Date.now() || !isClient(principal, client)) return undefined
-    this.#use.mark(principal.id)
+    const principal = this.#current ? this.#findValid(key, client) : undefined
+    if (principal !== undefined) this.#use.mark(principal.id)
     return principal
+  }
+
+  knows(key: string, client: string | undefined): boolean {
+    return this.#findValid(key, client) !== undefined
   }
 
   /** Reads what another process may have just changed, once for all that wait for it. */
   readonly refresh = async (): Promise<void> => {
     await this.#revisions.refresh()
     await (this.#current ? this.#reading : this.#read())
+  }
+
+  /** Makes sure that the keys and the suspensions are those of the database, also for who has no key. */
+  readonly ensureCurrent = async (): Promise<void> => {
+    if (!this.#current) await this.#read()
   }
 
   async verify(key: string, client: string | undefined): Promise<Principal | Refused> {
@@ -93,6 +99,12 @@ export class AccessState implements Verifier {
     if (this.#suspended === undefined)
       throw unavailable('The service has not yet read which organisations are suspended. Try again.')
     return this.#suspended.has(eid)
+  }
+
+  #findValid(key: string, client: string | undefined): Principal | undefined {
+    const { principal, revoked } = this.#byHash.get(hashCredential(key)) ?? {}
+    if (principal === undefined || revoked !== null) return undefined
+    return principal.expires <= Date.now() || !isClient(principal, client) ? undefined : principal
   }
 
   #explain(key: string, client: string | undefined): Refused {

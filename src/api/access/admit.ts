@@ -25,6 +25,8 @@ export interface Access {
   readonly limits: CountedLimits
   /** Reads which keys and suspensions other processes have changed. */
   readonly refresh: () => Promise<void>
+  /** Reads them unless what is known is current. */
+  readonly ensureCurrent: () => Promise<void>
   /** Whether an operator has suspended the organisation. */
   readonly isSuspended: (eid: string) => boolean
   /** Why a credential is no longer valid that was. */
@@ -78,7 +80,7 @@ export function admit(access: Access, { operation, limit, scope, anonymous, ofOr
 }
 
 /**
- * The holder of a credential; `undefined` if it is refused, which is audited. One that is not known counts as a failed
+ * The holder of a credential; `undefined` if it is refused, which is audited. One that was never known counts as a failed
  * credential until it has been verified: an address that has sent too many causes no more work.
  *
  * @throws {Problem} `too-many-requests`
@@ -92,14 +94,15 @@ async function identify(
   const verifier = kind === 'key' ? access.keys : access.bearers
   const known = verifier.recall(text, named)
   if (known !== undefined) return known
-  await countFailure(access, request)
+  const isGuess = !verifier.knows(text, named)
+  if (isGuess) await countFailure(access, request)
   const verified = await verifier.verify(text, named)
   if (isRefused(verified)) {
     const { refused: reason, id: key, client } = verified
     access.audit.refused({ reason, operation, address: addressOf(request), key, client })
     return undefined
   }
-  await forgiveFailure(access, request)
+  if (isGuess) await forgiveFailure(access, request)
   return verified
 }
 

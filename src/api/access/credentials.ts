@@ -45,6 +45,7 @@ export function createBearerVerifier(
   return {
     recall: (credential, client) =>
       delegations.take(credential) ?? verifierOf(credential).recall(credential, client),
+    knows: (credential, client) => verifierOf(credential).knows(credential, client),
     verify: (credential, client) => verifierOf(credential).verify(credential, client),
   }
 }

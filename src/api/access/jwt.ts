@@ -83,12 +83,14 @@ export function createJwtVerifier(
       return { refused: 'jwt' }
     }
   }
+  const find = (token: string, client: string | undefined): Principal | undefined => {
+    const principal = known.get(hashCredential(token))
+    if (principal === undefined || principal.expires <= Date.now()) return undefined
+    return isClient(principal, client) ? principal : undefined
+  }
   return {
-    recall(token, client) {
-      const principal = keys.areRecent() ? known.get(hashCredential(token)) : undefined
-      if (principal === undefined || principal.expires <= Date.now()) return undefined
-      return isClient(principal, client) ? principal : undefined
-    },
+    recall: (token, client) => (keys.areRecent() ? find(token, client) : undefined),
+    knows: (token, client) => find(token, client) !== undefined,
     async verify(token, client) {
       await keys.refresh()
       // A token whose key is withdrawn meanwhile is cached in vain.

@@ -52,6 +52,8 @@ export interface Refused {
 export interface Verifier {
   /** The holder of a credential that is known to be valid, without any work. */
   recall(credential: string, client: string | undefined): Principal | undefined
+  /** Whether a credential was valid as far as was last known: then it is no guess. */
+  knows(credential: string, client: string | undefined): boolean
   verify(credential: string, client: string | undefined): Promise<Principal | Refused>
 }
 

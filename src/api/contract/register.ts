@@ -166,6 +166,7 @@ async function authorise(
   request: FastifyRequest,
   path: unknown,
 ): Promise<unknown> {
+  if (ofOrganisation) await access.ensureCurrent()
   const authorized = await rule.authorize?.({
     request,
     principal: request.principal,

@@ -53,9 +53,13 @@ export function identifyFile(path: string): string {
   return join(identifyFile(dirname(resolve(path))), basename(path))
 }
 
-/** Whether two URLs name one database: a file has many names. */
+/** Whether two URLs name one database: a file has many names, and a database of a server many users. */
 export function isSameDatabase(one: string, other: string): boolean {
-  const identify = (url: string) => (url.startsWith('sqlite:') ? identifyFile(pathOf(url)) : url)
+  const identify = (url: string) => {
+    if (url.startsWith('sqlite:')) return identifyFile(pathOf(url))
+    const { hostname, port, pathname, search } = new URL(url)
+    return `${hostname}:${port || 5432}${pathname}${search}`
+  }
   return identify(one) === identify(other)
 }
 
