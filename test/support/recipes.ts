@@ -30,7 +30,7 @@ set -eu
 kind=image
 if [ "$1" = compose ]; then kind=service; shift 3; fi
 verb=$1; shift
-case $verb in stop|start|up) echo "$verb $*" >>"$STAND_IN/calls"; exit ;; esac
+case $verb in build|stop|start|up) echo "$verb $*" >>"$STAND_IN/calls"; exit ;; esac
 user=; given=()
 while case $1 in -*) true ;; *) false ;; esac; do
   case $1 in -v) shift ;; -u) user=\${2%%:*}; shift ;; -e) given+=("$2"); shift ;; esac

@@ -11,7 +11,7 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { createKey } from '../../src/api/access/keys.ts'
+import { createKey, listKeys } from '../../src/api/access/keys.ts'
 import { Cluster, hasCluster } from '../support/cluster.ts'
 import { ask, Installation } from '../support/command.ts'
 import { ROOT, readDockerfile, readRepositoryFile, readYaml } from '../support/deploy.ts'
@@ -157,8 +157,12 @@ describe('SQLite', () => {
       const url = String(settings.DATABASE_URL)
       const filled = await fillDatabase(url)
       const { key } = await create(url)
-      const before = await withDatabase(url, readState)
       for (const name of readdirSync(data)) chownSync(join(data, name), owner, owner)
+      const input = mahi.write('occupations.ndjson', '{"occupationCode":"1","titleEnglish":"One"}\n')
+      const [, commands = ''] = blocksOf('deploy/README.md', 'One container, with SQLite')
+      await machine.run(commands.replace('< occupations.ndjson', `< ${input}`))
+      const before = await withDatabase(url, readState)
+      expect([before.catalogue.size, before.keys.size]).toEqual([61, 3])
 
       const [backup = '', restore = ''] = blocksOf('deploy/README.md', 'A backup in one container')
       mkdirSync(backups)
@@ -279,8 +283,8 @@ describe.skipIf(!canRestore)('PostgreSQL, with the roles of deploy/postgres', ()
     await expectServed(mahi, { DATABASE_URL: service }, key)
   })
 
-  test('deploy/README.md, "A backup with Compose"', async () => {
-    const { cluster, server, service, mahi, machine, filled, key, before } = await start()
+  /** Describes the services of Compose to a machine; backups are in the folder of its installation. */
+  function describeServices({ cluster, server, mahi, machine }: Awaited<ReturnType<typeof startServer>>) {
     const passwords: Record<string, string> = {
       POSTGRES_PASSWORD: 'superuser',
       OWNER_PASSWORD: 'owner',
@@ -303,6 +307,48 @@ describe.skipIf(!canRestore)('PostgreSQL, with the roles of deploy/postgres', ()
         ...(name === 'backup' && { BACKUP_FOLDER: backups }),
       })
     }
+  }
+
+  test('deploy/README.md, "One machine", and a new version', async () => {
+    const started = await startServer()
+    const { service, mahi, machine } = started
+    describeServices(started)
+    const input = mahi.write('occupations.ndjson', '{"occupationCode":"1","titleEnglish":"One"}\n')
+    mkdirSync(join(mahi.folder, 'deploy'))
+    for (const name of ['.env.example', 'mahi.env.example'])
+      mahi.write(`deploy/${name}`, readRepositoryFile(`deploy/${name}`))
+    const [first = '', newer = ''] = blocksOf(
+      'deploy/README.md',
+      'One machine: proxy, two replicas, a worker, PostgreSQL, Redis',
+    )
+    // Starting the services migrates first.
+    await machine.run(newer)
+    await machine.run(first.replace('< occupations.ndjson', `< ${input}`))
+    expect(readFileSync(join(mahi.folder, 'calls'), 'utf8')).toBe(
+      `build \n${['mahi-1', 'mahi-2', 'worker'].map((name) => `up -d --no-deps --wait ${name}\n`).join('')}up -d --build\n`,
+    )
+    expect(await withDatabase(service, exportText)).toContain('"titleEnglish":"One"')
+    const keys = await withDatabase(service, listKeys)
+    expect(keys.map(({ client }) => client)).toEqual(['NAME'])
+  })
+
+  test('docs/scale.md, "Partitions"', async () => {
+    const { owner, service, filled, key, before, mahi, machine } = await start()
+    const [divide = ''] = blocksOf('docs/scale.md', 'Partitions')
+    await machine.run(
+      divide.replace('postgres://mahi_owner@db/mahi', owner).replace('deploy/', `${ROOT}deploy/`),
+    )
+    const { tables, ...rest } = await withDatabase(service, readState)
+    expect(rest).toEqual({ ...before, tables: undefined })
+    expect(tables).toContain('result_block_15')
+    await changeSince(mahi, service, filled.token, filled.keyId)
+    await expectServed(mahi, { DATABASE_URL: service }, key)
+  })
+
+  test('deploy/README.md, "A backup with Compose"', async () => {
+    const started = await start()
+    const { cluster, service, mahi, machine, filled, key, before } = started
+    describeServices(started)
     const [backup = '', restore = '', remove = ''] = blocksOf('deploy/README.md', 'A backup with Compose')
     await machine.run(backup)
     await changeSince(mahi, service, filled.token, filled.keyId)
