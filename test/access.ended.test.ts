@@ -4,13 +4,23 @@ import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { revokeKeys } from '../src/api/access/keys.ts'
 import { SCOPES } from '../src/api/access/principal.ts'
 import { removeSuspension, storeSuspension } from '../src/api/access/suspensions.ts'
+import type { Lock } from '../src/foundation/database/database.ts'
 import { until } from './support/command.ts'
 import { ConsoleService } from './support/console.ts'
+import { Service } from './support/service.ts'
 import { makeSmallDefinition } from './support/small-definition.ts'
 import { startSubmissions } from './support/submissions.ts'
 
 const PEOPLE = 'localId,id,group,age\n'
 const SUSPENDED = /^Organisation 1001 is suspended/
+
+const RETURN = {
+  name: 'December',
+  definition: 'sdr',
+  opens: '2025-12-01',
+  due: '2025-12-31',
+  closes: '2026-01-31',
+}
 
 type Ending = 'revoked' | 'expired' | 'suspended'
 
@@ -193,4 +203,30 @@ test('a key that expires while its change waits for another one changes nothing'
   await other
   expect((await change).statusCode).toBe(401)
   expect(await read('groups')).not.toContain('after')
+})
+
+test.each<[Lock, 'POST' | 'PUT', string, object, table: string]>([
+  ['codings', 'POST', '/confirmed-codings', { items: [{ title: 'Nurse' }] }, 'confirmed_coding'],
+  ['keys', 'PUT', '/organisations/1001/suspension', {}, 'organisation_suspension'],
+  ['job:returns', 'PUT', '/returns/202512', RETURN, 'collected_return'],
+])('nor does one of the %s: %s %s', async (lock, method, url, payload, table) => {
+  vi.useFakeTimers({ toFake: ['Date'], now: Date.now() })
+  onTestFinished(() => void vi.useRealTimers())
+  const service = await Service.start()
+  const { key } = await service.createKey({ scopes: SCOPES, eids: ['1001'], expires: Date.now() + 1_000 })
+  const entered = Promise.withResolvers<void>()
+  const held = Promise.withResolvers<void>()
+  const other = service.database.write(lock, async () => {
+    entered.resolve()
+    await held.promise
+  })
+  await entered.promise
+  const writes = vi.spyOn(service.database, 'write')
+  const change = service.request({ method, url: `/v1${url}`, headers: { 'x-api-key': key }, payload })
+  await until(() => writes.mock.calls.length > 0)
+  vi.advanceTimersByTime(2_000)
+  held.resolve()
+  await other
+  expect((await change).statusCode).toBe(401)
+  expect(await service.database.all(`select * from ${table}`)).toEqual([])
 })

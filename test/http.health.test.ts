@@ -39,7 +39,7 @@ test('readyz has a connection of its own: it does not wait for changes that hold
   const gate = Promise.withResolvers<void>()
   let begun = 0
   const changes = Array.from({ length: 6 }, (_, index) =>
-    actFor(`caller ${index}`, () =>
+    actFor({ caller: `caller ${index}` }, () =>
       service.database.write(`submission:${index}`, async (writer) => {
         begun++
         await writer.get('select name from migration limit 1')

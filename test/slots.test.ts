@@ -104,7 +104,7 @@ test('a caller with many long transactions leaves connections to others', async 
   // SQLite has one connection for changes: there, the first comes first.
   if (engine === 'sqlite') gate.resolve()
   const change = (caller: string, index: number) =>
-    actFor(caller, () =>
+    actFor({ caller }, () =>
       database.write(`submission:${caller}${index}`, async (writer) => {
         order.push(caller)
         await writer.get('select name from migration limit 1')
@@ -113,7 +113,7 @@ test('a caller with many long transactions leaves connections to others', async 
     )
   const many = Array.from({ length: 6 }, (_, index) => change('many', index))
   await change('one', 0)
-  await actFor('one', () => database.get('select name from migration limit 1'))
+  await actFor({ caller: 'one' }, () => database.get('select name from migration limit 1'))
   expect(order).toContain('one')
   gate.resolve()
   await Promise.all(many)

@@ -82,9 +82,9 @@ export default [
   },
   {
     fault: 'a change is committed although its key has expired meanwhile',
-    file: 'src/submissions/submission/activity.ts',
-    text: '  const { token, event, actor, file } = activity\n  actor.assertStillAllowed?.()\n',
-    replacement: '  const { token, event, actor, file } = activity\n',
+    file: 'src/foundation/database/sqlite.ts',
+    text: '        assertStillAllowed()\n',
+    replacement: '',
     test: ENDED,
   },
   {

@@ -31,13 +31,6 @@ export interface Principal {
   readonly eids: ReadonlySet<string>
   /** Milliseconds since 1970. */
   readonly expires: number
-  /**
-   * Checks again that the request may still be made, right before it changes something: its credential can have ended
-   * while its body arrived or it waited.
-   *
-   * @throws {Problem} `unauthorized`
-   */
-  readonly assertStillAllowed?: () => void
 }
 
 /** An invalid credential; the reason is only for the log. */
@@ -74,8 +67,6 @@ export interface Actor {
   /** The public id of the credential, or `service` or `command`. */
   readonly id: string
   readonly name: string
-  /** See `Principal`. */
-  readonly assertStillAllowed?: (() => void) | undefined
 }
 
 /** The service, such as one of its jobs or the demo. */
@@ -90,9 +81,9 @@ export const LONGEST_NAME = 200
 /** The name that the identity provider gives, the subject of a token without a client, or the client. */
 export function actorOf(principal: Principal | undefined): Actor {
   if (principal === undefined) return SERVICE
-  const { id, name, alias, client, assertStillAllowed } = principal
+  const { id, name, alias, client } = principal
   const shown = (name ?? alias ?? client).replaceAll(/\p{C}+/gu, ' ').trim()
-  return { id, name: (shown === '' ? client : shown).slice(0, LONGEST_NAME), assertStillAllowed }
+  return { id, name: (shown === '' ? client : shown).slice(0, LONGEST_NAME) }
 }
 
 /** Whether a principal is an API key: only their ids begin this way (see `keys.ts`). */

@@ -126,7 +126,9 @@ function register(app: FastifyInstance, { access, versions }: OperationServices,
     } as object,
     // A reply is a promise of its end: each async function that returned it would wait for that again.
     handler: (request: FastifyRequest, reply: FastifyReply) => {
-      const handled = actFor(callerOf(request), () => handle(route, request, reply), request.id)
+      const assertAllowed = () => assertStillAllowed(access, request, { operation: name, ofOrganisation })
+      const context = { caller: callerOf(request), request: request.id, assertAllowed }
+      const handled = actFor(context, () => handle(route, request, reply, assertAllowed))
       handled.catch((error: unknown) => reply.send(error))
     },
   })
@@ -143,7 +145,12 @@ interface Route {
 }
 
 /** Access first: what a caller may not see must not show in what is wrong with the request. */
-async function handle(route: Route, request: FastifyRequest, reply: FastifyReply): Promise<void> {
+async function handle(
+  route: Route,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  assertAllowed: () => void,
+): Promise<void> {
   const { operation, read, sender } = route
   const path = read.path(request)
   const authorized = await authorise(route, request, path.values)
@@ -153,7 +160,7 @@ async function handle(route: Route, request: FastifyRequest, reply: FastifyReply
   const input = { request, path: path.values, query, received, isFresh: isKnown }
   const recalled = operation.recall?.(input)
   if (recalled !== undefined) await sender.send(request, reply, recalled)
-  else await answer(route, reply, { ...input, header, authorized, accepted })
+  else await answer(route, reply, { ...input, header, authorized, accepted }, assertAllowed)
 }
 
 /**
@@ -182,15 +189,13 @@ async function authorise(
 
 /** Reads the body, and sends the result of the handler, if the caller is still allowed to get it. */
 async function answer(
-  { operation, access, ofOrganisation, read, sender }: Route,
+  { operation, access, read, sender }: Route,
   reply: FastifyReply,
   input: Omit<Parameters<Operation['handle']>[0], 'principal' | 'body' | 'refuse'>,
+  assertAllowed: () => void,
 ): Promise<void> {
   const { request } = input
-  const { method, name } = operation
-  const assertAllowed = () => assertStillAllowed(access, request, { operation: name, ofOrganisation })
-  if (request.principal !== undefined)
-    request.principal = { ...request.principal, assertStillAllowed: assertAllowed }
+  const { method } = operation
   const incoming = await read.body(request)
   // The credential may have ended while the body arrived.
   if (incoming !== undefined) assertAllowed()

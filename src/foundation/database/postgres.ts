@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import { Exhausted, type Slot, Slots } from '../slots.ts'
-import { currentCaller } from './caller.ts'
+import { assertStillAllowed, currentCaller } from './caller.ts'
 import {
   type Database,
   DatabaseBusy,
@@ -123,7 +123,9 @@ class PostgresDatabase implements Database {
     }
     const change = async (writer: PostgresWriter) => {
       await writer.lock(lock, wait)
-      return await work(writer)
+      const result = await work(writer)
+      assertStillAllowed()
+      return result
     }
     return await this.#locks.run(lock, () => this.#transact(BEGIN_WRITE, change), wait)
   }

@@ -6,7 +6,7 @@ import Sqlite from 'better-sqlite3'
 import { lookUp } from '../look-up.ts'
 import { makeFolder } from '../make-folder.ts'
 import { Slots } from '../slots.ts'
-import { currentCaller } from './caller.ts'
+import { assertStillAllowed, currentCaller } from './caller.ts'
 import {
   type Database,
   DatabaseFull,
@@ -277,6 +277,7 @@ class SqliteDatabase implements Database {
       await untilFree(() => this.#writing.exec('begin immediate'), onWait)
       try {
         const result = await work(this.#writing)
+        assertStillAllowed()
         this.#writing.exec('commit')
         return result
       } catch (error) {

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { Problem } from '../../api/request/problems.ts'
+import { actForItself } from '../../foundation/database/caller.ts'
 import type { Database } from '../../foundation/database/database.ts'
 import type { Sealer } from '../../foundation/database/seal.ts'
 import { deleteOwned, deleteOwners } from '../submission/deletion.ts'
@@ -111,9 +112,11 @@ export async function keepContent(
 /** Deletes content that nobody took, at once: it may have filled the disk. The sweep deletes what is left. */
 export async function dropContent(database: Database, token: string, version: string): Promise<void> {
   const only = { condition: 'o.version = $2', values: [version] }
-  // Its rows first, which leaves room for what follows.
-  await deleteOwned(database, { owner: 'version', name: version })
-    .then(() => changeSubmission(database, token, (writer) => deleteOwners(writer, 'version', token, only)))
-    .then(() => database.scrub())
-    .catch(() => undefined)
+  const drop = async () => {
+    // Its rows first, which leaves room for what follows.
+    await deleteOwned(database, { owner: 'version', name: version })
+    await changeSubmission(database, token, (writer) => deleteOwners(writer, 'version', token, only))
+    await database.scrub()
+  }
+  await actForItself(drop).catch(() => undefined)
 }

@@ -99,7 +99,6 @@ export async function insertFileJob(
   sealer: Sealer,
   { token, eid, work, resource, revision, sent, actor = SERVICE, version }: NewFileJob,
 ): Promise<string> {
-  actor.assertStillAllowed?.()
   const id = randomBytes(16).toString('hex')
   const { id: actorId, name } = actor
   await writer.run(
