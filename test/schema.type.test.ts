@@ -16,8 +16,8 @@ const build = (Builder: typeof Type) => {
         whole: Builder.Integer({ minimum: 1, default: 20 }),
         number: Builder.Number(),
         list: Builder.Optional(Builder.Array(Shared, { description: 'Texts.', minItems: 1 })),
-        kept: Builder.Unsafe<string>(Builder.Optional(Builder.Ref('Shared#'))),
-        told: Builder.Optional(Builder.Unsafe<string>({ ...Builder.Ref('Shared#'), description: 'One.' })),
+        kept: Builder.Unsafe<string>(Builder.Optional(Shared)),
+        told: Builder.Optional(Builder.Unsafe<string>({ ...Shared, description: 'One.' })),
         again: Shared,
         any: Builder.Unknown({ description: 'Any value.' }),
         map: Builder.Optional(

@@ -48,7 +48,12 @@ type Schema = Readonly<Record<string, unknown>>
  */
 export function compileSchema(schema: object, options: ReadingOptions = {}): (value: unknown) => Reading {
   const { json } = compile(schema as Schema)
-  return (value) => readWith(json, value, new Context(options))
+  return (value) => {
+    const context = new Context(options)
+    const stored = json(value, context)
+    const { faults, normalised, repaired, damage, doubts } = context
+    return { value: stored, faults, normalised, repaired, damage, doubts }
+  }
 }
 
 /** The member of an object that a field belongs to. */
@@ -59,16 +64,6 @@ export function soundMembers<Members extends object>({ value, faults }: Pick<Rea
   const wrong = new Set(faults.map(({ field }) => memberOf(field)))
   const members = Object.entries(value ?? {}).filter(([name]) => !wrong.has(name))
   return Object.fromEntries(members) as Partial<Members>
-}
-
-function readWith(json: ReadJson, value: unknown, context: Context): Reading {
-  const first = context.faults.length
-  const stored = json(value, context)
-  // In the order of the fields: those of lists came first.
-  const faults =
-    first === 0 ? context.faults : [...context.faults.slice(first), ...context.faults.slice(0, first)]
-  const { normalised, repaired, damage, doubts } = context
-  return { value: stored, faults, normalised, repaired, damage, doubts }
 }
 
 /**
@@ -93,8 +88,6 @@ interface Reader {
   readonly json: ReadJson
   /** Absent if values of this kind do not occur in parameters. */
   readonly text?: ReadText
-  /** Reads a list item by item, and pauses before each. */
-  readonly steps?: (value: readonly unknown[], context: Context) => Generator<void, unknown>
 }
 
 /** Keywords that describe a value without constraining it. */
@@ -255,12 +248,12 @@ function compileArray({
       return 'has an item more than once'
     return undefined
   }
-  function* steps(value: readonly unknown[], context: Context): Generator<void, unknown> {
+  const json: ReadJson = (value, context) => {
+    if (!Array.isArray(value)) return context.fault(`must be a list, not ${context.describe(value)}`)
     const before = context.faults.length
     const result: unknown[] = []
     const isKept = context.keepsItems && items.type === 'object'
     for (const [index, item] of value.entries()) {
-      yield
       if (item === null && !isKept) {
         context.normalised = true
         continue
@@ -278,15 +271,7 @@ function compileArray({
     const fault = findFault(result, context.faults.length === before)
     return fault === undefined ? result : context.fault(fault)
   }
-  const json: ReadJson = (value, context) => {
-    if (!Array.isArray(value)) return context.fault(`must be a list, not ${context.describe(value)}`)
-    if (context.known.has(value)) return context.known.get(value)
-    const reading = steps(value, context)
-    let step = reading.next()
-    while (step.done !== true) step = reading.next()
-    return step.value
-  }
-  if (readItemText === undefined) return { json, steps }
+  if (readItemText === undefined) return { json }
   /** Comma-separated values; values themselves cannot contain commas. */
   const text: ReadText = (given) => {
     const texts = given.split(',')
@@ -302,7 +287,7 @@ function compileArray({
     const fault = findFault(values)
     return fault === undefined ? { value: values } : { fault }
   }
-  return { json, text, steps }
+  return { json, text }
 }
 
 interface StringSchema {

@@ -28,8 +28,6 @@ export class Context {
   readonly damage: SchemaFault[] = []
   readonly doubts: SchemaFault[] = []
   readonly path: (string | number)[] = []
-  /** Lists that were read before, with what is stored of them. */
-  readonly known = new Map<unknown, unknown>()
   normalised = false
   repaired = false
   readonly keepsItems: boolean

@@ -41,7 +41,6 @@ export const Type = {
     patternProperties: { '^.*$': values },
     ...options,
   }),
-  Ref: (name: string, options?: Options) => ({ $ref: name, ...options }),
   String: make('string'),
   Unknown: (options?: Options) => ({ ...options }),
   Unsafe: (schema: object) => schema,
@@ -54,7 +53,6 @@ export const Type = {
   | 'Object'
   | 'Optional'
   | 'Record'
-  | 'Ref'
   | 'String'
   | 'Unknown'
   | 'Unsafe'
