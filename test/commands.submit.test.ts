@@ -256,6 +256,17 @@ test('with --fix, the service repairs what was sent, and the command says what',
   const headers = { 'x-api-key': key, eid: '1001', accept: 'text/csv' }
   const stored = await service.request({ url: `/v1/submissions/${token}/files/learners`, headers })
   expect(stored.body).toBe(few)
+  // Somebody else sends a file meanwhile.
+  const set = (sql: string) =>
+    service.database.write(`submission:${token}`, (writer) => writer.run(sql, [token]))
+  await set(`insert into submission_job (id, token, eid, work, revision, status, received, document)
+    values ('of somebody else', $1, '1001', 'upload', 0, 'InProgress', 0, '{}')`)
+  const second = submit()
+  await until(() => service.log.some((line) => JSON.parse(line).status === 409))
+  await set('update submission set revision = revision + 1 where token = $1')
+  await set('update submission_job set completed = 1 where token = $1')
+  const { code, stderr } = await second
+  expect([code, stderr]).toEqual([0, expect.stringMatching(/ Waiting…\nRepaired: 40 changes\./)])
   mahi.write('learners.csv', few)
   expect(JSON.parse((await submit('--json')).stdout)).toMatchObject({ repairs: [] })
 })

@@ -126,7 +126,7 @@ async function submitFiles(
   const sent = await sendFiles(submissions, token, files, flags, sending)
   const repairs = flags.fix === true ? await repairSent(submissions, token, sent, flags) : undefined
   sending.stage = 'requesting'
-  const requested = await requestRun(submissions, token)
+  const requested = await onceRead(() => submissions.validate(token))
   sending.stage = 'waiting'
   const destination = { url: flags.url, eid: flags.eid, token }
   // Asked now, because the service may be away when the page is needed.
@@ -178,8 +178,12 @@ async function repairSent(
   sent: Map<string, SubmissionFile>,
   { json }: SubmitFlags,
 ): Promise<Repairs['repairs']> {
-  const { repairs = [], etag } = await submissions.repairs(token)
-  const { changes = 0, files = [] } = await submissions.repair(token, { ifMatch: etag })
+  const { repairs, changes, files } = await onceRead(async () => {
+    // What others have sent meanwhile is repaired, too.
+    const { repairs = [], etag } = await submissions.repairs(token)
+    const { changes = 0, files = [] } = await submissions.repair(token, { ifMatch: etag })
+    return { repairs, changes, files }
+  })
   for (const file of files) if (file.file !== undefined && sent.has(file.file)) sent.set(file.file, file)
   if (json === true) return repairs
   say(changes === 0 ? 'Nothing has only one possible repair.' : `Repaired: ${count(changes, 'change')}.`)
@@ -188,14 +192,11 @@ async function repairSent(
   return repairs
 }
 
-/** Requests a run once all files have been read that others are sending: the service refuses one until then. */
-async function requestRun(
-  submissions: Client['submissions'],
-  token: string,
-): Promise<ValidationRun & { runId: number }> {
+/** Asks once all files have been read that others are sending: the service refuses a run and a repair until then. */
+async function onceRead<Result>(ask: () => Promise<Result>): Promise<Result> {
   for (let isFirst = true; ; isFirst = false) {
     try {
-      return await submissions.validate(token)
+      return await ask()
     } catch (error) {
       if (!(error instanceof MahiError) || error.status !== 409 || error.retryAfter === undefined) throw error
       if (isFirst) say('Files of this submission are still being read or repaired. Waiting…')
@@ -227,7 +228,7 @@ async function waitForSent(
     if (flags.json !== true)
       say(`The files have changed since run ${run.runId} was requested. They are validated again.`)
     sending.stage = 'requesting'
-    runId = (await requestRun(submissions, token)).runId
+    runId = (await onceRead(() => submissions.validate(token))).runId
     sending.stage = 'waiting'
   }
 }
