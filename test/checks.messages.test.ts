@@ -117,6 +117,7 @@ describe('a header is described by what a person sees:', () => {
     ['\ufeff\n\nTitle\r\ncode,name,n\r\n', /Line 4 has them: delete the lines above it\.$/],
     ['name,\ncode,name,n\n', /Line 2 has more: delete the line above it\.$/],
     ['\ufeffsep=;\ncode;name;n\n', undefined],
+    ['"code","name","n,\nall"\n', undefined],
   ])('%j is described in the same way before it is checked', (text, expected) => {
     const { resources } = loadDefinition(define({ tab: TABLE }))
     const said = resources.slice(0, 1).map((each) => judgeFirstLine(Buffer.from(text), each, resources))

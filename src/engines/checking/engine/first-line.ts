@@ -27,10 +27,14 @@ export function splitStart(text: string): string[] {
   return text.split(text.includes('\n') ? /\r?\n/ : '\r', LINES_ABOVE + 1)
 }
 
-/** Those lines, and the first that is neither empty nor the name of a separator. */
+/** Those lines, and the first that is neither empty nor the name of a separator, with all lines of its quoted names. */
 function readLines(text: string): { lines: readonly string[]; first: string } {
   const lines = splitStart(text)
-  return { lines, first: lines.find((each) => each !== '' && !namesSeparator(each)) ?? '' }
+  const at = lines.findIndex((each) => each !== '' && !namesSeparator(each))
+  if (at < 0) return { lines, first: '' }
+  const isWhole = (end: number) => lines.slice(at, end).join().split('"').length % 2 === 1
+  const end = lines.findIndex((_, index) => index >= at && isWhole(index + 1))
+  return { lines, first: lines.slice(at, Math.max(at, end) + 1).join('\n') }
 }
 
 /**
