@@ -38,15 +38,16 @@ test('files of one kind have their own columns, also one that was sent in Window
   const { ask, create, put, check } = await createCaller('other', ['1001'], ALL)
   const token = await create()
   await put(token, 'one', Buffer.from('a,b\né,\n', 'latin1'))
-  await put(token, 'two', 'd,c\n2,\n')
+  // The header of this one is not its first line.
+  await put(token, 'two', '\nsep=;\nd;c;"other,\nnot read"\n2;;\n')
   await work()
   await check(token)
   const { body } = await ask('GET', `/submissions/${token}/validation-results/findings`)
   expect(body.columns).toEqual([
     { fileType: 'Unknown', file: 'one.csv', columns: ['a', 'b'] },
-    { fileType: 'Unknown', file: 'two.csv', columns: ['d', 'c'] },
+    { fileType: 'Unknown', file: 'two.csv', columns: ['d', 'c', 'other,\nnot read'] },
   ])
-  expect(body.results.map(({ file }: { file: string }) => file)).toEqual(['one.csv', 'two.csv'])
+  expect(body.results.map(({ file }: { file: string }) => file)).toEqual(['one.csv', 'two.csv', 'two.csv'])
 })
 
 test('a submission goes from nothing to zero errors', async () => {

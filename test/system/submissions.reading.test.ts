@@ -138,10 +138,12 @@ test('the response to an upload notes what was guessed, and the file is stored a
   expect(await stored()).toBe(text)
   // The notes of a marked copy are not a part of the file.
   const marked = 'mahi:line,mahi:severity,localId,id,group,age\n2,Error,1,Käthe,G1,20\n'
-  expect(await noted(Buffer.from(marked))).toEqual([
-    'The columns that begin with mahi: are notes of Mahi. They were left out.',
-  ])
-  expect(await stored()).toBe(text)
+  for (const copy of [marked, `\n${marked}`, `sep=,\n${marked}`]) {
+    expect(await noted(Buffer.from(copy))).toEqual([
+      'The columns that begin with mahi: are notes of Mahi. They were left out.',
+    ])
+    expect(await stored()).toBe(text)
+  }
   expect(await noted(Buffer.from(text.replaceAll('\n', '\r')))).toEqual([
     'The lines end with CR only. They were read as if they ended with LF.',
   ])

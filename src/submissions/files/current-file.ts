@@ -1,4 +1,10 @@
-import { type JsonRecord, PieceWriter, toRecord } from '../../engines/records/index.ts'
+import {
+  CsvReader,
+  type JsonRecord,
+  PieceWriter,
+  readAsArriving,
+  toRecord,
+} from '../../engines/records/index.ts'
 import type { Reader } from '../../foundation/database/database.ts'
 import type { Sealer } from '../../foundation/database/seal.ts'
 import { UserError } from '../../foundation/faults/user-error.ts'
@@ -20,6 +26,16 @@ export interface CurrentFile extends StoredFile {
 /** The names of the columns that a CSV file may have, by which its separator is found. */
 export function knownColumns({ fields }: FileForm): readonly string[] {
   return fields.map(({ name }) => name)
+}
+
+/** The names in the header of a CSV file, which empty lines or the name of its separator may precede. */
+export async function readHeader(
+  content: AsyncIterable<Buffer>,
+  known: readonly string[] = [],
+): Promise<string[] | undefined> {
+  for await (const reader of readAsArriving(content, (source) => new CsvReader(source, { known })))
+    if (reader.next()) return reader.fault === undefined ? reader.cells.slice(0, reader.count) : undefined
+  return undefined
 }
 
 /** Whether a file consists of the records of batches. Any other was uploaded. */

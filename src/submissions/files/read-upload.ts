@@ -24,7 +24,7 @@ import { type Fault, fail, UserError } from '../../foundation/faults/user-error.
 import { type FileForm, formOf } from '../rules/definitions.ts'
 import { type Refusal, toRefusal } from '../submission/refusal.ts'
 import { csvToNdjson, ndjsonToCsv } from './convert.ts'
-import { knownColumns } from './current-file.ts'
+import { knownColumns, readHeader } from './current-file.ts'
 import { CR_NOTE, decode, decodeWide, describeEncoding, describeLoss, unpack } from './decode.ts'
 import { readFile, writeNew } from './disk-file.ts'
 import { type Format, refuseFormat, Scanner } from './scan.ts'
@@ -280,7 +280,8 @@ async function normalise(
     written = await write(`${target}-decoded`, decoded, format, form)
     if (isLoss) notes.push(describeLoss(encoding))
   }
-  if (written.format === 'csv' && hasMarks(start)) {
+  const names = written.format === 'csv' ? await readHeader(readFile(written.path), knownColumns(form)) : []
+  if (names?.some(isMarkOf(form))) {
     written = await write(`${target}-plain`, withoutMarks(readFile(written.path), form), format, form)
     notes.push(`The columns that begin with ${MARK_PREFIX} are notes of Mahi. They were left out.`)
   }
@@ -307,21 +308,22 @@ async function write(
   return { path, format: scanner.format, records, ...measured }
 }
 
-function hasMarks(start: Buffer): boolean {
-  const [line = ''] = start.toString('utf8').split(/[\r\n]/, 1)
-  return line.includes(MARK_PREFIX)
+/** Whether a column was added by `--mark`. */
+function isMarkOf(form: FileForm): (name: string) => boolean {
+  const known = knownColumns(form)
+  return (name) => name.trim().startsWith(MARK_PREFIX) && !known.includes(name.trim())
 }
 
 /** The content without the columns that `--mark` has added. */
 async function* withoutMarks(content: AsyncIterable<Buffer>, form: FileForm): AsyncGenerator<Buffer> {
   const known = knownColumns(form)
-  const isMark = (cell: string) => cell.startsWith(MARK_PREFIX) && !known.includes(cell)
+  const isMark = isMarkOf(form)
   const writer = new PieceWriter()
   let left: Set<number> | undefined
   for await (const reader of readAsArriving(content, (source) => new CsvReader(source, { known }))) {
     while (reader.next()) {
       const cells = reader.cells.slice(0, reader.count)
-      left ??= new Set(cells.flatMap((cell, index) => (isMark(cell.trim()) ? [index] : [])))
+      left ??= new Set(cells.flatMap((cell, index) => (isMark(cell) ? [index] : [])))
       const { fault, separator } = reader
       const kept = cells.filter((_, index) => left?.has(index) !== true)
       writer.add(fault === undefined ? renderRecord(kept, separator) : reader.bytes)

@@ -1,6 +1,6 @@
-import { detectSeparator, splitRecord } from '../../engines/records/index.ts'
 import type { Reader } from '../../foundation/database/database.ts'
 import type { Sealer } from '../../foundation/database/seal.ts'
+import { readHeader } from '../files/current-file.ts'
 import { FileGone, nameFile, readChunks } from '../files/file-store.ts'
 import type { FinishedRun } from '../submission/runs.ts'
 import type { PublishedFinding } from './schema.ts'
@@ -13,7 +13,7 @@ interface FileColumns {
   readonly columns: string[]
 }
 
-/** The longest header row, in bytes: the records of a file with a longer one are only text. */
+/** The most characters of a header row: the records of a file with a longer one are only text. */
 const LONGEST_HEADER = 16_384
 
 /** The columns of the files with these findings, as far as the files that were checked are still stored. */
@@ -32,22 +32,22 @@ export async function readColumns(
     if (stored === undefined) continue
     const file = nameFile(stored)
     if (!wanted.has(file)) continue
-    const columns = await readHeader(readChunks(reader, sealer, stored))
+    const columns = await readNames(readChunks(reader, sealer, stored))
     if (columns !== undefined) found.push({ fileType, file, columns })
   }
   return found
 }
 
-async function readHeader(chunks: AsyncIterable<Buffer>): Promise<string[] | undefined> {
+async function readNames(chunks: AsyncIterable<Buffer>): Promise<string[] | undefined> {
   try {
-    for await (const content of chunks) {
-      const start = content.toString('utf8', 0, LONGEST_HEADER).replace(/^\ufeff/, '')
-      const end = start.search(/\r?\n/)
-      const header = start.slice(0, end)
-      return end < 0 ? undefined : splitRecord(header, detectSeparator(header))
-    }
+    const names = await readHeader(takeFirst(chunks))
+    return names === undefined || names.join().length > LONGEST_HEADER ? undefined : names
   } catch (error) {
     if (!(error instanceof FileGone)) throw error
+    return undefined
   }
-  return undefined
+}
+
+async function* takeFirst(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  for await (const chunk of chunks) return yield chunk
 }
