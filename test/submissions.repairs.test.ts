@@ -54,9 +54,14 @@ async function start({ encrypted = false } = {}) {
   const ask = (method: 'GET' | 'PUT' | 'POST' | 'DELETE', path: string, headers = {}) =>
     caller.ask(method, `/submissions/${token}${path}`, undefined, headers)
   /** Without anybody who does the work. */
-  const queue = async (method: 'POST' | 'DELETE' = 'POST', path = '/repairs') => {
+  const queue = async (method: 'PUT' | 'POST' | 'DELETE' = 'POST', path = '/repairs', payload?: string) => {
     const headers = { 'x-api-key': key, eid: '1001', prefer: 'respond-async' }
-    const queued = await service.app.inject({ method, url: `/v1/submissions/${token}${path}`, headers })
+    const queued = await service.app.inject({
+      method,
+      url: `/v1/submissions/${token}${path}`,
+      headers: { ...headers, ...(payload !== undefined && { 'content-type': 'text/csv' }) },
+      ...(payload !== undefined && { payload }),
+    })
     return { status: queued.statusCode, body: queued.json() }
   }
   const put = async (file: string, content: string) =>
@@ -238,13 +243,7 @@ test('a repair that waits keeps others from overtaking it, and two requests are 
 
 type Started = Awaited<ReturnType<typeof start>>
 
-test.each([
-  {
-    meanwhile: 'a file is replaced',
-    change: async ({ put }: Started) => await put('members', MEMBERS.replace('M0', 'M9')),
-    status: 'Halted',
-    left: MEMBERS.replace('M0', 'M9'),
-  },
+const ENDINGS = [
   {
     meanwhile: 'the organisation is suspended',
     change: async ({ service }: Started) =>
@@ -258,24 +257,47 @@ test.each([
     status: 'Halted',
     left: MEMBERS,
   },
-])('a repair changes nothing if $meanwhile before it ends', async ({ change, status, left }) => {
-  const started = await start()
-  const { service, put, queue, token } = started
-  await put('members', MEMBERS)
-  const { body } = await queue()
-  await change(started)
-  while (await service.files.takeOne());
-  const { database } = service
-  const job = await database.get<{ status: string }>('select status from submission_job where id = $1', [
-    body.jobId,
-  ])
-  expect(job?.status).toBe(status)
-  const stored = await database.all<{ digest: string; previous: string | null }>(
+]
+
+const statusOf = async ({ service }: Started, id: string) =>
+  await service.database.get('select status from submission_job where id = $1', [id])
+
+/** The current file, and the one before the last repair. */
+const listStored = async ({ service, token }: Started) =>
+  await service.database.all(
     `select v.digest, f.previous from submission_file f join file_version v on v.version = f.version
      where f.token = $1`,
     [token],
   )
-  expect(stored).toEqual([{ digest: digestOf(left), previous: null }])
+
+test.each([
+  {
+    meanwhile: 'a file is replaced',
+    change: async ({ put }: Started) => await put('members', MEMBERS.replace('M0', 'M9')),
+    status: 'Halted',
+    left: MEMBERS.replace('M0', 'M9'),
+  },
+  ...ENDINGS,
+])('a repair changes nothing if $meanwhile before it ends', async ({ change, status, left }) => {
+  const started = await start()
+  const { service, put, queue } = started
+  await put('members', MEMBERS)
+  const { body } = await queue()
+  await change(started)
+  while (await service.files.takeOne());
+  expect(await statusOf(started, body.jobId)).toEqual({ status })
+  expect(await listStored(started)).toEqual([{ digest: digestOf(left), previous: null }])
+})
+
+test.each(ENDINGS)('an upload replaces nothing if $meanwhile before it has been read', async (ending) => {
+  const started = await start()
+  const { service, put, queue } = started
+  await put('members', MEMBERS)
+  const { body } = await queue('PUT', '/files/members', MEMBERS.replace('M0', 'M9'))
+  await ending.change(started)
+  while (await service.files.takeOne());
+  expect(await statusOf(started, body.jobId)).toEqual({ status: ending.status })
+  expect(await listStored(started)).toEqual([{ digest: digestOf(MEMBERS), previous: null }])
 })
 
 test('a cause of several columns of which one stays does not disappear', () => {

@@ -336,19 +336,23 @@ function copy(owner: FileJob, stored: StoredContent): Done {
   }
 }
 
-/** @throws {Problem} if the files have changed since a repair was requested, or its key may no longer change them */
+/** @throws {Problem} if the files have changed since a repair was requested */
 export async function assertRepairable(
   writer: SubmissionWriter,
-  { id, token, eid, actor, revision }: FileJob,
+  { id, token, revision }: FileJob,
   now: SubmissionState,
 ): Promise<void> {
   if (now.revision !== revision) throw new FileGone()
   await assertAllRead(writer, token, id)
+}
+
+/** @throws {Problem} if who requested work may no longer change files */
+async function assertAllowed(writer: SubmissionWriter, { eid, actor }: FileJob): Promise<void> {
   const isAllowed =
     !(await isSuspended(writer, eid)) &&
     (!isKey(actor) || (await findValidKey(writer, actor.id, Date.now())) !== undefined)
   if (!isAllowed)
-    throw new Problem('conflict', 'The credential ended before the repair did. Nothing was changed.')
+    throw new Problem('conflict', 'The credential ended before this work did. Nothing was changed.')
 }
 
 /** Makes files that were read the current ones, under the lock of their submission, and returns them in their order. */
@@ -356,10 +360,12 @@ async function replaceAll(
   writer: SubmissionWriter,
   submission: SubmissionState,
   sealer: Sealer,
-  { token, eid, received, sent, content }: FileJob,
+  known: FileJob,
   files: readonly NewFile[],
 ): Promise<FileState[]> {
+  const { token, eid, received, sent, content } = known
   assertOpen(submission)
+  await assertAllowed(writer, known)
   if (files.length > 0) await noteChange(writer, token)
   for (const { resource, format, records, bytes, sha256, notes: found, stored } of files) {
     const before = submission.files.find((each) => each.resource === resource)
