@@ -159,6 +159,8 @@ describe('an operator', () => {
     await ask('GET', '/submissions', { eid: '1002' })
     const { body } = await operate('GET', '/organisations?pageSize=1&page=2')
     expect(body).toMatchObject({ page: 2, pageSize: 1, totalCount: 2 })
+    const past = await operate('GET', '/organisations?pageSize=1&page=3')
+    expect(past).toMatchObject({ status: 400, body: { errorCode: 'PR2' } })
     expect(body.results).toEqual([
       {
         eid: '1002',

@@ -42,6 +42,7 @@ test('only problems of a submission or of a page past the end have an errorCode,
   )
   expect(coded).toContain('/v1/submissions/{submissionToken}/records/{fileType}')
   expect(coded.filter((path) => !path.includes('{submissionToken}')).sort()).toEqual([
+    '/v1/organisations',
     '/v1/returns',
     '/v1/returns/{returnId}/overview',
     '/v1/submissions',

@@ -514,7 +514,7 @@ export interface Coding {
   candidates?: CodingCandidate[]
   /** The likeliest minor or major group, where there is no `code`. */
   group?: CodingGroup
-  /** Why the item is not coded: its title is blank or too long. */
+  /** Why the item is not coded: its title is blank, or a text is too long. */
   error?: string
 }
 
@@ -1483,9 +1483,9 @@ export interface OverviewKey {
 
 /** A page of organisations. */
 export interface OrganisationPage {
-  /** The number of this page. */
+  /** Page number of this page, from 1. */
   page?: number
-  /** The most entries per page. */
+  /** Page size of this page. */
   pageSize?: number
   /** The organisations, in the order of their identifiers. */
   results?: Organisation[]
@@ -2130,7 +2130,10 @@ export interface CallerLimit {
 export interface TitleToCode {
   /** Repeated in the response. */
   id?: string | undefined
-  /** The job title. An item whose title is blank, or longer than 300 characters, gets an `error` instead of a code. */
+  /**
+   * The job title. An item whose title is blank or longer than 300 characters, or with a task of more than 1000, gets
+   * an `error` instead of a code.
+   */
   title?: string | undefined
   /** Tasks of the job. */
   tasks?: readonly string[] | undefined

@@ -1,11 +1,12 @@
 import { removeSuspension } from '../../api/access/suspensions.ts'
 import { withScope } from '../../api/contract/access-rules.ts'
 import { type Operation, operationsOf } from '../../api/contract/contract.ts'
-import { describeDocument } from '../../api/contract/describe.ts'
-import { count, int32Count, listOf, oneOf, pageNumbers, text, time } from '../../api/contract/fields.ts'
+import { describeDocument, NEXT_LINK } from '../../api/contract/describe.ts'
+import { count, listOf, oneOf, pageNumbers, text, time } from '../../api/contract/fields.ts'
 import { document } from '../../api/contract/results.ts'
 import type { Database } from '../../foundation/database/database.ts'
 import { type Static, Type } from '../../foundation/schema/type.ts'
+import { PAGE_PAST_END, pageFields, sendPage } from '../../submissions/submission/paging.ts'
 import { findOrganisation, listOrganisations, renderOrganisation, suspend } from './organisations.ts'
 
 const Organisation = Type.Object(
@@ -28,12 +29,10 @@ const Organisation = Type.Object(
 )
 
 const OrganisationPage = Type.Object(
-  {
-    page: int32Count('The number of this page.'),
-    pageSize: int32Count('The most entries per page.'),
-    results: listOf(Organisation, 'The organisations, in the order of their identifiers.'),
-    totalCount: int32Count('The number of known organisations.'),
-  },
+  pageFields(
+    listOf(Organisation, 'The organisations, in the order of their identifiers.'),
+    'The number of known organisations.',
+  ),
   { title: 'OrganisationPage', description: 'A page of organisations.' },
 )
 
@@ -80,17 +79,19 @@ export function organisationOperations(database: Database): readonly Operation[]
       path: '/organisations',
       request: { query: Type.Object(pageNumbers('Entries', { default: 100, max: 1_000 })) },
       responses: {
-        200: describeDocument(OrganisationPage, 'A page of organisations.', {
-          page: 1,
-          pageSize: 100,
-          results: [EXAMPLE],
-          totalCount: 1,
-        }),
+        200: describeDocument(
+          OrganisationPage,
+          'A page of organisations.',
+          { page: 1, pageSize: 100, results: [EXAMPLE], totalCount: 1 },
+          NEXT_LINK,
+        ),
       },
-    }).handle(async ({ query: { page, pageSize } }) => {
+      badRequest: PAGE_PAST_END,
+    }).handle(async ({ query }) => {
+      const { page, pageSize } = query
       const all = await listOrganisations(database)
       const results = all.slice((page - 1) * pageSize, page * pageSize).map(renderOrganisation)
-      return document({ page, pageSize, results, totalCount: all.length })
+      return sendPage('/organisations', query, { results, totalCount: all.length })
     }),
 
     operating({
