@@ -227,6 +227,7 @@ describe('POST /v1/codings', () => {
         { title: '…' },
         { id: '', title: ' ', tasks: [''] },
         { id: '8', title: `Truck driver ${'of everything '.repeat(30)}` },
+        { id: '9', title: 'Truck driver', tasks: ['Drives', 'Delivers goods '.repeat(70)] },
       ],
     })
     expect(response.statusCode).toBe(200)
@@ -247,6 +248,12 @@ describe('POST /v1/codings', () => {
         certainty: 0,
         candidates: [],
         error: 'The title has 432 characters; at most 300 are allowed.',
+      },
+      {
+        id: '9',
+        certainty: 0,
+        candidates: [],
+        error: 'A task has 1,049 characters; at most 1,000 are allowed.',
       },
     ])
     for (const [items, detail] of [

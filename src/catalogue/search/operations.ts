@@ -18,6 +18,7 @@ import {
   Codings,
   codingsBody,
   MAX_PAGES,
+  MAX_TASK_LENGTH,
   MAX_TITLE_LENGTH,
   OccupationSearchPage,
   OccupationSuggestions,
@@ -112,11 +113,11 @@ export function searchOperations(options: SearchOptions): readonly Operation[] {
       problems: { ...PROBLEMS, 'invalid-body': 'The body has a field that is wrong, or too many items.' },
     }).handle(async ({ request, body }) => {
       const { revision } = (await whenReady(index)).index.header
-      const errors = body.items.map(({ title = '' }) => findTitleError(title))
+      const errors = body.items.map(findError)
       const titles = body.items.map(({ id, title = '', tasks = [] }, at) => ({
         id,
         title: errors[at] === undefined ? title : '',
-        tasks: tasks.join('\n'),
+        tasks: errors[at] === undefined ? tasks.join('\n') : '',
       }))
       const items = await coding.code({ memory: index.memory, revision }, titles, callerOf(request), () =>
         hasLeft(request),
@@ -132,12 +133,19 @@ export function searchOperations(options: SearchOptions): readonly Operation[] {
   ]
 }
 
-/** Why a title is not coded. The rest of the list is: exports of forms have titles that are blank or a whole story. */
-function findTitleError(title: string): string | undefined {
+/** Why an item is not coded. The rest of the list is: exports of forms have texts that are blank or a whole story. */
+function findError({ title = '', tasks = [] }: Static<typeof codingsBody>['items'][number]) {
   if (title === '') return 'The title is blank.'
-  const { length } = [...title]
-  if (length <= MAX_TITLE_LENGTH) return undefined
-  return `The title has ${formatNumber(length)} characters; at most ${MAX_TITLE_LENGTH} are allowed.`
+  const longest = tasks.reduce((most, task) => Math.max(most, [...task].length), 0)
+  return (
+    describeLength('The title', [...title].length, MAX_TITLE_LENGTH) ??
+    describeLength('A task', longest, MAX_TASK_LENGTH)
+  )
+}
+
+function describeLength(what: string, length: number, most: number): string | undefined {
+  if (length <= most) return undefined
+  return `${what} has ${formatNumber(length)} characters; at most ${formatNumber(most)} are allowed.`
 }
 
 type SearchParameters = Static<typeof searchQuery> & { Limit: number; Page: number }

@@ -7,7 +7,7 @@ const MAX_QUERY_LENGTH = 200
 export const MAX_PAGES = 10
 const MAX_CODINGS = 300
 export const MAX_TITLE_LENGTH = 300
-const MAX_TASK_LENGTH = 1000
+export const MAX_TASK_LENGTH = 1000
 const MAX_TASKS = 50
 
 const code = (description: string) => text(description, { minLength: 1, maxLength: MAX_CODE_LENGTH })
@@ -105,7 +105,7 @@ const Coding = Type.Object(
     certainty: probability('The estimated probability that the first candidate is right.'),
     candidates: listOf(CodingCandidate, 'The three likeliest occupations, best first.'),
     group: Type.Optional(refer(CodingGroup)),
-    error: text('Why the item is not coded: its title is blank or too long.'),
+    error: text('Why the item is not coded: its title is blank, or a text is too long.'),
   },
   { title: 'Coding', description: 'The occupation code of a job title.' },
 )
@@ -141,10 +141,10 @@ export const codingsBody = Type.Object({
     Type.Object({
       id: text('Repeated in the response.', { maxLength: 100 }),
       title: text(
-        `The job title. An item whose title is blank, or longer than ${MAX_TITLE_LENGTH} characters, gets an \`error\` instead of a code.`,
+        `The job title. An item whose title is blank or longer than ${MAX_TITLE_LENGTH} characters, or with a task of more than ${MAX_TASK_LENGTH}, gets an \`error\` instead of a code.`,
       ),
       tasks: Type.Optional(
-        Type.Array(Type.String({ maxLength: MAX_TASK_LENGTH }), {
+        Type.Array(Type.String(), {
           description: 'Tasks of the job.',
           maxItems: MAX_TASKS,
         }),
