@@ -34,6 +34,13 @@ describe('leading zeros that a spreadsheet removed', () => {
     expect((await importFile(database, 'codes.csv', LOST)).faults).toEqual([])
   })
 
+  test('of a code with a point are a fault, too', async () => {
+    const database = await openTemporary()
+    await importFile(database, 'codes.csv', `${HEADER}0110.1,Officer,0110\n`)
+    const { faults } = await importFile(database, 'codes.csv', `${HEADER}110.1,Officer,110\n`)
+    expect(faults).toMatchObject([{ message: expect.stringContaining('the catalogue has "0110.1"') }])
+  })
+
   test('of the code of a group are a fault, too', async () => {
     const database = await openTemporary()
     await importFile(database, 'codes.csv', TRUE_CODES)

@@ -70,7 +70,7 @@ export async function findLostZeros(reader: Reader, locate: LocateLater): Promis
   const rows = await reader.all<{ code: string; had: string; file: string; line: number }>(
     `select s.code, o.code as had, s.file, s.line
      from occupation o join staged s on s.code = ltrim(o.code, '0')
-     where o.code >= '0' and o.code < '1' and s.code <> o.code and ${isNumeric('s.code')}
+     where o.code >= '0' and o.code < '1' and s.code <> o.code and trim(s.code, '0123456789.') = ''
        and not exists (select 1 from occupation known where known.code = s.code)
        and not exists (select 1 from staged beside where beside.code = o.code)
      order by s.position limit ${MAX_FAULTS + 1}`,
@@ -103,9 +103,9 @@ export async function findShortCodes(reader: Reader): Promise<NamedRecords> {
 
 const isNumeric = (code: string) => `trim(${code}, '0123456789') = ''`
 
-/** Whether a text is a whole number without the leading zeros of another. */
+/** Whether a text is a number without the leading zeros of another. Codes of ISCO and ESCO may have a point. */
 function hasLostZeros(before: string, after: string): boolean {
-  return /^0\d*$/.test(before) && before !== after && before.replace(/^0+/, '') === after
+  return /^0[\d.]*$/.test(before) && before !== after && before.replace(/^0+/, '') === after
 }
 
 interface Loss {
