@@ -164,13 +164,13 @@ columns:
       [
         { number: 110, format: '0000' },
         'Baker',
-        'Bread Maker\nPastry Cook; Oven Hand / Dough Maker',
+        'Bread Maker\nPastry Cook; NA; Oven Hand / Dough Maker',
         54000,
         'Food',
         { number: 121013, format: '00-0000' },
       ],
       [{ number: 7, format: '"A"000' }, 'Cook', ' n/a ', 'NA', 'Kitchen', 'NA'],
-      [{ number: 1234.5, format: '#,##0.00' }, 'Chef', 'na', 54000.5, '', ''],
+      [{ number: 1234.5, format: '#,##0.00' }, 'Chef', 'Boss;na', 54000.5, '', ''],
     ],
   })
   const { summary, shown } = await importFile(database, 'jobs.xlsx', sheet, { mapping })
@@ -186,7 +186,11 @@ columns:
       renumeration: { payLowerBound: 54000 },
       minorGroups: [{ minorGroup: { code: '12-1013', nameEnglish: 'Food' } }],
     },
-    { occupationCode: '1234.5', altJobTitlesEnglish: ['na'], renumeration: { payLowerBound: 54000.5 } },
+    {
+      occupationCode: '1234.5',
+      altJobTitlesEnglish: ['Boss', 'na'],
+      renumeration: { payLowerBound: 54000.5 },
+    },
     {
       occupationCode: 'A007',
       titleEnglish: 'Cook',

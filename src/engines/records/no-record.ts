@@ -48,10 +48,15 @@ export function describeDoubt(cells: readonly string[], header: readonly string[
   return `The column ${quote(header[at] ?? '')} has ${cells[at]?.trim()}, an error of a spreadsheet.`
 }
 
-/** Which cell of a row has a word or a sign for no value, as a full sentence; `undefined` if none has. */
-export function describeNoValue(cells: readonly string[], header: readonly string[]): string | undefined {
-  const at = cells.findIndex((cell) => isNoValueWord(cell.trim()))
-  if (at === -1) return undefined
-  const word = cells[at]?.trim() ?? ''
-  return `The column ${quote(header[at] ?? '')} has ${word}, which often stands for no value. It is stored as text, unless a mapping has it under noValue.`
+/** Which cell of a row, given by its items, has a word or a sign for no value, as a full sentence. */
+export function describeNoValue(
+  cells: readonly (readonly string[])[],
+  header: readonly string[],
+): string | undefined {
+  for (const [at, items] of cells.entries()) {
+    const word = items.map((item) => item.trim()).find(isNoValueWord)
+    if (word === undefined) continue
+    return `The column ${quote(header[at] ?? '')} has ${word}, which often stands for no value. It is stored as text, unless a mapping has it under noValue.`
+  }
+  return undefined
 }

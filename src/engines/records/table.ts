@@ -139,6 +139,8 @@ export function* readRow(
   const { mapping, onShown, isSheet = false } = options
   const isNoValue = (cell: Cell) => typeof cell === 'string' && mapping?.noValue.has(cell.trim()) === true
   const cells = given.map((cell) => (isNoValue(cell) ? '' : cell))
+  const split = (text: string, { separator }: Target) =>
+    splitItems(text, separator).map((item) => (isNoValue(item) ? '' : item))
   if (cells.length !== header.length) {
     yield {
       ...place,
@@ -158,7 +160,7 @@ export function* readRow(
       if (typeof cell === 'object' && cell.kind === 'code' && text === cell.shown)
         onShown?.({ stored: cell.stored, shown: cell.shown, cell: nameCell(index, place.line) })
       const field = target.list
-        ? [...asList(pick(value, target.path)), ...splitItems(text, target.separator)]
+        ? [...asList(pick(value, target.path)), ...split(text, target)]
         : target.read(text)
       if (typeof field === 'number' && !isExact(text, field)) inexact = true
       put(value, target.path, field)
@@ -170,7 +172,9 @@ export function* readRow(
   mapping?.complete(value)
   const texts = cells.map((cell) => (typeof cell === 'string' ? cell : ''))
   const names = header.map(({ name }) => name)
-  const read = texts.map((text, index) => (header[index]?.target === undefined ? '' : text))
+  const read = header.map(({ target }, index) =>
+    target === undefined ? [] : split(texts[index] ?? '', target),
+  )
   const doubt = describeDoubt(texts, names) ?? describeNoValue(read, names)
   const table = { header, isSheet }
   yield {
