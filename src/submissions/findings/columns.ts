@@ -13,8 +13,10 @@ interface FileColumns {
   readonly columns: string[]
 }
 
-/** The most characters of a header row: the records of a file with a longer one are only text. */
+/** The longest header row, in bytes: the records of a file with a longer one are only text. */
 const LONGEST_HEADER = 16_384
+
+const LF = 0x0a
 
 /** The columns of the files with these findings, as far as the files that were checked are still stored. */
 export async function readColumns(
@@ -40,14 +42,17 @@ export async function readColumns(
 
 async function readNames(chunks: AsyncIterable<Buffer>): Promise<string[] | undefined> {
   try {
-    const names = await readHeader(takeFirst(chunks))
-    return names === undefined || names.join().length > LONGEST_HEADER ? undefined : names
+    return await readHeader(takeStart(chunks))
   } catch (error) {
     if (!(error instanceof FileGone)) throw error
     return undefined
   }
 }
 
-async function* takeFirst(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
-  for await (const chunk of chunks) return yield chunk
+/** The lines at the start that can be the header. */
+async function* takeStart(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  for await (const chunk of chunks) {
+    const end = chunk.lastIndexOf(LF, LONGEST_HEADER) + 1
+    return yield chunk.length > LONGEST_HEADER ? chunk.subarray(0, end) : chunk
+  }
 }
