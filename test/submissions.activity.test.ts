@@ -2,6 +2,8 @@ import { gunzipSync } from 'node:zlib'
 import { expect, test } from 'vitest'
 import { findValidKey } from '../src/api/access/keys.ts'
 import { Sessions } from '../src/console/sessions.ts'
+import { takeTurn } from '../src/foundation/timed-turns.ts'
+import { readActivity } from '../src/submissions/submission/activity.ts'
 import { COURSES, makeLearners, startCollection, submitTo } from './support/collection.ts'
 import { describeForm } from './support/console.ts'
 import { Issuer } from './support/jwks.ts'
@@ -83,6 +85,27 @@ test('activities are read by pages with links, and as NDJSON as a whole', async 
   expect(gunzipSync(packed.bytes).toString()).toBe(whole.text)
   const lines = whole.text.trimEnd().split('\n')
   expect(lines.map((line) => JSON.parse(line))).toEqual([...first.body.results, ...second.body.results])
+})
+
+test('all activities are read in parts, and others have a turn before each', async () => {
+  const { service, provider } = await startCollection({}, { works: false })
+  const token = await provider.create()
+  const rows = Array.from({ length: 1_000 }, (_, at) => [token, at, 'Downloaded', 'key', 'records', '{}'])
+  const columns = ['token', 'time', 'event', 'actor', 'actor_name', 'detail']
+  await service.database.write(`submission:${token}`, (writer) => writer.load('activity', columns, rows))
+  const ids: number[] = []
+  let turns = 0
+  const ask = () => void takeTurn().then(() => turns++)
+  ask()
+  for await (const { id } of readActivity(service.database, token)) {
+    if (ids.length % 500 === 0) {
+      expect(turns).toBe(ids.length / 500 + 1)
+      ask()
+    }
+    ids.push(id)
+  }
+  expect(ids).toHaveLength(1_001)
+  expect(new Set(ids).size).toBe(1_001)
 })
 
 test('the activities of a deleted submission remain, for its organisation only', async () => {

@@ -51,6 +51,13 @@ export default [
     test: 'test/results.filters.test.ts',
   },
   {
+    fault: 'an export gives others one turn, before its first entries',
+    file: 'src/submissions/findings/export.ts',
+    text: 'await takeTurn()',
+    replacement: 'if (first === 0) await takeTurn()',
+    test: 'test/results.exports.test.ts',
+  },
+  {
     fault: 'a comparison matches a finding that occurs once with any number of equal ones',
     file: 'src/submissions/findings/compare.ts',
     text: 'this.#heads[at] = this.#next[head - 1] || EMPTY',
