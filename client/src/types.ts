@@ -1240,7 +1240,7 @@ export interface FileWork {
   status?: 'Queued' | 'InProgress' | 'Processed' | 'Halted' | 'Cancelled' | 'UnknownError'
   /** When it was requested. */
   dateReceived?: string
-  /** When it ended. */
+  /** When it ended, or its result was last used. */
   dateCompleted?: string
   /** Why it has no result. */
   reason?: string

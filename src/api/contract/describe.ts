@@ -27,7 +27,7 @@ const LIMITED = {
   'ratelimit-policy': text('The limit: `q` requests in each window of `w` seconds.'),
   ratelimit: text('The remaining allowance: `r` requests in the next `t` seconds.'),
 }
-const CONDITIONAL = {
+export const CONDITIONAL = {
   etag: text(
     'Identifies this state of the page. Send it as If-None-Match to get 304 until the page changes.',
   ),
@@ -69,7 +69,14 @@ export function describeStream(
 ): ResponseDeclaration<never> {
   return {
     description,
-    headers: { ...ANY_RESPONSE, ...LIMITED, ...CONDITIONAL, ...headers },
+    headers: {
+      ...ANY_RESPONSE,
+      ...LIMITED,
+      'cache-control': CONDITIONAL['cache-control'],
+      etag: text('Identifies the content.'),
+      'content-disposition': text('The name of the file.'),
+      ...headers,
+    },
     content: { [type]: { schema: { type: 'string', format: 'binary' } } },
   }
 }

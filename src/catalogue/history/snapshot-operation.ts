@@ -1,5 +1,5 @@
 import type { Operation } from '../../api/contract/contract.ts'
-import { describeStream, NOT_MODIFIED } from '../../api/contract/describe.ts'
+import { CONDITIONAL, describeStream, NOT_MODIFIED } from '../../api/contract/describe.ts'
 import { notModified, stream } from '../../api/contract/results.ts'
 import { prefersGzip } from '../../api/serving/negotiate.ts'
 import { makeEtag } from '../../api/serving/page.ts'
@@ -12,6 +12,7 @@ const NDJSON = 'application/x-ndjson'
 const text = (description: string) => ({ description, type: 'string' })
 
 const SNAPSHOT_HEADERS = {
+  ...CONDITIONAL,
   'delta-token': text('The token with which the change feed continues from this snapshot.'),
   'catalogue-revision': text('Number of the revision; it goes back only after a restore from a backup.'),
   'total-count': text('Number of records, one on each line.'),

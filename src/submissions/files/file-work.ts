@@ -28,7 +28,7 @@ export const FileWork = Type.Object(
       'Queued, InProgress: the work has not ended. Processed: it has. Halted, Cancelled, UnknownError: it has no result, for `reason`.',
     ),
     dateReceived: time('When it was requested.'),
-    dateCompleted: time('When it ended.'),
+    dateCompleted: time('When it ended, or its result was last used.'),
     reason: text('Why it has no result.'),
     changes: count('Changes that a repair has made.'),
     files: listOf(SubmissionFile, 'The files that an upload or a repair has replaced.'),

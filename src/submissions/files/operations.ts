@@ -167,7 +167,12 @@ export function fileOperations(options: SubmissionOptions): readonly Operation[]
       responses: {
         202: ACCEPTED,
         200: {
-          ...describeStream(CSV, 'The file in its stored format.'),
+          ...describeStream(CSV, 'The file.', {
+            etag: {
+              description: 'Identifies this state of the file in this format. Send it as If-Match.',
+              type: 'string',
+            },
+          }),
           content: Object.fromEntries([CSV, NDJSON].map((type) => [type, { schema: { type: 'string' } }])),
         },
       },
