@@ -568,6 +568,11 @@ test('what needs a look into a file is 202 with the URL of the work for a caller
     const { status, body } = await ask('GET', location.slice('/v1'.length))
     expect([status, body.jobId]).toEqual([200, location.split('/').at(-1)])
   }
+  // Work of another submission, which can be another organisation's.
+  const own = await create('202512', { eid: '1002' })
+  const [jobId] = locations.map((location) => location.split('/').at(-1))
+  const foreign = await ask('GET', `/submissions/${own}/jobs/${jobId}`, { headers: { eid: '1002' } })
+  expect([foreign.status, foreign.body.type]).toEqual([404, '/problems/no-such-work'])
 })
 
 test('everybody who asks for work that is refused is told why, also after somebody else was', async () => {

@@ -51,6 +51,20 @@ export default [
     test: 'test/results.filters.test.ts',
   },
   {
+    fault: 'the state of work is shown to whoever has another submission',
+    file: 'src/submissions/files/operations.ts',
+    text: 'return found?.token === token ? found : undefined',
+    replacement: 'return found',
+    test: 'test/submissions.http.test.ts',
+  },
+  {
+    fault: 'an upload is read for a key that was revoked meanwhile',
+    file: 'src/submissions/files/do-file-job.ts',
+    text: '  await assertAllowed(writer, known)\n',
+    replacement: '',
+    test: REPAIRS,
+  },
+  {
     fault: 'an export gives others one turn, before its first entries',
     file: 'src/submissions/findings/export.ts',
     text: 'await takeTurn()',
