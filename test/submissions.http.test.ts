@@ -334,6 +334,40 @@ test('If-None-Match stores a file only if there is none yet, and each format has
   expect((await ask('GET', `/submissions/${token}/files/people`)).text).toBe(PEOPLE)
 })
 
+test('of two uploads on the same condition, which wait to be read together, one replaces the file', async () => {
+  const { service, key, ask, create } = await start()
+  const token = await create()
+  const send = async (content: string, condition: object) =>
+    (
+      await service.app.inject({
+        method: 'PUT',
+        url: `/v1/submissions/${token}/files/people`,
+        headers: {
+          'x-api-key': key,
+          eid: '1001',
+          'content-type': 'text/csv',
+          prefer: 'respond-async',
+          ...condition,
+        },
+        payload: content,
+      })
+    ).json().jobId as string
+  /** Of the work for both, in this order. */
+  const sendBoth = async (contents: readonly string[], condition: object) => {
+    const ids: string[] = []
+    for (const content of contents) ids.push(await send(content, condition))
+    while (await service.files.takeOne());
+    const jobs = ids.map(async (id) => (await ask('GET', `/submissions/${token}/jobs/${id}`)).body.status)
+    return await Promise.all(jobs)
+  }
+  const other = 'localId,id,group,age\n9,A9,G1,20\n'
+  expect(await sendBoth([PEOPLE, other], { 'if-none-match': '*' })).toEqual(['Processed', 'Halted'])
+  const { text, headers } = await ask('GET', `/submissions/${token}/files/people`)
+  expect(text).toBe(PEOPLE)
+  const condition = { 'if-match': headers.etag }
+  expect(await sendBoth([other, PEOPLE], condition)).toEqual(['Processed', 'Halted'])
+})
+
 test('a deleted submission is gone at once, and its token is known as cancelled', async () => {
   const { service, ask, create, put, validate, work } = await start()
   const token = await create()
