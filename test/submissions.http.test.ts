@@ -395,8 +395,8 @@ test('a deleted submission is gone at once, and its token is known as cancelled'
   expect(service.log.join('')).not.toContain(token)
 })
 
-test('an expired submission accepts nothing more, and the queue is bounded', async () => {
-  const { service, ask, create, put } = await start()
+test('an expired submission accepts nothing more, and each queue is bounded', async () => {
+  const { service, key, ask, create, put } = await start()
   const token = await create()
   await put(token, 'people', PEOPLE)
   await service.database.write('catalogue', (writer) =>
@@ -407,22 +407,36 @@ test('an expired submission accepts nothing more, and the queue is bounded', asy
   const second = await create('202604')
   await put(second, 'people', PEOPLE)
   const request = () => ask('POST', `/submissions/${second}/validation-runs`)
-  const fill = (eid: string, count: number) =>
+  /** Without anybody who does the work. */
+  const send = async (method: 'GET' | 'PUT', path: string) => {
+    const url = `/v1/submissions/${second}/${path}`
+    const headers = { 'x-api-key': key, eid: '1001', 'content-type': 'text/csv', prefer: 'respond-async' }
+    const sent = await service.app.inject({ method, url, headers, payload: PEOPLE })
+    return { status: sent.statusCode, headers: sent.headers }
+  }
+  const fill = (kind: string, eid: string, count: number) =>
     service.database.write('schema', (writer) =>
       writer.run(
         `with recursive number (n) as (select 1 union all select n + 1 from number where n < ${count})
          insert into job (kind, subject, eid, turn, queued, due, attempts)
-         select 'run', '${eid}/' || n, '${eid}', n, 0, 0, 0 from number`,
+         select '${kind}', '${eid}/' || n, '${eid}', n, 0, 0, 0 from number`,
       ),
     )
-  await fill('1001', MOST_WAITING_OF_ONE)
-  const own = await request()
-  expect([own.status, own.headers['retry-after']]).toEqual([429, '30'])
-  await service.database.write('schema', (writer) => writer.run('delete from job'))
-  await fill('other', MOST_WAITING)
-  const all = await request()
-  expect([all.status, all.headers['retry-after']]).toEqual([503, '30'])
-  await service.database.write('schema', (writer) => writer.run('delete from job'))
+  const empty = () => service.database.write('schema', (writer) => writer.run('delete from job'))
+  for (const [kind, demand] of [
+    ['upload', () => send('PUT', 'files/people')],
+    ['copies', () => send('GET', 'repairs')],
+    ['run', request],
+  ] as const) {
+    await fill(kind, '1001', MOST_WAITING_OF_ONE)
+    const own = await demand()
+    expect([kind, own.status, own.headers['retry-after']]).toEqual([kind, 429, '30'])
+    await empty()
+    await fill(kind, 'other', MOST_WAITING)
+    const all = await demand()
+    expect([kind, all.status, all.headers['retry-after']]).toEqual([kind, 503, '30'])
+    await empty()
+  }
   expect((await request()).status).toBe(202)
 
   // So is the list of runs, whoever requests and cancels them without end.
