@@ -59,7 +59,12 @@ async function start({ encrypted = false } = {}) {
     const queued = await service.app.inject({
       method,
       url: `/v1/submissions/${token}${path}`,
-      headers: { ...headers, ...(payload !== undefined && { 'content-type': 'text/csv' }) },
+      headers: {
+        ...headers,
+        ...(payload !== undefined && {
+          'content-type': payload.startsWith('{') ? 'application/json' : 'text/csv',
+        }),
+      },
       ...(payload !== undefined && { payload }),
     })
     return { status: queued.statusCode, body: queued.json() }
@@ -218,12 +223,13 @@ test('a repair that waits keeps others from overtaking it, and two requests are 
   expect([one.status, two.status]).toEqual([202, 202])
   expect(one.body.jobId).toBe(two.body.jobId)
   expect(one.body).toMatchObject({ work: 'repair', status: 'Queued' })
-  for (const [method, path] of [
+  for (const [method, path, payload] of [
     ['POST', '/validation-runs'],
     ['POST', '/submit'],
     ['DELETE', '/repairs'],
+    ['POST', '/records/loans', '{"content":[{"localId":"1"}]}'],
   ] as const) {
-    const refused = await queue(method, path)
+    const refused = await queue(method, path, payload)
     expect([refused.status, refused.body.detail, refused.body.errorCode]).toEqual([
       409,
       'The files are still being repaired. Wait until that ends.',
