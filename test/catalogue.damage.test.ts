@@ -34,6 +34,19 @@ describe('leading zeros that a spreadsheet removed', () => {
     expect((await importFile(database, 'codes.csv', LOST)).faults).toEqual([])
   })
 
+  test('of a code that is marked as removed are a fault, too', async () => {
+    const database = await openTemporary()
+    await importFile(database, 'codes.csv', TRUE_CODES)
+    const marked = 'occupationCode,replacedBy\n20,1000\n'
+    const { faults } = await importFile(database, 'codes.csv', marked)
+    expect(faults).toMatchObject([
+      { line: 2, field: 'occupationCode', message: expect.stringContaining('the catalogue has "0020"') },
+    ])
+    await importFile(database, 'codes.csv', marked, { acceptDamaged: true })
+    const again = await importFile(database, 'codes.csv', marked.replace('1000', '0010'))
+    expect(again).toMatchObject({ faults: [], summary: { successors: 1 } })
+  })
+
   test('of a code with a point are a fault, too', async () => {
     const database = await openTemporary()
     await importFile(database, 'codes.csv', `${HEADER}0110.1,Officer,0110\n`)

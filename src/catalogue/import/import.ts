@@ -122,10 +122,7 @@ async function importWithin(
   }
 
   const replacements = await listNewReplacements(writer, staging.replacements)
-  await loadReplacements(
-    writer,
-    replacements.map(({ code, by }) => [code, JSON.stringify(by)] as const),
-  )
+  await loadReplacements(writer, replacements)
   const counts = await listChanges(writer, { replace, keepDates })
   if (options.acceptDamaged !== true) {
     staging.faults.add(await findLosses(writer, staging.locateLater))

@@ -62,14 +62,18 @@ const LOST_ZEROS = 'the file has lost leading zeros. Import the column as text'
 
 /**
  * Finds the new codes that are codes of the catalogue without their leading zeros, and do not stand beside them in the
- * input. With `--replace`, the true codes would be deleted.
+ * input. With `--replace`, the true codes would be deleted. One that is marked as removed would leave the true code.
  *
  * @returns the first faults, one more than are reported
  */
 export async function findLostZeros(reader: Reader, locate: LocateLater): Promise<Fault[]> {
   const rows = await reader.all<{ code: string; had: string; file: string; line: number }>(
     `select s.code, o.code as had, s.file, s.line
-     from occupation o join staged s on s.code = ltrim(o.code, '0')
+     from occupation o join (
+         select position, file, line, code from staged
+         union all select 0, file, line, code from replacement
+         where code not in (select code from occupation_removed)
+       ) s on s.code = ltrim(o.code, '0')
      where o.code >= '0' and o.code < '1' and s.code <> o.code and trim(s.code, '0123456789.') = ''
        and not exists (select 1 from occupation known where known.code = s.code)
        and not exists (select 1 from staged beside where beside.code = o.code)

@@ -1,6 +1,7 @@
 import type { Writer } from '../../foundation/database/database.ts'
 import type { Revision } from '../../foundation/database/revisions.ts'
 import type { ChangeCounts } from '../history/revision-log.ts'
+import type { Replacement } from '../records/replacements.ts'
 import { SPAN_BITS } from '../records/window.ts'
 
 /** position, file, line, code, updated, hash, filters, document */
@@ -22,15 +23,16 @@ export async function loadStaged(writer: Writer, rows: AsyncIterable<StagedRow>)
   await writer.analyze('staged')
 }
 
-/** Loads the removed codes and their successors into the table `replacement`: code and a JSON list of codes. */
-export async function loadReplacements(
-  writer: Writer,
-  rows: Iterable<readonly [string, string]>,
-): Promise<void> {
+/** Loads the removed codes and their successors, as a JSON list of codes, into the table `replacement`. */
+export async function loadReplacements(writer: Writer, replacements: readonly Replacement[]): Promise<void> {
+  const { text } = writer.dialect
   await writer.run(
-    `create temporary table replacement (code ${writer.dialect.text} primary key, replaced_by ${writer.dialect.text})`,
+    `create temporary table replacement (
+      code ${text} primary key, replaced_by ${text}, file ${text}, line bigint
+    )`,
   )
-  await writer.load('replacement', ['code', 'replaced_by'], rows)
+  const rows = replacements.map(({ code, by, file = '', line = 0 }) => [code, JSON.stringify(by), file, line])
+  await writer.load('replacement', ['code', 'replaced_by', 'file', 'line'], rows)
 }
 
 /**
