@@ -356,6 +356,8 @@ test('of two uploads on the same condition, which wait to be read together, one 
   const sendBoth = async (contents: readonly string[], condition: object) => {
     const ids: string[] = []
     for (const content of contents) ids.push(await send(content, condition))
+    // What waits is kept.
+    await sweep(service.database)
     while (await service.files.takeOne());
     const jobs = ids.map(async (id) => (await ask('GET', `/submissions/${token}/jobs/${id}`)).body.status)
     return await Promise.all(jobs)

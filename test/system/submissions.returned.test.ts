@@ -4,6 +4,7 @@ import { unzip } from '@cj-tech-master/excelts/archive'
 import { expect, test } from 'vitest'
 import { readWorkbook } from '../../src/engines/records/index.ts'
 import { forgetOldJobs } from '../../src/submissions/files/file-job.ts'
+import { sweep } from '../../src/submissions/retention/sweep.ts'
 import { makeSmallDefinition } from '../support/small-definition.ts'
 import { startSubmissions } from '../support/submissions.ts'
 import { temporaryFolder } from '../support/temporary.ts'
@@ -99,6 +100,7 @@ test('what was made is kept until the files change, or nobody has used it for lo
     return rows.map(({ id }) => id)
   }
   const first = await ask('GET', '/corrected-files')
+  await sweep(service.database)
   const again = await ask('GET', '/corrected-files')
   expect(again.bytes.equals(first.bytes)).toBe(true)
   const [id = ''] = await made()
