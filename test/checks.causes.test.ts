@@ -265,7 +265,7 @@ test('dates that a spreadsheet has turned around are named, with the proof', asy
     const [, , row = []] = rows
     row[1] = '2025-01-31'
   })
-  expect(cause).toContain('are in another form than year-month-day')
+  expect(cause).toContain('are in a form other than year-month-day')
   // In two digits with hyphens, the year may be first.
   const [short] = await checkWide((rows) => {
     for (const [at, row] of rows.entries())
@@ -283,7 +283,7 @@ test('columns that are wrong in the same way are one cause', async () => {
         for (const at of [1, 3, 5]) row[at] = (row[at] ?? '').replace(/^(\d+)-(\d+)-(\d+)$/, '$3/$2/$1')
     }),
   ).toEqual([
-    'two, four and six: 120 values are in another form than year-month-day. Write dates as year-month-day, such as 2025-02-17.',
+    'two, four and six: 120 values are in a form other than year-month-day. Write dates as year-month-day, such as 2025-02-17.',
   ])
   expect(
     await checkWide((rows) => {

@@ -170,7 +170,7 @@ describe('values are described by what happened to them:', () => {
       },
     ],
     [
-      'another form than that of a pattern, which nobody needs to read',
+      'a form other than that of a pattern, which nobody needs to read',
       `k\n${Array.from({ length: 20 }, (_, at) => `${at % 2 ? 'A' : 'b'}${at}-\n`).join('')}`,
       [
         'k is wrong in all 20 records: k must be 2 capital letters, then 1 to 3 digits. Write the value in the expected form.',

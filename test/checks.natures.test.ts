@@ -94,7 +94,7 @@ test.each<[object, string, string, string]>([
     DATE,
     '17/02/2025',
     '2025-02-17',
-    'is in another form than year-month-day. Write dates as year-month-day, such as 2025-02-17.',
+    'is in a form other than year-month-day. Write dates as year-month-day, such as 2025-02-17.',
   ],
   [NUMBER, '0,005', '7', `has a decimal comma. ${POINT}`],
   [
@@ -176,7 +176,7 @@ describe('a column says what its values are:', () => {
       [...repeat(['A1', 'B2'], 40), ...repeat(['A1.0', 'B2.0', 'C3.0', 'D4.0', 'E5.0', 'F6.0'], 3)],
       ['n is wrong in 18 of 98 records: n must be 1 capital letter, then 1 digit.'],
     ],
-    ['one value', DATE, ['17/02/2025'], ['n: the only value is in another form than year-month-day.']],
+    ['one value', DATE, ['17/02/2025'], ['n: the only value is in a form other than year-month-day.']],
   ])('%s', async (_what, field, values, expected) => {
     const { summary } = await checkColumn(field, values)
     expect(summary.causes.map(({ sentence }) => sentence)).toEqual(expected)

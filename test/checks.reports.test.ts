@@ -101,7 +101,7 @@ test('JUnit names the causes of each code, and what to do', async () => {
   )
   const [, failure = ''] = /name="MEM-02-type">(.*?)<\/testcase>/s.exec(xml) ?? []
   expect(failure).toContain(
-    'Cause: born: 12 of 20 values are in another form than year-month-day (&quot;17/02/2025&quot;). Write dates as year-month-day, such as 2025-02-17. First: members.csv:2.',
+    'Cause: born: 12 of 20 values are in a form other than year-month-day (&quot;17/02/2025&quot;). Write dates as year-month-day, such as 2025-02-17. First: members.csv:2.',
   )
   expect(failure.match(/^.*Cause: .*$/gm)).toHaveLength(2)
 })

@@ -192,7 +192,7 @@ test.each([
     'records are one value each, because they are quoted as a whole.',
     'Export the file again, or remove the quotes around the record.',
   ],
-])('records in another form than their file are one cause that says so: %#', async (write, some, fix) => {
+])('records in a form other than their file are one cause that says so: %#', async (write, some, fix) => {
   const { summary, findings, changed } = await checkRows('enrolments', (record) => record % 3 === 0, write)
   expect(findings).toHaveLength(changed.length)
   expect(summary.causes.map((cause) => [cause.sentence, cause.fix])).toEqual([

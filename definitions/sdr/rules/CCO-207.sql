@@ -4,7 +4,7 @@ file: course-completions
 fields: [completionIndicator]
 severity: Warning
 message: 'The enrolment has source of funding 31 (withdrawn before 10%), but the outcome is {completionIndicator}.'
-many: completions have another outcome than 4 (withdrawn), but their enrolments have source of funding 31.
+many: completions have an outcome other than 4 (withdrawn), but their enrolments have source of funding 31.
 why: The outcome of an enrolment with source of funding 31 is 4 (withdrawn).
 fix: Correct the outcome or the source of funding.
 source: https://learn.wisenet.co/funding-source-code-31-for-sdr/

@@ -4,7 +4,7 @@ file: qualification-completions
 fields: [studentIdentificationCode]
 severity: Warning
 message: 'The learner is of type {enrolmentType}, but qualification completions are reported for type D.'
-many: completions are those of learners of another type than D.
+many: completions are those of learners of a type other than D.
 why: Learners of types B and C are in short or non-formal programmes.
 fix: 'Remove the completion, or correct the enrolment type of the learner.'
 source: https://api-docs.prd.dxs.pub.tec.govt.nz/api/provider-based/upload-qualification-completion-data-to-the-submission

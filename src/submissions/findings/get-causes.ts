@@ -32,7 +32,7 @@ const EXAMPLE: Static<typeof ResultsCauses> = {
       findings: 1500,
       records: 1500,
       learners: 400,
-      sentence: 'courseStartDate: all 1,500 values are in another form than year-month-day.',
+      sentence: 'courseStartDate: all 1,500 values are in a form other than year-month-day.',
       fix: 'Write dates as year-month-day, such as 2025-02-17.',
       example: {
         file: 'enrolments.csv',

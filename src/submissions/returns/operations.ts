@@ -179,7 +179,7 @@ export function returnOperations({
               code: 'ENR-06-type',
               file: 'enrolments.csv',
               field: 'courseStartDate',
-              sentence: 'courseStartDate has values that are in another form than year-month-day.',
+              sentence: 'courseStartDate has values that are in a form other than year-month-day.',
               columns: 1,
               organisations: 37,
               causes: 37,

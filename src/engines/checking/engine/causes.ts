@@ -175,7 +175,7 @@ export class Causes {
           return own.some((field) => fields.includes(field)) || (own.length > 0 && uses.length > 1)
         },
         sentence: `${file} is of ${year}: ${those} values of ${name} are in that year, and the return is of ${this.#returnYear}.`,
-        general: 'The file is of another year than the return.',
+        general: 'The year of the file is not that of the return.',
         fix: `Export the file again for ${this.#returnYear}, or check it with the return of ${year}.`,
       })
     }

@@ -333,7 +333,7 @@ export class FieldNatures {
     const make = (name: string, rest: string, hint = ''): Nature => {
       return { name, many: `are ${rest}`, one: `is ${rest}`, fix, hint }
     }
-    const unlike = `in another form than ${form}`
+    const unlike = `in a form other than ${form}`
     const [isLast, day = '', , month = '', , year = ''] = YEAR_LAST.exec(text) ?? []
     if (SHORT_YEAR.test(text) && !format.includes('%y'))
       return make('two-digit-year', 'written with two digits of the year')
