@@ -196,6 +196,13 @@ test.each([
   ])
 })
 
+test('an NDJSON file without one field of its definition is one finding', async () => {
+  const { found } = await checkMembers('{"a":1,"b":2}\n{"__proto__":1,"b":2}\n', 'members.ndjson')
+  expect(found).toEqual([
+    ['MEM-00-file', 1, 'The records have none of the expected fields, such as memberId, born, kind.'],
+  ])
+})
+
 const rule = (code: string, query: string) => `/*
 code: ${code}
 file: members

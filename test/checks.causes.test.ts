@@ -336,6 +336,16 @@ describe('the order of causes is that in which to fix them:', () => {
       await listKeys([...Array(8).fill('b,x,red,2025-01-01'), 'b,1,red,2025-01-01'], 'id,size,colour,from'),
     ).toEqual([MISSING, 'column:things:missing:header', 'value:things.size:x'])
   })
+
+  test('the key of a fault of the header has none of its words', async () => {
+    expect(await listKeys(['a,,1,2'], 'id,,other,id')).toEqual([
+      MISSING,
+      'column:things:missing:header',
+      'column:things:repeated:header',
+      'column:things:unknown:header',
+      'column:things:unnamed:header',
+    ])
+  })
 })
 
 test('the counts of a cause are of findings, records and learners', async () => {

@@ -143,9 +143,7 @@ describe('values are described by what happened to them:', () => {
     [
       'truth values of a database, in the only record that has any',
       `k,a,b,c,d\nK1,t,f,t,f\n${'K2,,,,\n'.repeat(20)}`,
-      [
-        'a, b and 2 more columns: 4 values are other words for true and false. Write true for true, and false for false.',
-      ],
+      ['a, b and 2 more columns: 4 values are other words for true and false. Write true and false instead.'],
       { fields: [{ name: 'k' }, ...flags] },
     ],
     [

@@ -257,15 +257,15 @@ export class Causes {
   }
 
   #find(finding: SeenFinding): Building {
-    const { resource, check, message, field: named, record } = finding
+    const { resource, check, message, record } = finding
     if (check === resource.fileCheck) {
       return this.#list.make('file', `file:${resource.name}`, finding, () => message, adviceOf(finding))
     }
     if (check === resource.headerCheck) {
-      const { group } = (finding.fault ?? {}) as FileFault
-      const key = `column:${resource.name}${group === undefined ? `.${named ?? message}` : `:${group}`}:header`
+      const { group = '' } = (finding.fault ?? {}) as FileFault
+      const key = `column:${resource.name}:${group}:header`
       const concerned = this.#fileOf(resource.name).count
-      const several = this.#fileOf(resource.name).open?.columns.groups.get(group ?? '')
+      const several = this.#fileOf(resource.name).open?.columns.groups.get(group)
       const describe = () => several?.message ?? message
       const advice = several === undefined ? adviceOf(finding) : { fix: several.fix }
       return this.#list.make('column', key, finding, describe, { ...advice, concerned })

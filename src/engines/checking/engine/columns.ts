@@ -115,24 +115,25 @@ export function mapColumns(resource: Resource, header: readonly string[], isExac
   if (resource.orderedColumns && found.some((position, index) => position < (found[index - 1] ?? 0))) {
     const names = resource.fields.map(({ name }) => name)
     const message = `The columns must be in the order ${listFirst(names, shorten)}.`
-    faults.push({ message, fix: 'Put the columns in this order.' })
+    faults.push({ message, fix: 'Put the columns in this order.', group: 'order' })
   }
   if (unnamed.length > 0) {
     const message =
       unnamed.length === 1
         ? `Column ${unnamed[0]} has no name.`
         : `${countColumns(unnamed)} have no name: ${listFirst(unnamed, (each) => each)}.`
-    faults.push({ message, fix: 'Delete what has no name, or name it as the definition does.' })
+    const fix = 'Delete what has no name, or name it as the definition does.'
+    faults.push({ message, fix, group: 'unnamed' })
   }
   const [again] = repeated
   if (again !== undefined && repeated.length === 1) {
     const { name, column } = again
     const message = `The column ${shorten(name)} is repeated: column ${column} has this name too.`
-    faults.push({ field: name, message, fix: KEEP_ONE })
+    faults.push({ field: name, message, fix: KEEP_ONE, group: 'repeated' })
   } else if (again !== undefined) {
     const places = listFirst(repeated, ({ name, column }) => `${shorten(name)} (column ${column})`)
     const message = `${countColumns(repeated)} repeat the name of an earlier one: ${places}.`
-    faults.push({ message, fix: KEEP_ONE })
+    faults.push({ message, fix: KEEP_ONE, group: 'repeated' })
   }
   const others = unknown.filter((name) => !misnamed.has(name))
   if (!resource.unknownColumns && others.length > 0) {
@@ -145,6 +146,7 @@ export function mapColumns(resource: Resource, header: readonly string[], isExac
     faults.push({
       message,
       fix: 'Delete what the definition does not have, or name it as the definition does.',
+      group: 'unknown',
     })
   }
   return { positions, header, width: cells.length, faults, groups, notes, missing, marks }

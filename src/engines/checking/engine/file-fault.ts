@@ -5,7 +5,7 @@ export interface FileFault {
   readonly field?: string
   /** What to do, unless the message says it. */
   readonly fix?: string
-  /** Those of a group are one cause. */
+  /** The faults of a header that are one cause. */
   readonly group?: string
 }
 

@@ -62,16 +62,23 @@ export function describeHeader(text: string, resource: Resource, found: number):
       message: `The file is separated by ${nameSeparator(other)}, but the definition says ${nameSeparator(delimiter)}. Export the file again with ${nameSeparator(delimiter)}, or correct the delimiter in the definition.`,
     }
   const line = 1 + lines.findIndex((each) => each !== first && isHeader(splitLine(each, resource)))
-  const expected = resource.fields.slice(0, 3).map(({ name }) => name)
   const start =
     found === 0
-      ? `The first line has none of the expected columns, such as ${expected.join(', ')}.`
+      ? `The first line has none of the expected columns, such as ${nameExpected(resource)}.`
       : `The first line has ${found === 1 ? 'the name' : 'the names'} of only ${count(found, 'column')}.`
   if (line > 0)
     return {
       message: `${start} Line ${line} has ${found === 0 ? 'them' : 'more'}: delete the ${line === 2 ? 'line' : 'lines'} above it.`,
     }
   return found === 0 ? { message: start, fix: EXPORT_AGAIN } : undefined
+}
+
+/** The first fields of a definition, in a message that asks for them. */
+export function nameExpected({ fields }: Resource): string {
+  return fields
+    .slice(0, 3)
+    .map(({ name }) => name)
+    .join(', ')
 }
 
 /**

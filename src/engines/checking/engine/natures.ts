@@ -396,7 +396,7 @@ export class FieldNatures {
       name: 'truth-values',
       many: 'are other words for true and false',
       one: 'is another word for true or false',
-      fix: `Write ${trueValues[0]} for true, and ${falseValues[0]} for false.`,
+      fix: `Write ${trueValues[0]} and ${falseValues[0]} instead.`,
     }
   }
 

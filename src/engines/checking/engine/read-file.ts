@@ -1,9 +1,9 @@
-import { CsvReader, FileSource, NdjsonReader, type RecordReader } from '../../records/index.ts'
+import { CsvReader, FileSource, NdjsonReader, parseRecord, type RecordReader } from '../../records/index.ts'
 import type { Resource } from '../definition/definition.ts'
 import { readBytes } from '../definition/is-file.ts'
 import { type Columns, mapColumns } from './columns.ts'
 import { EXPORT_AGAIN, type FileFault } from './file-fault.ts'
-import { describeHeader } from './first-line.ts'
+import { describeHeader, nameExpected } from './first-line.ts'
 import type { PreparedFile } from './prepare-file.ts'
 
 /** A file whose header has been read. */
@@ -44,8 +44,18 @@ function openJson(path: string, resource: Resource): OpenFile {
     columns: { ...mapColumns(header, names), width: names.length },
     format: { kind: 'ndjson' },
     headerOffset: undefined,
-    fault: undefined,
+    fault: describeNames(readStart(path), resource),
     lateFaults: () => (resource.unknownColumns ? [] : mapColumns(header, [...reader.unknown], true).faults),
+  }
+}
+
+/** Says that none of the first records of an NDJSON file has a field of its definition. */
+function describeNames(start: string, resource: Resource): FileFault | undefined {
+  const found = start.split('\n').flatMap((line) => Object.keys(parseRecord(line).record ?? {}))
+  if (found.length === 0 || resource.fields.some(({ name }) => found.includes(name))) return undefined
+  return {
+    message: `The records have none of the expected fields, such as ${nameExpected(resource)}.`,
+    fix: 'Export the file again with the names of the definition.',
   }
 }
 
