@@ -43,6 +43,14 @@ describe('a header is described by what a person sees:', () => {
       ],
     ],
     [
+      'short names that have no letter in common',
+      'code,name,x,y\nA,x,1,2\n',
+      [
+        'The column n is missing. Add the column, or export the file with it.',
+        '2 columns are unknown: x, y. Delete what the definition does not have, or name it as the definition does.',
+      ],
+    ],
+    [
       'two files that are joined, the second one with a byte order mark',
       'code,name,n\nA,x,1\n\ufeffcode,name,n\nB,y,2\n',
       ['The row repeats the header. Delete the row.'],

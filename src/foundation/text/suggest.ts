@@ -30,5 +30,7 @@ export function findSimilar(name: string, known: readonly string[]): string | un
   // The beginning of one name says more than two wrong letters: `int` is `integer`, not `list`.
   const longer = known.filter((each) => each.toLowerCase().startsWith(lower))
   if (steps > 1 && lower.length >= LEAST_BEGINNING && longer.length === 1) return longer[0]
-  return steps <= Math.max(2, match.length / 3) ? match : undefined
+  // A name of one or two letters that shares none is not meant.
+  const most = Math.max(2, match.length / 3)
+  return steps <= most && steps < Math.max(lower.length, match.length) ? match : undefined
 }
