@@ -206,12 +206,17 @@ test('a folder without the files says which of its folders has them, or what els
     'b.pdf': '%PDF-1.4',
     'c.numbers': await pack({ 'preview.jpg': 'x' }),
     'd.xml': '<a><b/></a>',
+    'e.json': '[{"memberId":"M1"}]',
+    'schema.json': '{"fields":[]}',
+    'f.xlsm': 'x',
   }
   const types = writeFiles(files)
   expect((await refusalOf(types)).split('\n')).toEqual([
     `${types}: ${none}: members.csv, book-loans.csv. Rename what is there: a.csv`,
     'b.pdf: is a PDF document. Export the table from the program that made it, as CSV or XLSX',
     'c.numbers: is a Numbers spreadsheet. Export it as XLSX or CSV',
+    'e.json: is a JSON list. Export it as CSV in UTF-8',
+    'f.xlsm: is not a spreadsheet in the XLSX format, or is damaged',
   ])
   expect(await refusalOf(join(types, 'd.xml'))).toBe('d.xml: is an XML document. Export it as CSV in UTF-8')
   const inner = await pack({ 'members.csv': MEMBERS })

@@ -3,7 +3,7 @@ import { basename, join, posix, resolve } from 'node:path'
 import { type Fault, UserError } from '../../foundation/faults/user-error.ts'
 import { count } from '../../foundation/text/format-number.ts'
 import { suggest } from '../../foundation/text/suggest.ts'
-import { describeFormat, findFormat } from '../records/index.ts'
+import { describeFormat, findFormat, JSON_LIST } from '../records/index.ts'
 import type { Definition, Resource } from './definition/definition.ts'
 import { hasOtherFormat, isFile, isJunk, readBytes } from './definition/is-file.ts'
 import { plainName } from './engine/columns.ts'
@@ -14,7 +14,8 @@ import type { Containers } from './engine/unpack.ts'
 import { findSure, recognise } from './recognise.ts'
 import { CHANGES } from './repair/changes-name.ts'
 
-const ENDING = /\.(?:csv|tsv|txt|ndjson|jsonl)(?:\.gz)?$|\.(?:xlsx|xlsb|xls|ods|numbers|pdf|html?|zip)$/i
+const ENDING =
+  /\.(?:csv|tsv|txt|ndjson|jsonl)(?:\.gz)?$|\.(?:xls[xmb]?|ods|numbers|docx?|json|pdf|html?|zip)$/i
 
 export interface SelectedFiles {
   readonly files: InputFile[]
@@ -137,12 +138,12 @@ export async function selectFiles(
   const known = definition.resources.map((each) => each.path).join(', ')
   for (const each of left.filter(({ given }) => given)) {
     const message = `is not a file of the definition ${definition.name}${near(basename(each.path), definition)}; its files are ${known}`
-    faults.push(describeType(each)[0] ?? { file: show(each.path), message })
+    faults.push(describeType(each, containers)[0] ?? { file: show(each.path), message })
   }
   if (faults.length === 0 && chosen.size === 0)
     faults.push(
       ...paths.map((path) => describeNone(path, definition, containers)),
-      ...left.flatMap(describeType).slice(0, SHOWN_NAMES),
+      ...left.flatMap((each) => describeType(each, containers)).slice(0, SHOWN_NAMES),
     )
   if (faults.length > 0) throw new UserError(faults)
   const lost = [...others, ...left].map((each) => ({
@@ -181,8 +182,10 @@ function describeOther(path: string): string | undefined {
   return describeFormat(readBytes(path, 4096))
 }
 
-/** Names the type of a file that is neither a table nor an archive, and says what to do. */
-function describeType({ path, name: file }: Pick<Unread, 'path' | 'name'>): Fault[] {
+/** Says why a file is neither a table nor an archive that can be read, and what to do. */
+function describeType({ path, name: file }: Pick<Unread, 'path' | 'name'>, containers: Containers): Fault[] {
+  const fault = containers.faultOf(path)
+  if (fault !== undefined) return [{ file, message: fault }]
   const format = findFormat(readBytes(path, 4096))
   if (format === undefined || format.isContainer) return []
   return [{ file, message: `is ${format.name}. ${format.advice.replace(/\.$/, '')}` }]
@@ -227,7 +230,9 @@ function describeNone(path: string, definition: Definition, containers: Containe
   const there = listFiles(path).filter((name) => !containers.opened.has(resolve(join(path, name))))
   const archive = there.find((name) => /\.zip$/i.test(name))
   if (archive !== undefined) return none(`, but it has the archive ${archive}. ${advise(archive)}`)
-  const tables = there.filter((name) => describeType({ name, path: join(path, name) }).length === 0)
+  const tables = there.filter(
+    (name) => describeType({ name, path: join(path, name) }, containers).length === 0,
+  )
   const names = tables.map((name) => containers.nameOf(join(path, name)) ?? name).slice(0, SHOWN_NAMES)
   const more = tables.length > names.length ? ` and ${count(tables.length - names.length, 'other')}` : ''
   return none(names.length === 0 ? known : `${known}. Rename what is there: ${names.join(', ')}${more}`)
@@ -280,15 +285,23 @@ function isFolder(path: string): boolean {
   return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true
 }
 
+function isJsonList(path: string): boolean {
+  return isFile(path) && findFormat(readBytes(path, 4096))?.name === JSON_LIST
+}
+
 function listFiles(folder: string): string[] {
   return listNames(folder).filter((name) => isFile(join(folder, name)))
 }
 
 /** What is named like a file of data, whether it is one or not. */
 function listNames(folder: string): string[] {
-  return readdirSync(folder)
-    .filter((name) => ENDING.test(name) && !isJunk(name) && name !== CHANGES)
-    .sort()
+  return (
+    readdirSync(folder)
+      .filter((name) => ENDING.test(name) && !isJunk(name) && name !== CHANGES)
+      // Other JSON is a descriptor, or describes something else.
+      .filter((name) => !/\.json$/i.test(name) || isJsonList(join(folder, name)))
+      .sort()
+  )
 }
 
 /** The files of resources whose path names a folder within the given one. */

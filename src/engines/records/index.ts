@@ -23,7 +23,7 @@ export {
   findUtf16,
   nameEncoding,
 } from './encoding.ts'
-export { describeFormat, findFormat } from './file-format.ts'
+export { describeFormat, findFormat, JSON_LIST } from './file-format.ts'
 export { FileSource } from './file-source.ts'
 export {
   isObject,

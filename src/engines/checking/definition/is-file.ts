@@ -26,7 +26,7 @@ export function isJunk(path: string): boolean {
 }
 
 /** Names of files that a check cannot read, unless they are text all the same. */
-const OTHER = /\.(?:xlsb|xls|ods|numbers|pdf|html?)$/i
+const OTHER = /\.(?:xlsb|xls|ods|numbers|docx?|json|pdf|html?)$/i
 
 export function hasOtherFormat(name: string): boolean {
   return OTHER.test(name)
