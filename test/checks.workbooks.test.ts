@@ -64,6 +64,12 @@ describe('the value of a cell', () => {
     expect([...(sheet?.rows() ?? [])]).toEqual([['a', 'b'], [], ['c', '5']])
   })
 
+  test('of a formula is none where the workbook leaves its calculation to the next program', async () => {
+    const cells = ['head', ...['0', '5'].map((value) => ({ xml: `<c><f>A1</f><v>${value}</v></c>` })), '0']
+    const properties = '<calcPr calcId="124519" fullCalcOnLoad="1"/>'
+    expect(await readColumn(cells, properties)).toEqual(['head', '=A1', '5', '0'])
+  })
+
   test('of a formula with an empty result is empty', async () => {
     expect(await readColumn([{ xml: '<c t="str"><f>""</f><v></v></c>' }, 'x'])).toEqual(['', 'x'])
   })
@@ -130,6 +136,9 @@ test.each<[string, number, string]>([
   ['dd/mm/yyyy', MOMENT, '2025-02-17'],
   ['yyyy-mm-dd', 45_705, '2025-02-17'],
   ['d-mmm-yy', 45_705, '2025-02-17'],
+  ['yyyy-mm-dd', 45_705 + 86_399.997 / 86_400, '2025-02-17'],
+  ['yyyy-mm-dd', 45_705 - 1e-10, '2025-02-17'],
+  ['yyyy-mm-dd hh:mm', 45_705 + 86_399.997 / 86_400, '2025-02-18T00:00:00'],
   ['[$-409]mmmm d, yyyy;@', 45_705, '2025-02-17'],
   ['m/d/yy h:mm', MOMENT, '2025-02-17T09:05:07'],
   ['yyyy-mm-dd hh:mm:ss', 45_705, '2025-02-17T00:00:00'],

@@ -119,7 +119,8 @@ function readMomentFormat(tokens: readonly string[]): NumberFormat | undefined {
     // A spreadsheet program shows no date outside of its calendar.
     if (!(serial >= 0 && serial < END_OF_CALENDAR)) return undefined
     const perDay = 86_400 * 10 ** places
-    const ticks = Math.round(serial * perDay)
+    // Without its time, the last moment of a day is still of this day.
+    const ticks = hasTime ? Math.round(serial * perDay) : Math.floor(serial + SAME_MOMENT) * perDay
     if (isElapsed) return showTime(ticks, places)
     const time = showTime(ticks % perDay, places)
     if (!hasDate || (hasTime && ticks < perDay)) return time
@@ -128,6 +129,9 @@ function readMomentFormat(tokens: readonly string[]): NumberFormat | undefined {
   }
   return { kind: 'moment', hasTime, show }
 }
+
+/** The part of a day, a tenth of a millisecond, that the sums of a spreadsheet lose. */
+const SAME_MOMENT = 1e-9
 
 /** The day after 9999-12-31. */
 const END_OF_CALENDAR = 2_958_466

@@ -95,6 +95,7 @@ class Workbook {
   readonly #texts: string[] = []
   readonly #formats: NumberFormat[] = []
   #is1904 = false
+  #isCalculated = true
 
   constructor(file: string, bytes: Buffer, parser: Parser) {
     this.#file = file
@@ -110,7 +111,8 @@ class Workbook {
     const found: { name: string; id: string }[] = []
     this.#read(path, {
       open: (name, attributes) => {
-        if (name === 'workbookPr') this.#is1904 = /^(?:1|true)$/.test(attributes.date1904 ?? '')
+        if (name === 'workbookPr') this.#is1904 = isTrue(attributes.date1904)
+        if (name === 'calcPr') this.#isCalculated = !isTrue(attributes.fullCalcOnLoad)
         if (name !== 'sheet') return
         const id = Object.entries(attributes).find(([each]) => each.endsWith(':id'))?.[1]
         found.push({ name: attributes.name ?? '', id: id ?? '' })
@@ -183,7 +185,13 @@ class Workbook {
       if (this.#places > MAX_PLACES) throw tooMany(MAX_PLACES, 'places up to the last cells of its rows')
     }
     const toText = (type: string, value: string) => this.#toText(type, value)
-    const rows = new RowCollector({ toText, addPlaces, formats: this.#formats, is1904: this.#is1904 })
+    const rows = new RowCollector({
+      toText,
+      addPlaces,
+      formats: this.#formats,
+      is1904: this.#is1904,
+      isCalculated: this.#isCalculated,
+    })
     const pieces = this.#readPieces(part, {
       open: (name, attributes) => {
         if (name === 'c' && ++this.#cells > MAX_CELLS) throw tooMany(MAX_CELLS, 'cells')
@@ -261,6 +269,10 @@ function toKey(path: string): string {
   return path.replaceAll('\\', '/').replace(/^\//, '').toLowerCase()
 }
 
+function isTrue(value = ''): boolean {
+  return /^(?:1|true)$/.test(value)
+}
+
 function plainName(name: string): string {
   return name.slice(name.indexOf(':') + 1)
 }
@@ -311,6 +323,7 @@ interface RowOptions {
   readonly addPlaces: (cells: number) => void
   readonly formats: readonly NumberFormat[]
   readonly is1904: boolean
+  readonly isCalculated: boolean
 }
 
 /** Collects the rows of a sheet. References are optional: without one, a cell is beside the one before it. */
@@ -374,10 +387,12 @@ class RowCollector {
   }
 
   #addCell(): void {
-    const { toText, is1904 } = this.#options
+    const { toText, is1904, isCalculated } = this.#options
     const inline = this.#inline.take()
     const [type, value] = [this.#type, this.#type === 'inlineStr' ? inline : this.#value]
-    const text = type === 's' && value === '' ? '' : toText(type, value)
+    // A library that does not calculate writes 0 for each result, and asks the next program to calculate.
+    const isMissing = this.#formula !== undefined && !isCalculated && value === '0'
+    const text = isMissing || (type === 's' && value === '') ? '' : toText(type, value)
     const cell = readCell(
       {
         type,
