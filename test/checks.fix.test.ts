@@ -472,8 +472,15 @@ describe('what was done to a whole column is undone:', () => {
     [
       'the sign of a currency',
       { type: 'number' },
-      ['$12', '$1,234.50', '-€ 0.5', '7'],
+      ['$12', '$1,234.50', '-$ 0.5', '7'],
       ['12', '1234.50', '-0.5', '7'],
+    ],
+    [
+      'unless the amounts are of several currencies',
+      { type: 'number' },
+      ['$12', '$1,234.50', '-€ 0.5', '7'],
+      [],
+      'The amounts of the column have the signs of several currencies.',
     ],
     ['unless its comma is not certain', { type: 'number' }, ['$1,234', '$2,345', '$3,456'], []],
     [

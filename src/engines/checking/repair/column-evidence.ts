@@ -11,6 +11,7 @@ export class ColumnEvidence {
   #right = 0
   readonly #commas = new CommaEvidence()
   readonly #dates = new DateEvidence()
+  readonly #currencies = new Set<string>()
   /** The values to which each habit was done, and the fewest characters that it took from one. */
   readonly #habits = new Map(HABITS.map((habit) => [habit, { done: 0, fewest: Number.POSITIVE_INFINITY }]))
   /** The habits that a value denies. */
@@ -27,6 +28,7 @@ export class ColumnEvidence {
     if (value !== cell) this.#surrounded++
     if (/\s/.test(value)) this.#spaced++
     this.#addHabits(value)
+    for (const [sign] of value.matchAll(/[$€£]/g)) this.#currencies.add(sign)
     const { field } = this.#tester
     if (mayHaveCommas(field)) this.#commas.add(value)
     else if (hasIsoDates(field)) this.#dates.add(value)
@@ -63,7 +65,8 @@ export class ColumnEvidence {
     }
     const { done, isDenied } = of(habit)
     const other = values - right - done
-    const column = { done, right, other, isDenied, elsewhere, fewest, commas, dates, of }
+    const { size: currencies } = this.#currencies
+    const column = { done, right, other, isDenied, elsewhere, fewest, commas, dates, currencies, of }
     return habit.doubt?.(column, this.#tester) ?? (isColumn(done, values) ? undefined : TOO_FEW)
   }
 

@@ -27,6 +27,8 @@ interface Column {
   readonly fewest: number
   readonly commas: CommaEvidence
   readonly dates: DateEvidence
+  /** How many signs of currencies its values have. */
+  readonly currencies: number
   /** The same of another habit: how many were changed by it, and whether one shows that it was not done. */
   readonly of: (habit: Habit) => { readonly done: number; readonly isDenied: boolean }
 }
@@ -191,6 +193,8 @@ export const HABITS: readonly Habit[] = [
       const [, sign = '', amount] = AMOUNT.exec(value) ?? []
       return amount === undefined ? undefined : `${sign}${amount.replaceAll(',', '')}`
     },
+    doubt: ({ currencies }) =>
+      currencies > 1 ? 'The amounts of the column have the signs of several currencies.' : undefined,
   },
   {
     why: 'The codes of the column were written as words.',
