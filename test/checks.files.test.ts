@@ -55,6 +55,16 @@ describe('a file with the columns of one that was read is the first cause', () =
   })
 })
 
+test('each of several such files is a cause', async () => {
+  const names = ['members2.csv', 'members3.csv']
+  const { causes } = await look([
+    writeFiles({ ...CLEAN, ...Object.fromEntries(names.map((name) => [name, MEMBERS])) }),
+  ])
+  expect(causes).toEqual(
+    names.map((name) => expect.stringContaining(`${name} has the columns of members.csv`)),
+  )
+})
+
 test('other files, and those beside one that --file names, are only listed', async () => {
   const folder = writeFiles({ ...CLEAN, 'notes.csv': 'date,note\n', 'members2.csv': MEMBERS })
   const { found, gaps } = await look([folder], [`members=${join(folder, 'members2.csv')}`])

@@ -197,8 +197,15 @@ export default [
   {
     fault: 'spreadsheets: date-times are cut to a second, not rounded',
     file: `${records}/xlsx-values.ts`,
-    text: 'const ticks = Math.round(serial * perDay)',
-    replacement: 'const ticks = Math.floor(serial * perDay)',
+    text: 'hasTime ? Math.round(serial * perDay)',
+    replacement: 'hasTime ? Math.floor(serial * perDay)',
+    test: 'test/checks.workbooks.test.ts',
+  },
+  {
+    fault: 'spreadsheets: a date without its time is rounded to the next day',
+    file: `${records}/xlsx-values.ts`,
+    text: ': Math.floor(serial + SAME_MOMENT) * perDay',
+    replacement: ': Math.round(serial + SAME_MOMENT) * perDay',
     test: 'test/checks.workbooks.test.ts',
   },
   {

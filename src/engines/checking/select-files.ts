@@ -203,6 +203,7 @@ export function describeUnreadable({ path, name }: InputFile): string | undefine
 function describeLost(name: string, read: string): FileFault {
   return {
     message: `${name} has the columns of ${read}, and was not read. Put its records into ${read}, or remove it from the folder.`,
+    group: `lost:${name}`,
   }
 }
 

@@ -258,11 +258,12 @@ export class Causes {
 
   #find(finding: SeenFinding): Building {
     const { resource, check, message, record } = finding
+    const { group = '' } = (finding.fault ?? {}) as FileFault
     if (check === resource.fileCheck) {
-      return this.#list.make('file', `file:${resource.name}`, finding, () => message, adviceOf(finding))
+      const key = `file:${resource.name}${group === '' ? '' : `:${group}`}`
+      return this.#list.make('file', key, finding, () => message, adviceOf(finding))
     }
     if (check === resource.headerCheck) {
-      const { group = '' } = (finding.fault ?? {}) as FileFault
       const key = `column:${resource.name}:${group}:header`
       const concerned = this.#fileOf(resource.name).count
       const several = this.#fileOf(resource.name).open?.columns.groups.get(group)

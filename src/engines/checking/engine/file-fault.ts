@@ -5,7 +5,7 @@ export interface FileFault {
   readonly field?: string
   /** What to do, unless the message says it. */
   readonly fix?: string
-  /** The faults of a header that are one cause. */
+  /** What makes it one cause with others, or another cause than they are. */
   readonly group?: string
 }
 

@@ -16,12 +16,14 @@ export async function findByteFaults(
   if (bytes !== undefined && bytes !== file.bytes)
     faults.push({
       message: `The file has ${file.bytes} bytes, but the definition says that it has ${bytes}. ${advise('bytes')}`,
+      group: 'bytes',
     })
   if (hash === undefined) return faults
   const digest = hash.algorithm === 'sha256' ? file.sha256 : await digestFile(file.path, hash.algorithm)
   if (digest !== hash.digest)
     faults.push({
       message: `The ${hash.algorithm} digest of the file is ${digest}, but the definition says ${hash.digest}. ${advise('hash')}`,
+      group: 'hash',
     })
   return faults
 }
