@@ -173,7 +173,7 @@ describe('descriptors', () => {
     [{ type: 'date', format: 'YYYY' }, /format: must be default, any or a format such as %d\/%m\/%Y/],
     [{ type: 'date', format: '%d/%m' }, /has none of %Y and %y/],
     [{ type: 'number', decimalChar: ',', groupChar: ',' }, /groupChar: must differ from decimalChar/],
-    [{ type: 'string', format: 'any' }, /its formats are email, uri, uuid, binary/],
+    [{ type: 'geopoint', format: 'text' }, /format: must be default, array or object, not "text"/],
   ])('the field %j is refused', (field, fault) => {
     expect(faultsOf(defineThings([{ name: 'value', ...field }]))).toMatch(fault)
   })
@@ -330,6 +330,17 @@ describe('descriptors', () => {
     ])
     writeFileSync(path, JSON.stringify({ ...descriptor, missingValues: [], resourcess: [] }))
     expect(faultsOf(folder)).toMatch(/missingValues: belongs in schema[\s\S]*resourcess: is not a property/)
+  })
+
+  test('a format that a type does not have is a note', async () => {
+    const fields = ['string', 'integer', 'boolean'].map((type) => ({ name: type, type, format: '%Y-%m-%d' }))
+    const { notes } = loadDefinition(defineThings(fields))
+    expect(notes).toEqual(
+      fields.map(
+        ({ type }, at) =>
+          `datapackage.json: resources[0].schema.fields[${at}].format: "%Y-%m-%d" is no format of the type ${type}, and is ignored.`,
+      ),
+    )
   })
 
   test('what has a meaning elsewhere only is a note', async () => {

@@ -325,10 +325,9 @@ function readFormat(node: Node, type: FieldType): string {
     }
   } else if (FORMATS[type]?.includes(format) === true) {
     return format
-  } else {
-    const known = FORMATS[type] === undefined ? '' : `; its formats are ${FORMATS[type].join(', ')}`
-    node.fault(`is not supported for a field of type ${type}; leave it out${known}`)
-  }
+  } else if (type === 'geopoint' || type === 'geojson') {
+    node.oneOf(['default', ...(FORMATS[type] ?? [])])
+  } else node.note(`${quote(format)} is no format of the type ${type}, and is ignored`)
   return 'default'
 }
 
