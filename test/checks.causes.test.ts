@@ -136,6 +136,18 @@ test('what several have to fix is said without a value, and with the number of c
   expect(said.filter((each) => each.includes('K9'))).toEqual([])
 })
 
+test('a column of free text with numbers does not show that it was swapped', async () => {
+  const rows = Array.from({ length: 9 }, (_, at) => `60-${at},${at}\n`)
+  const fields = [{ name: 'id', type: 'integer' }, { name: 'district' }]
+  const { summary } = await check(
+    { 'voters.csv': `id,district\n${rows.join('')}` },
+    { definition: define({ voters: { fields } }) },
+  )
+  expect(advise(summary)).toEqual([
+    'id is wrong in all 9 records: id must be a whole number such as 2025. Write the value in the expected form.',
+  ])
+})
+
 test('columns that are swapped are one cause, with the references that miss their values', async () => {
   const sentence =
     'two and three are swapped: the values of each fit the other. Swap the two names in the header.'

@@ -12,6 +12,10 @@ const SHARE = 0.9
 /** The part of a column's values that are in another file, of its own column at most and of the right one at least. */
 const FEW = 0.1
 
+const isNumber = ({ type }: Field) => type === 'integer' || type === 'number' || type === 'year'
+/** What only a field without a form accepts. */
+const ANYTHING = '?! x'
+
 /** Two columns of a file, each of which has the values of the other. */
 export interface Swapped {
   readonly resource: Resource
@@ -35,6 +39,8 @@ export function findSwapped(
   })
   const fits = (values: readonly string[], field: Field) =>
     values.length >= LEAST_VALUES && values.every((value) => naturesOf(field).isValid(value))
+  // Numbers in a column of free text are no proof: many codes are numbers, and any value fits it.
+  const acceptsAnything = (field: Field) => naturesOf(field).isValid(ANYTHING)
   const used = new Set<Field>()
   return columns.flatMap(({ field, at, values, fails }): Swapped[] => {
     if (!fails || used.has(field)) return []
@@ -42,12 +48,13 @@ export function findSwapped(
       (other) =>
         other.field !== field &&
         !used.has(other.field) &&
+        !(isNumber(field) && acceptsAnything(other.field)) &&
         // A column with few values fits by chance.
         other.values.length * 2 >= values.length &&
         fits(values, other.field) &&
         fits(other.values, field),
     )
-    // Another failing column says more than one that accepts anything.
+    // Another failing column says more than one whose values are right.
     const failed = others.filter((other) => other.fails)
     const [other, ...more] = failed.length > 0 ? failed : others
     if (other === undefined || more.length > 0) return []
