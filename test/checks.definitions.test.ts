@@ -8,6 +8,7 @@ import { summariseMessage } from '../src/engines/checking/engine/explain.ts'
 import { testRules } from '../src/engines/checking/test-rules.ts'
 import { check } from './support/checking.ts'
 import { LIBRARY, LONG_LOAN, writeDefinition } from './support/definition.ts'
+import { writeFiles } from './support/temporary.ts'
 
 function faultsOf(folder: string): readonly string[] {
   try {
@@ -66,11 +67,31 @@ test('faults of rules and code lists are reported with their line', () => {
   expect(faultsOf(folder)).toEqual([
     expect.stringMatching(/^rules\/LOA-201\.sql: fields\[0\]: is not a field of book-loans$/),
     expect.stringMatching(/^rules\/LOA-201\.sql: why: is missing$/),
-    expect.stringMatching(/^rules\/LOA-202\.sql:\d: front matter: /),
+    expect.stringMatching(
+      /^rules\/LOA-202\.sql:3: front matter is not YAML or JSON: the bracket \[ at column 7 is not closed/,
+    ),
     expect.stringMatching(/^rules\/LOA-203\.sql:1: must start with a comment/),
     expect.stringMatching(/^codelists\/days\.csv:3: code: has "1" twice$/),
     expect.stringMatching(/^codelists\/days\.csv:4: from: must be a date/),
   ])
+})
+
+test.each([
+  [
+    'a comma too many',
+    `{"name": "x",\n${'\n'.repeat(30)}"resources": [{},]\n}`,
+    ":32: is not JSON: Unexpected token ']'",
+  ],
+  [
+    'a comma too few',
+    '{"name": "x"\n"resources": []}',
+    ":2: is not JSON: Expected ',' or '}' after property value",
+  ],
+  ['an end too early', '{"name": "x"', ":1: is not JSON: Expected ',' or '}' after property value"],
+  ['a word', 'resources', ": is not JSON: Unexpected token 'r'"],
+])('a descriptor with %s is refused with the line', (_what, text, fault) => {
+  const folder = writeFiles({ 'datapackage.json': text })
+  expect(faultsOf(folder)).toEqual([`${join(folder, 'datapackage.json')}${fault}`])
 })
 
 test('a code list that is not UTF-8, or whose rows differ in width, is reported by its line', () => {

@@ -121,7 +121,7 @@ function isSeparator(value: unknown): value is ListSeparator {
 type Find = (field: unknown, where: string) => Omit<Target, 'separator'> | undefined
 
 async function parseMapping(file: string): Promise<Record<string, unknown>> {
-  const given = await parseYaml(await readText(file), file)
+  const given = parseYaml(await readText(file), file)
   if (typeof given !== 'object' || given === null || Array.isArray(given)) {
     refuse({ file, message: 'must be an object with "columns", which maps column names to fields' })
   }

@@ -1,5 +1,7 @@
-import { CST, Parser, YAMLParseError } from 'yaml'
+import type { CST, YAMLParseError } from 'yaml'
+import type { Fault } from '../../foundation/faults/user-error.ts'
 import { lookUp } from '../../foundation/look-up.ts'
+import { loadYaml } from '../../foundation/package/when-used.ts'
 
 /** What is wrong with a YAML text, by the code of its parser, and what is allowed. */
 const REASONS = lookUp<string>({
@@ -34,15 +36,12 @@ const UNCLOSED = /\bend with a [\]}]|^Missing closing /
 const CLOSING = lookUp<string>({ '[': ']', '{': '}', '"': '"', "'": "'" })
 
 /**
- * Says in words why a text is not YAML, and on which line.
+ * Says in words why a text is not YAML or JSON, and on which line.
  *
  * @param text the text, which shows where a bracket or a quote opens that is not closed
  */
-export function explainYaml(
-  error: unknown,
-  text = '',
-): { readonly line: number | undefined; readonly message: string } {
-  if (error instanceof YAMLParseError) {
+export function explainYaml(error: unknown, text: string): Pick<Fault, 'line' | 'message'> {
+  if (error instanceof loadYaml().YAMLParseError) {
     const isUnclosed = UNCLOSED.test(error.message)
     const open = isUnclosed ? findOpen(text, error.pos[0]) : undefined
     if (open !== undefined)
@@ -52,10 +51,22 @@ export function explainYaml(
     const reason = isUnclosed
       ? 'a bracket or a quote that opens before is not closed'
       : (REASONS[error.code] ?? 'its structure is wrong')
-    return { line: place?.line, message: `is not YAML or JSON${where}: ${reason}` }
+    return { ...(place && { line: place.line }), message: `is not YAML or JSON${where}: ${reason}` }
   }
+  if (error instanceof SyntaxError) return explainJson(error.message, text)
   // An alias without an anchor, or too many of them.
-  return { line: undefined, message: 'is not YAML or JSON: a text that starts with "*" must be in quotes' }
+  return { message: 'is not YAML or JSON: a text that starts with "*" must be in quotes' }
+}
+
+/** The parser of JSON says the line, or what surrounds the place, from ten characters before it. */
+function explainJson(said: string, text: string): Pick<Fault, 'line' | 'message'> {
+  const [, reason = said] = /^(.*?)(?:, (?:\.{3})?".*| in JSON at position .*)$/s.exec(said) ?? []
+  const [, around = ''] = /, \.{3}"(.*)"(?:\.{3})? is not valid JSON$/s.exec(said) ?? []
+  const [, line] = /\(line (\d+)/.exec(said) ?? []
+  const message = `is not JSON: ${reason}`
+  if (line !== undefined) return { line: Number(line), message }
+  if (around === '') return { message }
+  return { line: text.slice(0, text.indexOf(around) + 10).split('\n').length, message }
 }
 
 /** A bracket or a quote that is not closed, and its place. */
@@ -87,6 +98,7 @@ function findOpen(text: string, end: number): Open | undefined {
     const mark = findOpening(token)
     if (mark !== undefined) found = { mark, offset: token.offset }
   }
+  const { CST, Parser } = loadYaml()
   for (const document of new Parser().parse(text)) {
     if (document.type !== 'document') continue
     CST.visit(document, ({ key, value }) => {

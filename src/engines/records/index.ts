@@ -23,6 +23,7 @@ export {
   findUtf16,
   nameEncoding,
 } from './encoding.ts'
+export { explainYaml } from './explain-yaml.ts'
 export { describeFormat, findFormat, JSON_LIST } from './file-format.ts'
 export { FileSource } from './file-source.ts'
 export {

@@ -8,6 +8,7 @@ import { dropEnd } from '../../../foundation/text/drop-end.ts'
 import { parseExactJson } from '../../../foundation/text/exact-json.ts'
 import { joinOr } from '../../../foundation/text/join-or.ts'
 import { suggest } from '../../../foundation/text/suggest.ts'
+import { explainYaml } from '../../records/index.ts'
 import { type Definition, listChecks, type PermittedValue, type SqlRule } from './definition.ts'
 import { isFile } from './is-file.ts'
 import { DefinitionRefused, Node } from './node.ts'
@@ -294,14 +295,11 @@ function readDocument(path: string, faults: Fault[]): unknown {
     faults.push({ file: path, message: 'is not a file' })
     return undefined
   }
+  const text = readFileSync(path, 'utf8').replace(/^\ufeff/, '')
   try {
-    const text = readFileSync(path, 'utf8').replace(/^\ufeff/, '')
     return path.endsWith('.json') ? parseExactJson(text) : loadYaml().parse(text)
   } catch (error) {
-    faults.push({
-      file: path,
-      message: `is not valid ${path.endsWith('.json') ? 'JSON' : 'YAML'}: ${(error as Error).message}`,
-    })
+    faults.push({ file: path, ...explainYaml(error, text) })
     return undefined
   }
 }

@@ -1,5 +1,6 @@
 import type { Fault } from '../../../foundation/faults/user-error.ts'
 import { loadYaml } from '../../../foundation/package/when-used.ts'
+import { explainYaml } from '../../records/index.ts'
 import { CHECK_PROPERTIES, readCheck } from './check-info.ts'
 import type { Relation, RuleExample, SqlRule } from './definition.ts'
 import { Node } from './node.ts'
@@ -21,13 +22,11 @@ export function readRule(
     faults.push({ file, line: 1, message: 'must start with a comment /* ... */ that holds YAML' })
     return undefined
   }
-  const { LineCounter, parseDocument } = loadYaml()
-  const lines = new LineCounter()
   const yaml = withExamples ? comment[1] : comment[1].replace(EXAMPLES, '')
-  const document = parseDocument(yaml, { schema: 'failsafe', lineCounter: lines })
+  const document = loadYaml().parseDocument(yaml, { schema: 'failsafe' })
   for (const error of document.errors) {
-    const line = 1 + lines.linePos(error.pos[0]).line
-    faults.push({ file, line, message: `front matter: ${error.message.split('\n', 1)[0] ?? ''}` })
+    const { line = 0, message } = explainYaml(error, yaml)
+    faults.push({ file, line: 1 + line, message: `front matter ${message}` })
   }
   if (document.errors.length > 0) return undefined
   const node = new Node(document.toJS(), file, faults)
