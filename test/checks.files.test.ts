@@ -65,6 +65,19 @@ test('each of several such files is a cause', async () => {
   )
 })
 
+test.each<[string, string]>([
+  ['', 'The file is empty: it has no header.'],
+  [
+    '%PDF-1.4',
+    'The file is a PDF document, not CSV. Export the table from the program that made it, as CSV or XLSX.',
+  ],
+])('a file that cannot be read says why, also beside another with its columns: %j', async (content, why) => {
+  const folder = writeFiles({ ...CLEAN, 'members.csv': content, 'members 2025.csv': MEMBERS })
+  const { causes, gaps } = await look([folder])
+  expect(causes[0]).toBe(why)
+  expect(gaps).toContain('members 2025.csv was not read')
+})
+
 test('other files, and those beside one that --file names, are only listed', async () => {
   const folder = writeFiles({ ...CLEAN, 'notes.csv': 'date,note\n', 'members2.csv': MEMBERS })
   const { found, gaps } = await look([folder], [`members=${join(folder, 'members2.csv')}`])

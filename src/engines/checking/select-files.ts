@@ -156,9 +156,9 @@ export async function selectFiles(
     name,
     faults: [
       ...describeFault(containers.faultOf(path)),
-      // A person who names a file with --file has decided about the others.
+      // A person who names a file with --file has decided about the others. One that cannot be read says why itself.
       ...lost
-        .filter((each) => each.resource === resource && match !== 'option')
+        .filter((each) => each.resource === resource && match !== 'option' && isReadable(path))
         .map((each) => describeLost(each.name, name)),
     ],
   }))
@@ -180,6 +180,10 @@ function describeFault(fault: string | undefined): FileFault[] {
 /** What a file is that is no table, whatever its name: the end of a sentence. */
 function describeOther(path: string): string | undefined {
   return describeFormat(readBytes(path, 4096))
+}
+
+function isReadable(path: string): boolean {
+  return statSync(path).size > 0 && describeOther(path) === undefined
 }
 
 /** Says why a file is neither a table nor an archive that can be read, and what to do. */
