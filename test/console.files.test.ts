@@ -116,6 +116,8 @@ test('each sheet of a workbook and each file of an archive is a table, and is se
     'a/learners.csv': LEARNERS,
     'a/jobs.xlsx': alone,
     '__MACOSX/._learners.csv': 'x',
+    'a/~$learners.xlsx': 'a lock',
+    'Thumbs.db': 'x',
   })
   expect((await look('all.zip', Buffer.from(archive))).toSorted()).toEqual([
     ['all.zip/a/jobs.xlsx/Sheet 2', 1, 'learners'],
@@ -146,4 +148,8 @@ test('what cannot be read says what it is, and what to do', async () => {
     [Buffer.from(await pack({ 'Index/Document.iwa': 'x' })), 'It is a Numbers file.'],
   ] as const)
     expect(await look('a', content)).toEqual([['a', expect.stringContaining(problem), undefined]])
+  // Excel writes it beside a workbook that is open.
+  expect(await look('~$learners.xlsx', 'a lock')).toEqual([
+    ['~$learners.xlsx', 'It is a hidden file of a program, without data.', undefined],
+  ])
 })

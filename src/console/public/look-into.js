@@ -18,6 +18,9 @@ const FORMATS = [
   [/^xl\/workbook\.bin$/, 'It is a binary workbook (.xlsb). Save it as XLSX.'],
 ]
 
+/** What is no data, by its path, as in `src/engines/checking/definition/is-file.ts`. */
+const JUNK = /(?:^|\/)(?:__MACOSX|\.[^/]*|~\$[^/]*|Thumbs\.db)(?:\/|$)/i
+
 /** How the columns begin that `mahi check --mark` adds, as in `src/engines/checking/engine/columns.ts`. */
 const MARK = 'mahi:'
 
@@ -27,6 +30,7 @@ export async function inspect(file, kinds, name = file.name) {
   const start = new Uint8Array(await file.slice(0, 65_536).arrayBuffer())
   const magic = String.fromCharCode(...start.subarray(0, 4))
   if (file.size === 0) return [refuse(name, 'It is empty.')]
+  if (JUNK.test(name)) return [refuse(name, 'It is a hidden file of a program, without data.')]
   for (const [begin, problem] of STARTS) if (magic.startsWith(begin)) return [refuse(name, problem)]
   if (magic === 'PK\u0003\u0004') {
     const entries = await readArchive(file)
@@ -49,7 +53,7 @@ export async function inspect(file, kinds, name = file.name) {
         }
       })
     }
-    const own = [...entries].filter(([each]) => !/\/$|(?:^|\/)(?:\.|__MACOSX)/.test(each))
+    const own = [...entries].filter(([each]) => !each.endsWith('/') && !JUNK.test(each))
     const found = await Promise.all(
       own.map(async ([each, entry]) => inspect(await unpack(file, entry), kinds, `${name}/${each}`)),
     )
