@@ -91,6 +91,13 @@ async function start(resources: Parameters<typeof define>[0] = MEMBERS_ONLY) {
 
 const textOf = (page: string) => page.replaceAll(/<[^>]*>/g, ' ').replaceAll(/\s+/g, ' ')
 
+test('the repairs that change most come first, and names of columns after values', async () => {
+  const { put, show, find } = await start()
+  await put(MEMBERS.replace('member', 'Member'))
+  await find()
+  expect(textOf(await show('/repairs'))).toMatch(/members born .* members member /)
+})
+
 test('people see what Mahi can repair, apply it, and undo it until the next upload; what comes too late says so', async () => {
   const { at, service, put, show, send, check, find } = await start()
   expect(textOf(await show('/files'))).toContain('Submit Not yet: no files')

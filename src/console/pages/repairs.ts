@@ -140,7 +140,9 @@ function describeEffect({ causes, clears = [], causesLeft = 0 }: Repairs): strin
 const nameFile = ({ rules }: Workbench, { file }: Repair): string => titlesOf(rules).get(file) ?? file
 
 function showTable(workbench: Workbench, { repairs }: Repairs): VNode {
-  return table('Repairs', repairs, [
+  // As `mahi check --fix` lists them: the names of 90 columns come after the values that change.
+  const ordered = repairs.toSorted((one, other) => other.records - one.records)
+  return table('Repairs', ordered, [
     [
       'What',
       (each) =>
