@@ -125,7 +125,7 @@ test('each sheet of a workbook and each file of an archive is a table, and is se
   ])
 })
 
-test('the summary of a marked workbook is no part of the return; another sheet of that name may be', async () => {
+test('the summary of a marked workbook and the list of changes are no part of the return; another sheet of that name may be', async () => {
   const summary = { Summary: [['3 errors'], ['a', 'b']] }
   const learners = [
     ['mahi:line', 'mahi:severity', 'mahi:findings', 'localId', 'studentId', 'dateOfBirth'],
@@ -136,6 +136,8 @@ test('the summary of a marked workbook is no part of the return; another sheet o
     ['marked.xlsx/Learners', 1, 'learners'],
   ])
   expect(await look('own.xlsx', makeXlsx(summary))).toEqual([['own.xlsx/Summary', 1, '']])
+  const corrected = await pack({ 'mahi-changes.csv': 'file,line\na,1\n' })
+  expect(await look('back.zip', Buffer.from(corrected))).toEqual([['back.zip/mahi-changes.csv', 1, '-']])
 })
 
 test('what cannot be read says what it is, and what to do', async () => {

@@ -158,8 +158,8 @@ const EXTENSION = /^(?:csv|tsv|txt|ndjson|gz|zip|xls[xm])$/i
 
 /** The kind of an item, by its columns and then by its name; `-` for none of them, empty if nothing says it. */
 export function recognise({ name, columns = [], isSummary }, kinds) {
-  // The command writes this sheet, and ignores it.
-  if (isSummary) return '-'
+  // Mahi writes this sheet, and the list of changes beside corrected files, and ignores them.
+  if (isSummary || /(?:^|\/)mahi-changes\.csv$/.test(name)) return '-'
   const own = new Set(columns.map(plain))
   const scores = kinds.map(({ file, columns }) => ({
     file,
