@@ -6,6 +6,7 @@ import { removeSuspension, storeSuspension } from '../src/api/access/suspensions
 import { readZoned, showInstant } from '../src/foundation/text/zoned-time.ts'
 import { readReturns } from '../src/submissions/returns/read-returns.ts'
 import { type CollectedReturn, listReturns, storeReturns } from '../src/submissions/returns/returns.ts'
+import { readStandings } from '../src/submissions/returns/standing.ts'
 import { Definitions } from '../src/submissions/rules/definitions.ts'
 import { listFrequentCauses, storeCauses } from '../src/submissions/submission/cause-counts.ts'
 import { changeSubmission } from '../src/submissions/submission/lock.ts'
@@ -280,7 +281,7 @@ test('the agency sees who has not started, has errors or has submitted, and what
   expect((await agency.ask('GET', '/returns/209912/causes')).status).toBe(404)
 })
 
-test('the causes of a return are those of the last check of each submission, counted by organisation', async () => {
+test('the causes of a return are those of the last check of the submission that counts for each organisation', async () => {
   const database = await openTemporary()
   const cause = (findings: number, field: string, columns?: number): Cause => ({
     ...({
@@ -292,16 +293,22 @@ test('the causes of a return are those of the last check of each submission, cou
     ...{ file: 'learners', field, findings, records: findings, general: `${field || 'Several'} are wrong.` },
     ...(columns !== undefined && { columns }),
   })
+  let time = 0
   const submitted = async (eid: string, ...checks: (readonly Cause[])[]) => {
     const { submission } = await createSubmission(database, { eid, returnId: '1', definition: 'a' })
     await changeSubmission(database, submission.token, async (writer) => {
       for (const causes of checks) await storeCauses(writer, submission.token, causes)
-      await writer.run(`update submission set ended = 'Submitted' where token = $1`, [submission.token])
+      const ended = `update submission set ended = 'Submitted', ended_at = $2 where token = $1`
+      await writer.run(ended, [submission.token, ++time])
     })
   }
   await submitted('1001', [cause(9, 'id'), cause(9, 'old')], [cause(1, 'id'), cause(2, 'id')])
-  // What replaces it is of the same organisation.
+  // What replaces it counts instead, and what may replace that does not count yet.
   await submitted('1001', [cause(4, 'id')])
+  const { submission } = await createSubmission(database, { eid: '1001', returnId: '1', definition: 'a' })
+  await changeSubmission(database, submission.token, (writer) =>
+    storeCauses(writer, submission.token, [cause(7, 'id'), cause(7, 'new')]),
+  )
   await submitted('1002', [cause(8, 'id'), cause(100, 'course'), cause(3, '', 3), cause(5, '', 5)])
   const found = await listFrequentCauses(database, '1', 10)
   expect(
@@ -309,10 +316,29 @@ test('the causes of a return are those of the last check of each submission, cou
       return [sentence, columns, organisations, causes, findings]
     }),
   ).toEqual([
-    ['id are wrong.', 1, 2, 4, 15],
+    ['id are wrong.', 1, 2, 2, 12],
     ['course are wrong.', 1, 1, 1, 100],
     ['Several are wrong.', 5, 1, 2, 8],
   ])
+})
+
+test('of several submitted submissions, the one counts that was submitted last, also if it is older', async () => {
+  const database = await openTemporary()
+  const submit = async (time: number) => {
+    const { submission } = await createSubmission(database, { eid: '1001', returnId: '1', definition: 'a' })
+    await changeSubmission(database, submission.token, (writer) =>
+      writer.run(`update submission set ended = 'Submitted', ended_at = $2, created = $3 where token = $1`, [
+        submission.token,
+        time,
+        -time,
+      ]),
+    )
+    return submission.token
+  }
+  await submit(1)
+  const reopened = await submit(3)
+  await submit(2)
+  expect((await readStandings(database, '1')).get('1001')).toMatchObject({ token: reopened, submitted: 3 })
 })
 
 test('a return for all expects those whose keys may submit, or who have started, without suspended ones', async () => {

@@ -79,7 +79,8 @@ export async function readStandings(
   const reopenings = isReopened ? await readReopenings(reader, returnId) : undefined
   for (const row of rows) {
     const known = standings.get(row.eid)
-    if (known === undefined || (known.status !== 'Submitted' && row.ended === 'Submitted'))
+    // A submission that was reopened may be submitted after a newer one: the last that was submitted counts, as in the export.
+    if (known === undefined || (row.ended === 'Submitted' && (row.endedAt ?? 0) > (known.submitted ?? 0)))
       standings.set(row.eid, { ...toStanding(row), ...reopenings?.get(row.token) })
   }
   return standings

@@ -55,18 +55,26 @@ export interface FrequentCause extends Readonly<CauseCount> {
   readonly organisations: number
 }
 
-/** The most frequent causes of a return over all organisations: counts only. */
+/**
+ * The most frequent causes of a return over all organisations: counts only. Of an organisation with several submissions,
+ * the one counts that its standing shows: the last submitted one, or else the last one.
+ */
 export async function listFrequentCauses(
   reader: Reader,
   returnId: string,
   limit: number,
 ): Promise<FrequentCause[]> {
   return await reader.all<FrequentCause>(
-    `select c.kind, c.severity, min(c.code) as code, c.file, c.field, c.sentence,
+    `with counted as (
+       select token, eid, row_number() over (partition by eid order by case when ended = 'Submitted' then 0 else 1 end,
+         case when ended = 'Submitted' then ended_at else created end desc, token) as place
+       from submission where return_id = $1 and created is not null and coalesce(ended, '') <> 'Cancelled'
+     )
+     select c.kind, c.severity, min(c.code) as code, c.file, c.field, c.sentence,
        cast(max(c.columns) as bigint) as columns, cast(count(distinct s.eid) as bigint) as organisations, cast(sum(c.causes) as bigint) as causes,
        cast(sum(c.findings) as bigint) as findings, cast(sum(c.records) as bigint) as records
-     from submission s join submission_cause c on c.token = s.token
-     where s.return_id = $1 and coalesce(s.ended, '') <> 'Cancelled'
+     from counted s join submission_cause c on c.token = s.token
+     where s.place = 1
      group by c.kind, c.severity, c.file, c.field, c.sentence
      order by organisations desc, findings desc, min(c.code), c.file, c.field, c.sentence, c.kind limit ${limit}`,
     [returnId],
