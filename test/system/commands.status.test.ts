@@ -170,7 +170,9 @@ describe('status says what is wrong, and what to do', () => {
     )
     expect(await examine(mahi, {})).toMatchObject({
       code: 0,
-      faults: { Retention: ['warning', expect.stringMatching(/^Nothing is deleted by age until \d+ \w+ 20/)] },
+      faults: {
+        Retention: ['warning', expect.stringMatching(/^Nothing is deleted by age until \d+ \w+ 20/)],
+      },
     })
   })
 
