@@ -90,6 +90,8 @@ test('a first key and its successor encrypt what is stored from then on, and the
   await until(async () => ((await holdsName()) ? undefined : true))
   // Without the old key, everything can be read.
   expect(await read(await serve(K2), successor)).toEqual(latest)
+  // Without any, the key to look for is the new one.
+  expect((await mahi.run(['status'])).stdout).toMatch(/^ENCRYPTION_KEYS.* encrypted with the key "k2", and/m)
 })
 
 test('serve, work and every command that writes or reads encrypted data refuse wrong and missing keys', async () => {

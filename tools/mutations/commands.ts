@@ -82,6 +82,13 @@ export default [
     test: 'test/system/commands.backup.test.ts',
   },
   {
+    fault: 'a key that was replaced is named as the one that is missing',
+    file: 'src/submissions/open-sealer.ts',
+    text: '(used.length > 0 ? used : [...checks.keys()])',
+    replacement: '[...checks.keys()]',
+    test: 'test/system/submissions.encryption.test.ts',
+  },
+  {
     fault: 'a database in use that is named as a backup is removed',
     file: 'src/operate/backup.ts',
     text: '[backup.file, pathOf(url)].map',
