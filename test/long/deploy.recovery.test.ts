@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process'
-import { readFileSync, writeFileSync } from 'node:fs'
+import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeEach, expect, onTestFinished, test, vi } from 'vitest'
 import { Cluster, hasCluster } from '../support/cluster.ts'
@@ -46,14 +46,18 @@ async function startArchived() {
     join(places.CONFIG_INCLUDE_PATH, 'passphrase.conf'),
     '[global]\nrepo1-cipher-pass=not-a-real-one\n',
   )
-  const pgbackrest = (...parameters: readonly string[]) =>
-    cluster.runAsOwner('pgbackrest', ['--stanza=mahi', ...parameters])
+  /** Runs a command as the documentation prints it, but for a moment in it. */
+  const pgbackrest = (printed: string, place = (text: string) => text) => {
+    const command = `pgbackrest --stanza=mahi ${printed}`
+    expect(readRepositoryFile('docs/operations.md')).toContain(`\`${command}\``)
+    return cluster.runAsOwner('sh', ['-c', place(command)])
+  }
   await cluster.stop()
   cluster.configure({ archive_mode: settings.archive_mode ?? '' })
   await cluster.start()
   pgbackrest('stanza-create')
   pgbackrest('check')
-  pgbackrest('--type=full', 'backup')
+  pgbackrest('--type=full backup')
   /** Starts a restored server, and waits until it accepts changes. */
   const restart = async () => {
     await cluster.start()
@@ -97,7 +101,10 @@ test.skipIf(!canRecover)('a mistake is undone by going back to the moment before
   await archive()
 
   await cluster.stop()
-  pgbackrest('--delta', '--type=time', `--target=${row?.now}`, '--target-action=promote', 'restore')
+  const printed = '2026-11-23 14:04:00+13'
+  pgbackrest(`--delta --type=time --target='${printed}' --target-action=promote restore`, (text) =>
+    text.replace(printed, row?.now ?? ''),
+  )
   await restart()
   const { url: at } = await mahi.serve(environment)
   expect((await ask(`${at}/v1/occupations?Limit=10`, headers)).status).toBe(200)
@@ -120,4 +127,28 @@ test.skipIf(!canRecover)('a mistake is undone by going back to the moment before
   // Each begins as OpenSSL begins what it encrypts with a passphrase.
   for (const file of files)
     expect([file, readFileSync(file).toString('latin1', 0, 8)]).toEqual([file, 'Salted__'])
+})
+
+test.skipIf(!canRecover)('a lost disk loses nothing that was in the repository', async () => {
+  const { cluster, pgbackrest, restart, archive } = await startArchived()
+  const url = await cluster.createDatabase('mahi')
+  const { headers } = await fillDatabase(url)
+  const mahi = new Installation({ inProcesses: true })
+  const environment = { DATABASE_URL: url }
+  const exported = async () => (await mahi.run(['occupations', 'export'], { environment })).stdout
+  pgbackrest('--type=diff backup')
+  await mahi.run(['backup', '--made-by', 'pgbackrest'], { environment })
+  const input = '{"occupationCode":"LATER"}\n'
+  await mahi.runJson(['occupations', 'import', '-'], { input, environment })
+  const before = await exported()
+  await archive()
+  await cluster.kill()
+  for (const name of readdirSync(join(cluster.folder, 'data')))
+    rmSync(join(cluster.folder, 'data', name), { recursive: true })
+  pgbackrest('restore')
+  await restart()
+  expect(await exported()).toBe(before)
+  expect((await mahi.run(['status'], { environment })).stdout).toMatch(/^Backup +\S+, by pgbackrest$/m)
+  const { url: at } = await mahi.serve(environment)
+  expect((await ask(`${at}/v1/occupations/LATER`, headers)).status).toBe(200)
 })
