@@ -1,5 +1,5 @@
 import type { InjectOptions, LightMyRequestResponse } from 'fastify'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { createKey, revokeKeys } from '../src/api/access/keys.ts'
 import { SCOPES } from '../src/api/access/principal.ts'
 import { TOKEN_FIELD } from '../src/console/form-token.ts'
@@ -94,6 +94,30 @@ describe('a session', () => {
     expect(first.headers['set-cookie']).toBeUndefined()
     await wrong()
     expect((await wrong()).statusCode).toBe(429)
+  })
+
+  test('does not begin with a guessed link or callback, which cause no work beyond the limit', async () => {
+    const { service, post, send } = await startConsole({
+      RATE_LIMIT_FAILED_CREDENTIALS: '2/60',
+      ...{ OIDC_ISSUER: 'http://127.0.0.1:9', OIDC_CLIENT_ID: 'mahi', PUBLIC_URL: 'http://localhost' },
+    })
+    const writes = vi.spyOn(service.database, 'write')
+    const asked = vi.spyOn(globalThis, 'fetch')
+    onTestFinished(() => asked.mockRestore())
+    const open = (link: string) => post(`/console/link/${link}`, {})
+    const { id } = await service.createKey({ client: 'another' })
+    const links = [await new Sessions(service.database).createLink(id), 'x'.repeat(43)]
+    writes.mockClear()
+    expect((await open(links[0] ?? '')).statusCode).toBe(303)
+    expect((await open(links[1] ?? '')).statusCode).toBe(401)
+    const began = Buffer.from(JSON.stringify({ verifier: 'v', state: 's', nonce: 'n', to: '/' }))
+    const cookie = `mahi-signing-in=${began.toString('base64url')}`
+    const comeBack = () => send({ url: '/console/signed-in?code=c&state=s', headers: { cookie } })
+    expect((await comeBack()).statusCode).toBe(401)
+    const work = [writes.mock.calls.length, asked.mock.calls.length]
+    expect((await comeBack()).statusCode).toBe(429)
+    expect((await open(links[1] ?? '')).statusCode).toBe(429)
+    expect([writes.mock.calls.length, asked.mock.calls.length]).toEqual(work)
   })
 
   test('ends with its key', async () => {

@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { verifyPastedKey } from '../api/access/admit.ts'
+import { countFailure, forgiveFailure } from '../api/access/limits.ts'
 import type { ConsoleServices, Context, Redirect, Route } from './context.ts'
 import { endSession, readSession, readSigningIn, writeSession, writeSigningIn } from './cookies.ts'
 import { Field } from './fields.ts'
@@ -80,6 +81,7 @@ export function registerSignIn(app: FastifyInstance, services: ConsoleServices):
     ),
   )
   app.post<{ Params: { secret: string } }>(LINK, { config }, async (request, reply) => {
+    await countFailure(access, request)
     const secret = await sessions.openLink(request.params.secret, readSession(request))
     if (secret === undefined) {
       return renderSignIn(services, request, reply, {
@@ -87,6 +89,7 @@ export function registerSignIn(app: FastifyInstance, services: ConsoleServices):
           'This link was already used or has expired. Create a new one with "mahi console", or sign in with a key. A demo prints a new link each time it starts.',
       })
     }
+    await forgiveFailure(access, request)
     writeSession(request, reply, secret)
     log.warn({ audit: 'signed in', by: 'link' })
     return redirectSignedIn(reply, ownPath(pageAskedFor(request)))
@@ -121,9 +124,11 @@ export function registerSignIn(app: FastifyInstance, services: ConsoleServices):
   app.get('/console/signed-in', { config }, async (request, reply) => {
     const remembered = readSigningIn(request)
     writeSigningIn(request, reply, '')
+    await countFailure(access, request)
     try {
       if (oidc === undefined || remembered === undefined) throw new Error('nobody was signing in')
       const { principal, to } = await oidc.finish(request.url, remembered)
+      await forgiveFailure(access, request)
       writeSession(request, reply, await sessions.start(principal))
       log.warn({ audit: 'signed in', by: 'provider' })
       return sendContinue(reply, ownPath(to), 'Signed in')

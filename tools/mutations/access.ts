@@ -204,6 +204,13 @@ export default [
     test: 'test/access.failures.test.ts',
   },
   {
+    fault: 'guessed links of the console do not count as failed credentials',
+    file: 'src/console/sign-in.ts',
+    text: '    await countFailure(access, request)\n    const secret',
+    replacement: '    const secret',
+    test: 'test/console.sessions.test.ts',
+  },
+  {
     fault: 'a token of an issuer is served while the suspensions cannot be read',
     file: 'src/api/contract/register.ts',
     text: '  if (ofOrganisation) await access.ensureCurrent()\n',
