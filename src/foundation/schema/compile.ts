@@ -107,7 +107,7 @@ const KINDS: readonly {
   },
   {
     matches: ({ type }) => type === 'array',
-    keywords: ['items', 'minItems', 'maxItems', 'uniqueItems'],
+    keywords: ['items', 'minItems', 'maxItems'],
     compile: compileArray,
   },
   { matches: ({ type }) => type === 'boolean', keywords: [], compile: compileBoolean },
@@ -229,24 +229,15 @@ interface ArraySchema {
   readonly items: Schema
   readonly minItems?: number
   readonly maxItems?: number
-  readonly uniqueItems?: boolean
 }
 
-function compileArray({
-  items,
-  minItems = 0,
-  maxItems = Number.POSITIVE_INFINITY,
-  uniqueItems = false,
-}: ArraySchema): Reader {
+function compileArray({ items, minItems = 0, maxItems = Number.POSITIVE_INFINITY }: ArraySchema): Reader {
   const { json: readItem, text: readItemText } = compile(items)
   const findFault = (values: readonly unknown[], isComplete = true): string | undefined => {
     const { length } = values
     if (length > maxItems) return `has ${length} items; at most ${maxItems} are allowed`
-    if (!isComplete) return undefined
-    if (length < minItems) return `must have at least ${count(minItems, 'item')}, not ${length}`
-    if (uniqueItems && new Set(values.map((value) => JSON.stringify(value))).size < length)
-      return 'has an item more than once'
-    return undefined
+    const tooFew = isComplete && length < minItems
+    return tooFew ? `must have at least ${count(minItems, 'item')}, not ${length}` : undefined
   }
   const json: ReadJson = (value, context) => {
     if (!Array.isArray(value)) return context.fault(`must be a list, not ${context.describe(value)}`)
