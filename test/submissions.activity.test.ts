@@ -85,6 +85,11 @@ test('activities are read by pages with links, and as NDJSON as a whole', async 
   expect(gunzipSync(packed.bytes).toString()).toBe(whole.text)
   const lines = whole.text.trimEnd().split('\n')
   expect(lines.map((line) => JSON.parse(line))).toEqual([...first.body.results, ...second.body.results])
+  const part = await provider.ask('GET', `/submissions/${token}/activity?page=2`, undefined, { accept })
+  expect([part.status, part.body.detail]).toEqual([
+    400,
+    'page applies to JSON only: CSV and NDJSON hold all entries.',
+  ])
 })
 
 test('all activities are read in parts, and others have a turn before each', async () => {

@@ -2,13 +2,14 @@ import type { Operation } from '../api/contract/contract.ts'
 import { describeDocument, NEXT_LINK } from '../api/contract/describe.ts'
 import { count, listOf, oneOf, strings, text, time } from '../api/contract/fields.ts'
 import { stream } from '../api/contract/results.ts'
+import { describeFaults, Problem } from '../api/request/problems.ts'
 import { type Static, Type } from '../foundation/schema/type.ts'
 import { formatTimestamp } from '../foundation/text/timestamp.ts'
 import { actor, EXAMPLE_ACTOR } from './explanations/schema.ts'
 import { ACTIVITY_EVENTS, type ActivityRow, listActivity, readActivity } from './submission/activity.ts'
 import { ofSubmission, TOKEN_PATH } from './submission/contract.ts'
 import type { SubmissionOptions } from './submission/options.ts'
-import { PAGE_QUERY, pageFields, sendPage } from './submission/paging.ts'
+import { findPages, PAGE_QUERY, pageFields, sendPage } from './submission/paging.ts'
 
 const NDJSON = 'application/x-ndjson'
 
@@ -84,14 +85,17 @@ export function listSubmissionActivity({ database }: SubmissionOptions): Operati
     accepts: ['application/json', NDJSON],
     request: { path: TOKEN_PATH, query: PAGE_QUERY },
     responses: { 200: describeActivity() },
-  }).handle(async ({ authorized: { token }, query, accepted }) => {
-    if (accepted === NDJSON)
+  }).handle(async ({ authorized: { token }, query, accepted, received }) => {
+    if (accepted === NDJSON) {
+      const faults = findPages(received)
+      if (faults.length > 0) throw new Problem('invalid-parameters', ...describeFaults(faults))
       return stream(
         `${NDJSON}; charset=utf-8`,
         renderLines(readActivity(database, token)),
         { 'content-disposition': 'attachment; filename="activity.ndjson"' },
         { compressible: true },
       )
+    }
     const { rows, totalCount } = await listActivity(database, token, query)
     return sendPage(`/submissions/${token}/activity`, query, {
       results: rows.map(renderActivity),

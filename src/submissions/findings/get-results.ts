@@ -10,7 +10,7 @@ import type { Sealer } from '../../foundation/database/seal.ts'
 import { count } from '../../foundation/text/format-number.ts'
 import { recordDownload } from '../submission/activity.ts'
 import { TOKEN_PATH } from '../submission/contract.ts'
-import { linkNextPage, type Paged } from '../submission/paging.ts'
+import { findPages, linkNextPage, type Paged } from '../submission/paging.ts'
 import { isPartial, readRun } from '../submission/runs.ts'
 import type { SubmissionRow } from '../submission/submission.ts'
 import { EXAMPLE_BAD_REQUEST, EXAMPLE_PAGE } from './example.ts'
@@ -177,8 +177,6 @@ async function select(
 
 /** @throws {Problem} the extended 400 of section 2.10, if a page of an unpaged representation is requested */
 function assertWhole(submission: SubmissionRow, received: Readonly<Record<string, string>>): void {
-  const faults = ['page', 'pageSize']
-    .filter((name) => (received[name] ?? '') !== '')
-    .map((name) => ({ name, message: 'applies to JSON only: CSV and NDJSON hold all entries' }))
+  const faults = findPages(received)
   if (faults.length > 0) throw refusePage(faults, 'PR1', submission, received)
 }

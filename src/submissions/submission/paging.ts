@@ -1,6 +1,6 @@
 import { count, pageNumbers } from '../../api/contract/fields.ts'
 import { document } from '../../api/contract/results.ts'
-import { describeFaults, Problem } from '../../api/request/problems.ts'
+import { describeFaults, Problem, type ValueFault } from '../../api/request/problems.ts'
 import { type TSchema, Type } from '../../foundation/schema/type.ts'
 
 /** The query of lists that are read by page number. */
@@ -11,6 +11,13 @@ export const PAGE_PAST_END = {
   schemaName: 'SubmissionProblem',
   detail: 'page is 9, past the last page, 3.',
   members: { errors: { page: ['page is 9, past the last page, 3.'] }, errorCode: 'PR2' },
+}
+
+/** What is wrong with a request for a page of a representation without pages. */
+export function findPages(received: Readonly<Record<string, string>>): ValueFault[] {
+  return ['page', 'pageSize']
+    .filter((name) => (received[name] ?? '') !== '')
+    .map((name) => ({ name, message: 'applies to JSON only: CSV and NDJSON hold all entries' }))
 }
 
 export interface Paged {
