@@ -56,6 +56,10 @@ test.each([{ encrypted: false }, { encrypted: true }])(
 
     const marked = await ask('GET', '/marked-files?format=csv')
     expect(marked.headers['content-type']).toBe('application/zip')
+    const accepted = await ask('GET', '/marked-files', { accept: 'application/zip' })
+    expect(accepted.bytes.equals(marked.bytes)).toBe(true)
+    const workbooks = await ask('GET', '/marked-files?format=xlsx', { accept: 'application/zip' })
+    expect(workbooks.status).toBe(406)
     const copies = await unpack(marked.bytes)
     expect(Object.keys(copies).sort()).toEqual(['groups.csv', 'people.csv'])
     expect(copies['people.csv']).toMatch(/A2,G9,12/)

@@ -212,7 +212,12 @@ export function fileOperations(options: SubmissionOptions): readonly Operation[]
       request: {
         path: TOKEN_PATH,
         header: preferHeader(MAX_WAIT),
-        query: Type.Object({ format: oneOf(['xlsx', 'csv'], 'A workbook, the default, or CSV files.') }),
+        query: Type.Object({
+          format: oneOf(
+            ['xlsx', 'csv'],
+            'A workbook, or CSV files; by default what is accepted, a workbook first.',
+          ),
+        }),
       },
       responses: {
         202: ACCEPTED,
@@ -224,9 +229,11 @@ export function fileOperations(options: SubmissionOptions): readonly Operation[]
         },
       },
       problems: COPY_PROBLEMS,
-    }).handle(({ authorized, query, ...caller }) =>
-      sendCopy(options, caller, authorized, query.format === 'csv' ? MARKED : WORKBOOK),
-    ),
+    }).handle(({ authorized, query: { format }, ...caller }) => {
+      const types = format === undefined ? [XLSX, ZIP] : [format === 'csv' ? ZIP : XLSX]
+      const copy = assertAccepts(caller.request, types) === ZIP ? MARKED : WORKBOOK
+      return sendCopy(options, caller, authorized, copy)
+    }),
     reading({
       name: 'get-corrected-files',
       id: 'getCorrectedFiles',
