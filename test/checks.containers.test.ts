@@ -117,6 +117,9 @@ describe('a ZIP archive', () => {
     const path = join(writeFiles({ 'a.zip': await pack({ a: 'a', b: 'b', c: 'c' }) }), 'a.zip')
     expect(await open({ files: 3 }).openArchives([path])).toHaveLength(1)
     await expect(open({ files: 2 }).openArchives([path])).rejects.toThrow('has more than 2 files and folders')
+    const many = Array.from({ length: 300 }, (_, at) => [`${at}${'x'.repeat(4_000)}`, ''])
+    const large = join(writeFiles({ 'a.zip': await pack(Object.fromEntries(many)) }), 'a.zip')
+    await expect(open({ files: 2 }).openArchives([large])).rejects.toThrow('has more than 2 files')
   })
 
   /** Replaces bytes of an archive with one file, which begin so many behind each signature. */

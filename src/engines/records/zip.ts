@@ -9,8 +9,8 @@ const STORED = 0
 const DEFLATED = 8
 /** The end record of a ZIP archive with the longest comment. */
 const MOST_END = 22 + 65_535
-/** The directory of a workbook is a fraction of it. */
-const MOST_DIRECTORY = 2 ** 20
+/** The directory of a workbook is a fraction of it; one of more files than are accepted is not taken for damage. */
+const MOST_DIRECTORY = 2 ** 24
 /** The part that each Office document has. */
 const CONTENT_TYPES = '[Content_Types].xml'
 /** A size that is in the extra field of ZIP64 instead, which some programs write for small files too. */
