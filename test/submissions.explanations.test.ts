@@ -251,12 +251,12 @@ test('the agency opens a submission again, and its receipts remain', async () =>
   const path = `/submissions/${token}/reopen`
   expect((await agency.ask('POST', path, { reason: 'Too early' })).status).toBe(409)
   await provider.ask('POST', `/submissions/${token}/submit`)
-  const late = { reason: 'a', until: '2020-01-01T00:00:00Z' }
-  for (const wrong of [{ reason: ' ' }, late])
+  const until = new Date(Date.now() + 3_600_000).toISOString()
+  const [late, local] = ['2020-01-01T00:00:00Z', until.slice(0, -1)].map((at) => ({ reason: 'a', until: at }))
+  for (const wrong of [{ reason: ' ' }, late, local])
     expect((await agency.ask('POST', path, wrong)).status).toBe(400)
   expect((await agency.ask('POST', '/submissions/unknown/reopen', { reason: 'a' })).status).toBe(404)
   // No return closes earlier, so the submission would stay open for months.
-  const until = new Date(Date.now() + 3_600_000).toISOString()
   const reopened = await agency.ask('POST', path, { reason: 'Two courses are missing.', until })
   expect(reopened.body).toMatchObject({
     submissionStatus: 'Validated',

@@ -110,7 +110,9 @@ export function receiptOperations({
   ]
 }
 
-const readUntil = (until = '') => parseTimestamp(until)?.milliseconds
+/** Without an offset, it would be hours off for whoever means local time. */
+const readUntil = (until = '') =>
+  /(?:z|[+-]\d\d:\d\d)$/i.test(until) ? parseTimestamp(until)?.milliseconds : undefined
 
 function findReopeningFaults({ reason, until }: Partial<Static<typeof Reopening>>): ValueFault[] {
   const faults: ValueFault[] = []
@@ -120,7 +122,8 @@ function findReopeningFaults({ reason, until }: Partial<Static<typeof Reopening>
   if (until !== undefined && (time <= now || time > now + LONGEST))
     faults.push({
       name: 'until',
-      message: 'must be a date-time in the future, such as 2027-02-14T17:00:00+13:00',
+      message:
+        'must be a date-time with an offset within the next ten years, such as 2027-02-14T17:00:00+13:00',
     })
   return faults
 }
