@@ -387,6 +387,7 @@ test('a deleted submission is gone at once, and its token is known as cancelled'
     '/validation-results/summary',
     '/validation-results/causes',
     '/validation-runs',
+    '/jobs/unknown',
   ])
     expect([path, (await ask('GET', `/submissions/${token}${path}`)).status]).toEqual([path, 410])
   expect((await put(token, 'people', PEOPLE)).status).toBe(410)

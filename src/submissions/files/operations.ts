@@ -14,7 +14,13 @@ import { EXAMPLE_FILE } from '../submission/example.ts'
 import type { SubmissionOptions } from '../submission/options.ts'
 import { renderFile } from '../submission/render.ts'
 import { SubmissionFile, SubmissionFiles } from '../submission/schema.ts'
-import { assertKept, type FileState, listFiles, type SubmissionRow } from '../submission/submission.ts'
+import {
+  assertKept,
+  type FileState,
+  listFiles,
+  readState,
+  type SubmissionRow,
+} from '../submission/submission.ts'
 import {
   assertKnown,
   CONTAINERS,
@@ -285,7 +291,10 @@ export function fileOperations(options: SubmissionOptions): readonly Operation[]
         const found = await findFileJob(database, sealer, path.jobId)
         return found?.token === token ? found : undefined
       })
-      if (job === undefined) return refuse('no-such-work', 'The submission has no work with this ID.')
+      if (job === undefined) {
+        assertKept(await readState(database, authorized))
+        return refuse('no-such-work', 'The submission has no work with this ID.')
+      }
       return document(
         renderFileWork(options, definition, job),
         wait === 0 ? {} : { 'preference-applied': `wait=${wait}` },
