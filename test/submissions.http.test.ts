@@ -386,7 +386,17 @@ test('a deleted submission is gone at once, and its token is known as cancelled'
     '/validation-results',
     '/validation-results/summary',
     '/validation-results/causes',
+    '/validation-results/changes',
+    '/validation-results/findings',
+    '/validation-results/learners',
     '/validation-runs',
+    '/validation-runs/1',
+    '/explanations',
+    '/explanations/PER-04-range',
+    '/receipt',
+    '/repairs',
+    '/marked-files',
+    '/corrected-files',
     '/jobs/unknown',
   ])
     expect([path, (await ask('GET', `/submissions/${token}${path}`)).status]).toEqual([path, 410])
