@@ -364,6 +364,22 @@ test('the folder of an input, one that leads to it, and existing files are refus
   expect(refusalOf(other, inputsOf(real))).toBe('')
 })
 
+test.each(['--fix', '--mark'])('%s writes the copy of a file in a folder into a folder', async (option) => {
+  const mahi = new Installation()
+  const things = { fields: [{ name: 'value', type: 'integer' }], resource: { path: 'data/2025/things.csv' } }
+  const text = 'value\n 1\n 2\n 3\n'
+  mahi.write('in/data/2025/things.csv', text)
+  const run = ['check', 'in', '--definition', define({ things }), option]
+  const { stdout } = await mahi.run([...run, 'out'])
+  expect(stdout).toContain(option === '--fix' ? 'No findings' : '3 errors')
+  expect(readFileSync(join(mahi.folder, 'out/data/2025/things.csv'), 'utf8')).toContain('1\n')
+  for (const to of ['in', 'in/data/2025'])
+    expect((await mahi.run([...run, to, '--overwrite'])).stderr).toContain(
+      'is the folder of the files to check',
+    )
+  expect(readFileSync(join(mahi.folder, 'in/data/2025/things.csv'), 'utf8')).toBe(text)
+})
+
 const canFill = requireProgram(hasSmallDisk, '--fix on a full disk', 'no file system can be mounted')
 
 const fixMany = (to: string, rows: number, signal?: AbortSignal) => {

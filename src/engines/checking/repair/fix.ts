@@ -8,7 +8,14 @@ import type { CheckRequest, InputFile } from '../engine/check-files.ts'
 import { CR_NOTE } from '../engine/prepare-file.ts'
 import { type ChangeGroup, ChangeList, type LeftRows } from './change-list.ts'
 import { CHANGES } from './changes-name.ts'
-import { type AppendBytes, type Folders, nameOutside, nameUniquely, OutputFolder } from './output-folder.ts'
+import {
+  type AppendBytes,
+  type Folders,
+  nameOutside,
+  nameUniquely,
+  OutputFolder,
+  replaceCopy,
+} from './output-folder.ts'
 import { type FilePlan, planRepairs, repairCell } from './repair-plan.ts'
 import { isWhole, openReader, readSeparated } from './separated-file.ts'
 import { Passage, prepareSources, type SourceFile } from './source-file.ts'
@@ -63,7 +70,7 @@ export async function fixFiles(
     for (const source of sources) {
       const plan = plans.get(source)
       const name = plan === undefined ? nameOutside(source.name) : nameFixed(source.name)
-      await replaceFile(join(folder, name), (add) => writeFixed(source, plan, changes, add))
+      await replaceCopy(folder, name, (add) => writeFixed(source, plan, changes, add))
       copies.set(source.resource.name, name)
     }
     await changes.flush()

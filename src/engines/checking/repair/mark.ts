@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import { replaceFile } from '../../../foundation/command-line/output-file.ts'
 import { type CheckRequest, type CheckSummary, type InputFile, readFindings } from '../engine/check-files.ts'
 import { writeMarkedCsv } from './mark-csv.ts'
-import { type Folders, nameOutside, nameUniquely, OutputFolder } from './output-folder.ts'
+import { type Folders, nameOutside, nameUniquely, OutputFolder, replaceCopy } from './output-folder.ts'
 import { RowFindings } from './row-findings.ts'
 import { openSource, prepareSources } from './source-file.ts'
 
@@ -63,7 +63,7 @@ export async function markFiles(
     try {
       // Choosing the folder has refused copies of one name.
       const name = nameCopy(source.name)
-      await replaceFile(join(copies, name), (append) => writeMarkedCsv(source, file, rows, append))
+      await replaceCopy(copies, name, (append) => writeMarkedCsv(source, file, rows, append))
       written.push(name)
     } finally {
       file.close()

@@ -37,7 +37,10 @@ export class OutputFolder {
     const real = realpathSync(path)
     // A folder that holds links is the folder of the files, as is the one to which they lead.
     const folders = inputs.flatMap((input) => [dirname(input), dirname(realpathSync(input))])
-    if (folders.some((folder) => realpathSync(folder) === real))
+    // The path of a file may have folders: then it may be in this folder, too.
+    const targets = names.map((name) => join(path, name)).filter((each) => existsSync(each))
+    const isInput = targets.some((each) => inputs.some((input) => realpathSync(input) === realpathSync(each)))
+    if (isInput || folders.some((folder) => realpathSync(folder) === real))
       throw new UserError(`${path} is the folder of the files to check: name another one for ${option}`)
     try {
       accessSync(path, constants.W_OK | constants.X_OK)
@@ -59,20 +62,33 @@ export class OutputFolder {
     const taken: string[] = []
     try {
       for (const name of names) {
-        makeFolder(this.path)
-        await replaceFile(join(this.path, name), async (append) => {
+        await replaceCopy(this.path, name, async (append) => {
           for await (const chunk of createReadStream(join(folder, name), { signal })) await append(chunk)
         })
         taken.push(name)
       }
     } catch (error) {
       await Promise.all(taken.map((name) => rm(join(this.path, name), { force: true })))
-      // With other files in it, it stays.
+      // With other files in it, a folder stays.
+      for (const name of names)
+        for (let inner = dirname(name); inner !== '.'; inner = dirname(inner))
+          await rmdir(join(this.path, inner)).catch(() => undefined)
       if (this.#isNew) await rmdir(this.path).catch(() => undefined)
       signal.throwIfAborted()
       throw explainFileError(error, this.path)
     }
   }
+}
+
+/** Writes a file whose name may have folders. */
+export async function replaceCopy<T>(
+  folder: string,
+  name: string,
+  fill: (append: AppendBytes) => Promise<T>,
+): Promise<T> {
+  const path = join(folder, name)
+  makeFolder(dirname(path))
+  return await replaceFile(path, fill)
 }
 
 /** The name of a file without its archive or workbook: its sheets become files of their own. */
