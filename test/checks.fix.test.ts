@@ -390,7 +390,11 @@ const fixMany = (to: string, rows: number, signal?: AbortSignal) => {
 test('a stop in the middle leaves no file, and no folder that was not there', async () => {
   const to = temporaryFolder()
   const stopped = AbortSignal.abort(new Error('stopped'))
-  for (const each of [to, join(to, 'new')]) await expect(fixMany(each, 1, stopped)).rejects.toThrow('stopped')
+  for (const each of [to, join(to, 'new')]) {
+    await expect(fixMany(each, 1, stopped)).rejects.toThrow('stopped')
+    const nested = inputsOf(writeFiles(CLEAN)).map((file) => ({ ...file, name: `a/b/${file.name}` }))
+    await expect(fix(nested, undefined, { to: each, signal: stopped })).rejects.toThrow('stopped')
+  }
   expect(readdirSync(to)).toEqual([])
 })
 
