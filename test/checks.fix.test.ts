@@ -364,6 +364,14 @@ test('the folder of an input, one that leads to it, and existing files are refus
   expect(refusalOf(other, inputsOf(real))).toBe('')
 })
 
+test('a long file is copied byte for byte, but for what is repaired', async () => {
+  const rows = Array.from({ length: 30_000 }, (_, at) => `L${at},M1,2025-01-01,2025-02-01,${at}.50\r\n`)
+  const long = `${LOANS.split('\n', 1)[0]}\r\n${rows.join('')}`
+  expect((await fixOnly(loans(long))).read('book-loans.csv').equals(Buffer.from(long))).toBe(true)
+  const spaced = long.replace(/\.50(?=\r)/g, (text, at) => (at % 1000 === 0 ? `${text} ` : text))
+  expect((await fixOnly(loans(spaced))).read('book-loans.csv').equals(Buffer.from(long))).toBe(true)
+})
+
 test.each(['--fix', '--mark'])('%s writes the copy of a file in a folder into a folder', async (option) => {
   const mahi = new Installation()
   const things = { fields: [{ name: 'value', type: 'integer' }], resource: { path: 'data/2025/things.csv' } }

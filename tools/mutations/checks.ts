@@ -327,6 +327,20 @@ export default [
     test: 'test/checks.fix.test.ts',
   },
   {
+    fault: '--fix: bytes are copied after their block has been read over',
+    file: `${repair}/fix.ts`,
+    text: 'Array.from(passage.until(end), (piece) => Buffer.from(piece))',
+    replacement: '[...passage.until(end)].map((piece) => Buffer.from(piece))',
+    test: 'test/checks.fix.test.ts',
+  },
+  {
+    fault: '--fix: amounts of several currencies lose their signs',
+    file: `${repair}/habits.ts`,
+    text: 'currencies > 1 ?',
+    replacement: 'currencies > 9 ?',
+    test: 'test/checks.fix.test.ts',
+  },
+  {
     fault: '--fix: the name of a separator is left that was replaced',
     file: `${repair}/fix.ts`,
     text: 'isFirst && plan.separates',

@@ -128,7 +128,7 @@ async function* repairRows(plan: FilePlan, passage: Passage, changes: ChangeList
   let isRemoved = false
   /** Copies what is between two rows: of a removed one, only the empty lines behind it. */
   const copyUntil = (end: number, isOfHeader = false) => {
-    const pieces = [...passage.until(end)].map((piece) => Buffer.from(piece))
+    const pieces = Array.from(passage.until(end), (piece) => Buffer.from(piece))
     const rest = Buffer.concat(pieces)
     // `sep=;` would name the separator that was.
     if (isOfHeader) writer.add(Buffer.from(rest.toString('latin1').replace(/sep=.\r?\n/i, ''), 'latin1'))
