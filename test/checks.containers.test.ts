@@ -255,6 +255,14 @@ describe('a workbook', () => {
   })
 })
 
+test('text with the name of a workbook is said to be text, and is checked', async () => {
+  const { found, messages } = await look([writeFiles({ 'members.xlsx': MEMBERS, 'book-loans.csv': LOANS })])
+  expect(found).toEqual(['members.xlsx:1 MEM-00-file ', 'members.xlsx:3 MEM-02-type x'])
+  expect(messages[0]).toBe(
+    'The file is text, not a spreadsheet in the XLSX format: give it a name that ends with .csv.',
+  )
+})
+
 const PASSWORD = Buffer.concat([
   Buffer.from('d0cf11e0a1b11ae1', 'hex'),
   Buffer.alloc(512),
@@ -266,6 +274,11 @@ test.each<[string, Uint8Array, RegExp]>([
   ['damaged', Buffer.from('PK\u0003\u0004 and no more'), /is damaged/],
   ['too large', Buffer.concat([Buffer.from('PK\u0003\u0004'), Buffer.alloc(21 * 2 ** 20)]), /20971520/],
   ['empty', makeXlsx({ Sheet1: [] }), /no sheet with data/],
+  [
+    'an HTML page',
+    Buffer.from('<html><table><tr><td>memberId</td></tr></table></html>'),
+    /is an HTML page, not a spreadsheet in the XLSX format: export it as CSV/,
+  ],
 ])(
   'a workbook that is %s is refused alone, a finding in its place, and a line elsewhere',
   async (_, book, reason) => {

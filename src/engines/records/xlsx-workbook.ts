@@ -2,6 +2,7 @@ import type { SaxTag } from '@cj-tech-master/excelts/xml'
 import { refuse } from '../../foundation/faults/faults.ts'
 import { getOrMake } from '../../foundation/get-or-make.ts'
 import { findUtf16 } from './encoding.ts'
+import { findFormat } from './file-format.ts'
 import { type Cell, GENERAL, type NumberFormat, readCell, readFormat } from './xlsx-values.ts'
 import { listEntries, unpackEntry, type ZipEntry } from './zip.ts'
 
@@ -51,25 +52,38 @@ export interface Sheet {
 export async function openWorkbook(file: string, bytes: Buffer): Promise<Sheet[]> {
   // Imported on demand: few inputs are workbooks.
   const { SaxParser } = await import('@cj-tech-master/excelts/xml')
-  return explain(file, () => new Workbook(file, bytes, SaxParser).listSheets())
+  return explain(file, () => new Workbook(file, bytes, SaxParser).listSheets(), describeOther(bytes))
 }
 
 const COMPOUND_FILE = Buffer.from('d0cf11e0a1b11ae1', 'hex')
 
-/** Says why bytes that are no workbook are none. */
+/** Says why bytes that cannot be read as a workbook are none. */
 function describeOther(bytes: Buffer): string {
-  if (!bytes.subarray(0, 8).equals(COMPOUND_FILE)) return DAMAGED
-  return bytes.includes(Buffer.from('EncryptedPackage', 'utf16le'))
-    ? 'is protected with a password: save it without one'
-    : 'is not a spreadsheet in the XLSX format, but probably in the older format XLS: save it as XLSX or CSV'
+  const start = bytes.subarray(0, 4096)
+  if (start.subarray(0, 8).equals(COMPOUND_FILE))
+    return bytes.includes(Buffer.from('EncryptedPackage', 'utf16le'))
+      ? 'is protected with a password: save it without one'
+      : 'is not a spreadsheet in the XLSX format, but probably in the older format XLS: save it as XLSX or CSV'
+  const format = findFormat(start)
+  if (format?.isContainer === false)
+    return `is ${format.name}, not a spreadsheet in the XLSX format: ${lowerFirst(format.advice)}`
+  const isText = format === undefined && start.length > 3 && !start.includes(0)
+  return isText
+    ? 'is text, not a spreadsheet in the XLSX format: give it a name that ends with .csv'
+    : DAMAGED
+}
+
+/** Advice as the end of a sentence. */
+function lowerFirst(advice: string): string {
+  return advice.charAt(0).toLowerCase() + advice.slice(1).replace(/\.$/, '')
 }
 
 /** Whatever goes wrong in a damaged file is a sentence. */
-function explain<T>(file: string, read: () => T): T {
+function explain<T>(file: string, read: () => T, otherwise = DAMAGED): T {
   try {
     return read()
   } catch (error) {
-    refuse({ file, message: error instanceof WorkbookRefused ? error.message : DAMAGED })
+    refuse({ file, message: error instanceof WorkbookRefused ? error.message : otherwise })
   }
 }
 
@@ -102,7 +116,7 @@ class Workbook {
     this.#bytes = bytes
     this.#parser = parser
     this.#entries = new Map(listEntries(bytes).map((entry) => [toKey(entry.name), entry]))
-    if (this.#entries.size === 0) throw new WorkbookRefused(describeOther(bytes))
+    if (this.#entries.size === 0) throw new Error('there is no directory')
   }
 
   listSheets(): Sheet[] {
@@ -219,7 +233,7 @@ class Workbook {
 
   #unpack(path: string): Buffer {
     const entry = this.#entries.get(toKey(path))
-    if (entry === undefined) throw new WorkbookRefused(DAMAGED)
+    if (entry === undefined) throw new Error(`there is no ${path}`)
     try {
       const part = unpackEntry(this.#bytes, entry, this.#room)
       this.#room -= part.length
