@@ -5,14 +5,11 @@ import { loadYaml } from '../../foundation/package/when-used.ts'
 
 /** What is wrong with a YAML text, by the code of its parser, and what is allowed. */
 const REASONS = lookUp<string>({
-  ALIAS_PROPS: 'an alias cannot have an anchor or a tag',
   BAD_ALIAS:
     'a name after "*" or "&" has characters that are not allowed: put text that starts with them in quotes',
-  BAD_COLLECTION_TYPE: 'a tag does not fit its value',
   BAD_DIRECTIVE: 'a line that starts with "%" is no valid directive: put text that starts with it in quotes',
   BAD_DQ_ESCAPE: 'a backslash between double quotes must be written twice: use single quotes instead',
   BAD_INDENT: 'the indentation is wrong: keys of one object must start in the same column',
-  BAD_PROP_ORDER: 'an anchor or a tag is at the wrong place',
   BAD_SCALAR_START: 'a text starts with a character that must be in quotes, such as @ or `',
   BLOCK_AS_IMPLICIT_KEY:
     'a line has two colons, or its indentation is wrong: put a name with a colon in quotes',
@@ -22,7 +19,6 @@ const REASONS = lookUp<string>({
   MISSING_CHAR: 'something is missing: a colon after a key, a comma, or a closing bracket or quote',
   MULTILINE_IMPLICIT_KEY: 'a key goes over several lines: a colon or a closing quote is probably missing',
   MULTIPLE_DOCS: 'there are several documents: remove the lines "---" after the first',
-  NON_STRING_KEY: 'a key is not a text',
   TAB_AS_INDENT: 'a line is indented with a tab: use spaces',
   TAG_RESOLVE_FAILED: 'a value starts with "!", which names a tag: put it in quotes',
   UNEXPECTED_TOKEN:
