@@ -64,7 +64,7 @@ describe('an unknown value', () => {
       { code: 'RES-201', file: 'enrolments', field: 'start', records: 12 },
     ])
     expect(listGaps(summary)).toContain(
-      'start of enrolments.csv is unknown in some records. Not run for them: ENR-201 (24 records), RES-201 (12 records).',
+      'start of enrolments.csv has unknown values. Not run because of them: ENR-201 (24 records), RES-201 (12 records).',
     )
   })
 

@@ -264,7 +264,7 @@ function showUnknown(group: Undecided, rules: Catalogue | undefined): VNode {
     ({ errorCode, records }, index) =>
       html`${index > 0 && ', '}${showCode(rules, errorCode)} (${count(records, 'record')})`,
   )
-  return html`<li>${first?.field} of ${titlesOf(rules).get(first?.file ?? '') ?? first?.file} is unknown in some records. Not run for them: ${codes}.</li>`
+  return html`<li>${first?.field} of ${titlesOf(rules).get(first?.file ?? '') ?? first?.file} has unknown values. Not run because of them: ${codes}.</li>`
 }
 
 /** The codes shown at first: a definition may have thousands. */

@@ -150,6 +150,6 @@ export function groupByField(
       if (first === undefined) return []
       const name = files.find(({ resource }) => resource === first.file)?.file ?? first.file
       const checks = group.map(({ code, records }) => `${code} (${count(records, 'record')})`)
-      return [`${first.field} of ${name} is unknown in some records. Not run for them: ${checks.join(', ')}.`]
+      return [`${first.field} of ${name} has unknown values. Not run because of them: ${checks.join(', ')}.`]
     })
 }
