@@ -46,7 +46,7 @@ describe('each fault of a file is one cause, and its fix is what to do:', () => 
       'learners',
       (lines) => [...lines, ',,Printed 26/11/2026,'],
       [
-        'A row has one value only, such as "Printed 26/11/2026". Delete the row if it is a note; otherwise fill in its other columns.',
+        'A row has one value only, "Printed 26/11/2026". Delete the row if it is a note; otherwise fill in its other columns.',
       ],
     ],
     [

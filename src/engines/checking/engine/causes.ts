@@ -312,7 +312,9 @@ export class Causes {
     if (lone !== undefined) {
       const key = `record:${resource.name}:lone`
       const describe = (_: number, records: number) =>
-        `${records === 1 ? 'A row has' : `${formatNumber(records)} rows have`} one value only, such as ${quote(lone)}.`
+        records === 1
+          ? `A row has one value only, ${quote(lone)}.`
+          : `${formatNumber(records)} rows have one value only, such as ${quote(lone)}.`
       return this.#list.make('record', key, finding, describe, {
         general: 'Some rows have one value only.',
         fix: 'Delete the row if it is a note; otherwise fill in its other columns.',
