@@ -539,6 +539,9 @@ test('a value of one letter is shown, also if the sentence has the letter', () =
   expect(describeCause(cause)).toBe('gender: all 400 values are in the wrong case ("e").')
   const named = { sentence: 'gender "e" is wrong: gender must be M, F or D.', example: { value: 'e' } }
   expect(describeCause(named)).toBe(named.sentence)
+  // The sentence has the number of records, not the value.
+  const code = { sentence: 'code is wrong in 1 of 2 records: code must be a UUID.', example: { value: '1' } }
+  expect(describeCause(code)).toBe('code is wrong in 1 of 2 records: code must be a UUID ("1").')
   // A sentence that is cut shows a whole value, or none of it.
   expect(describeCause({ ...cause, fix: 'Correct it.' }, 34)).toBe(
     'gender: all 400 values are … ("e"). Correct it.',

@@ -25,7 +25,9 @@ export function describeCause(
 ): string {
   // What is wrong with a file may first be found in another one.
   const { value = '' } = example?.file === file ? (example ?? {}) : {}
-  const isShown = value === '' || sentence.includes(quote(value)) || hasWord(sentence, value)
+  // A short value may be a number of records, or the name of a field.
+  const isWord = value.length > 2 && hasWord(sentence, value)
+  const isShown = value === '' || sentence.includes(quote(value)) || isWord
   const end = isShown ? '' : ` (${quote(value)}).`
   const own = sentence.endsWith(fix) ? sentence.slice(0, sentence.length - fix.length).trimEnd() : sentence
   const what = cutSentence(isShown ? own : own.replace(/\.$/, ''), most - end.length) + end
