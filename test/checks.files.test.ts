@@ -268,7 +268,7 @@ test.each<[string, string[], string]>([
   [
     'one file in two forms',
     ['members.csv', 'members.ndjson'],
-    'members.ndjson: is members, and so is members.csv; name one of them',
+    'members.ndjson: is members, and so is members.csv; leave one of them out',
   ],
 ])('%s is refused', async (_case, names, message) => {
   const folder = writeFiles({ 'mebmer.txt': 'x', 'members.csv': MEMBERS, 'members.ndjson': '' })

@@ -160,7 +160,7 @@ test('an archive that cannot be read as a whole is refused by name, and nothing 
     ],
     [
       await pack({ 'learners.csv': LEARNERS, 'learners.ndjson': '{}' }),
-      /^archive\.zip\/learners\.\w+ is Learners, and so is archive\.zip\/learners\.\w+; name one of them\.$/,
+      /^archive\.zip\/learners\.\w+ is Learners, and so is archive\.zip\/learners\.\w+; leave one of them out\.$/,
     ],
     [
       encrypt(await pack({ 'learners.csv': LEARNERS })),

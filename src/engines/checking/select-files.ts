@@ -276,7 +276,7 @@ function chooseBest(candidates: readonly Candidate[]): Candidate {
 
 /** Two files are of one kind, and nothing says which is meant. */
 export function describeTwo({ title }: Pick<Resource, 'title'>, one: string, other: string): Fault {
-  return { file: other, message: `is ${title}, and so is ${one}; name one of them` }
+  return { file: other, message: `is ${title}, and so is ${one}; leave one of them out` }
 }
 
 /** Where a file is that may be named as it is in a folder that is checked. */
