@@ -92,7 +92,7 @@ describe('a header is described by what a person sees:', () => {
     [
       'names in angle brackets',
       '<code>,<name>,<n>\nA,x,1\n',
-      [expect.stringContaining('none of the expected columns')],
+      [expect.stringContaining('<code> is probably code')],
     ],
     ['a JSON list', '[{"code": "A"}]\n', ['The file is a JSON list, not CSV. Export it as CSV in UTF-8.']],
     [
@@ -111,6 +111,18 @@ describe('a header is described by what a person sees:', () => {
       [
         '2 columns have other names: Student_ID is probably code, nam is probably name. Rename the columns that are these; otherwise add the missing ones.',
       ],
+    ],
+    [
+      'names with a mark of required columns',
+      'code*,name*,n*\nA,x,1\n',
+      [
+        '3 columns have other names: code* is probably code, name* is probably name, n* is probably n. Rename the columns that are these; otherwise add the missing ones.',
+      ],
+    ],
+    [
+      'values without a header, of which one resembles a name',
+      '5,Jane,1\nA,x,1\n',
+      [expect.stringContaining('none of the expected columns')],
     ],
     [
       'several missing columns',

@@ -70,7 +70,19 @@ export function describeHeader(text: string, resource: Resource, found: number):
     return {
       message: `${start} Line ${line} has ${found === 0 ? 'them' : 'more'}: delete the ${line === 2 ? 'line' : 'lines'} above it.`,
     }
-  return found === 0 ? { message: start, fix: EXPORT_AGAIN } : undefined
+  return found === 0 && !resemblesHeader(splitLine(first, resource), resource)
+    ? { message: start, fix: EXPORT_AGAIN }
+    : undefined
+}
+
+/** The fewest letters of a name that a value hardly resembles by chance. */
+const LEAST_NAME = 4
+
+/** Whether most cells are names of columns with another ending or a slip, such as a mark of required columns. */
+function resemblesHeader(cells: readonly string[], resource: Resource): boolean {
+  const { faults } = mapColumns(resource, cells)
+  const meant = faults.filter(({ group, field = '' }) => group === 'renamed' && field.length >= LEAST_NAME)
+  return meant.length * 2 > cells.length
 }
 
 /** The first fields of a definition, in a message that asks for them. */
