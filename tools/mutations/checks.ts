@@ -118,6 +118,20 @@ export default [
     test: 'test/checks.messages.test.ts',
   },
   {
+    fault: 'a header whose columns all have another ending is none',
+    file: `${engine}/first-line.ts`,
+    text: 'meant.length * 2 > cells.length',
+    replacement: 'meant.length > cells.length',
+    test: 'test/checks.messages.test.ts',
+  },
+  {
+    fault: 'an empty file is only called the one that another has the columns of',
+    file: 'src/engines/checking/select-files.ts',
+    text: " && match !== 'option' && isReadable(path)",
+    replacement: " && match !== 'option'",
+    test: 'test/checks.files.test.ts',
+  },
+  {
     fault: 'the line of a header is counted from the first line that is not empty',
     file: `${engine}/first-line.ts`,
     text: ".replace(/^\\ufeff/, '')",

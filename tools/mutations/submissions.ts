@@ -315,6 +315,20 @@ export default [
     test: RETENTION,
   },
   {
+    fault: 'the causes of a return are also those of submissions that do not count',
+    file: 'src/submissions/submission/cause-counts.ts',
+    text: 'where s.place = 1',
+    replacement: 'where s.place > 0',
+    test: RETURNS,
+  },
+  {
+    fault: 'the newest submitted submission counts, not the last that was submitted',
+    file: 'src/submissions/returns/standing.ts',
+    text: '(row.endedAt ?? 0) > (known.submitted ?? 0)',
+    replacement: 'known.submitted === undefined',
+    test: RETURNS,
+  },
+  {
     fault: 'retention ignores when a submission was submitted',
     file: 'src/submissions/retention/sweep.ts',
     text: ' and coalesce(s.ended_at, 0) < $1',
