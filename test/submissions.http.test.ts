@@ -334,6 +334,28 @@ test('If-None-Match stores a file only if there is none yet, and each format has
   expect((await ask('GET', `/submissions/${token}/files/people`)).text).toBe(PEOPLE)
 })
 
+test('a key that may only send files learns what became of them', async () => {
+  const { service, createCaller } = await startSubmissions(makeSmallDefinition())
+  const sender = await createCaller('sender', ['1001'], ['submissions:write'])
+  const token = await sender.create()
+  const sent = await service.app.inject({
+    method: 'PUT',
+    url: `/v1/submissions/${token}/files/people`,
+    headers: { 'x-api-key': sender.key, eid: '1001', 'content-type': 'text/csv', prefer: 'respond-async' },
+    payload: PEOPLE,
+  })
+  expect(sent.statusCode).toBe(202)
+  while (await service.files.takeOne());
+  const path = String(sent.headers.location).slice('/v1'.length)
+  expect((await sender.ask('GET', path)).body).toMatchObject({
+    status: 'Processed',
+    files: [{ file: 'people' }],
+  })
+  expect((await sender.ask('GET', `/submissions/${token}/files/people`)).status).toBe(401)
+  const other = await createCaller('other', ['1001'], ['occupations:read'])
+  expect((await other.ask('GET', path)).status).toBe(401)
+})
+
 test('of two uploads on the same condition, which wait to be read together, one replaces the file', async () => {
   const { service, key, ask, create } = await start()
   const token = await create()

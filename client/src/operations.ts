@@ -158,7 +158,8 @@ export function createSubmissionOperations(call: Call) {
       call<SubmissionFiles>('DELETE', ['submissions', submissionToken, 'repairs'], options),
     /**
      * The state of an upload that is read, or of copies that are made. `Prefer: wait=30` delays the response until the
-     * work has ended, for at most that many seconds. An hour after it was last used, the work is forgotten.
+     * work has ended, for at most that many seconds. An hour after it was last used, the work is forgotten. The scope
+     * `submissions:write` is enough, too.
      */
     work: (submissionToken: string, jobId: string, options?: CallOptions) =>
       call<FileWork>('GET', ['submissions', submissionToken, 'jobs', jobId], options),

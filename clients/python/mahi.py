@@ -812,7 +812,7 @@ class _Operations:
     def get_file_work(self, submission_token: str, job_id: str, *, prefer: Optional[str] = None) -> FileWork:
         """Get the state of work with files. The state of an upload that is read, or of copies that are made. `Prefer:
         wait=30` delays the response until the work has ended, for at most that many seconds. An hour after it was
-        last used, the work is forgotten."""
+        last used, the work is forgotten. The scope `submissions:write` is enough, too."""
         return self._call("GET", _path("/v1/submissions/{}/jobs/{}", submission_token, job_id),
             headers={"EID": self._organisation(), "Prefer": prefer})
 

@@ -92,10 +92,12 @@ export function forOrganisation(scope: Scope): AccessRule<string> {
  * A credential with a scope that covers the organisation of the header EID, which owns what the path names.
  *
  * @param find what belongs to an organisation; for an empty EID, which owns nothing, it does the same work
+ * @param also another scope that is enough
  */
 export function asOrganisation<Owned>(
   scope: Scope,
   find: (eid: string, path: Readonly<Record<string, string>>) => Promise<Owned | undefined>,
+  also: Scope = scope,
 ): AccessRule<Owned> {
   return {
     scope,
@@ -103,7 +105,7 @@ export function asOrganisation<Owned>(
     headers: EID_HEADER,
     async authorize({ request, principal, path, isSuspended, forbid }) {
       const { eid } = request.headers
-      const inScope = principal?.scopes.has(scope) === true
+      const inScope = principal?.scopes.has(scope) === true || principal?.scopes.has(also) === true
       const covered = typeof eid === 'string' && principal?.eids.has(eid) === true
       const suspended = covered && isSuspended(eid)
       const owned = await find(inScope && covered && !suspended ? eid : '', path)

@@ -62,7 +62,7 @@ const COPY_PROBLEMS = {
 
 export function fileOperations(options: SubmissionOptions): readonly Operation[] {
   const { database, sealer, definitions, maxUploadBytes } = options
-  const { reading, writing } = ofSubmission(database)
+  const { reading, writing, following } = ofSubmission(database)
   const { reading: readingOne, writing: writingOne } = ofFile(database)
   return [
     writing({
@@ -254,12 +254,12 @@ export function fileOperations(options: SubmissionOptions): readonly Operation[]
       problems: COPY_PROBLEMS,
     }).handle(({ authorized, ...caller }) => sendCopy(options, caller, authorized, CORRECTED)),
     ...repairOperations(options),
-    reading({
+    following({
       name: 'get-job',
       id: 'getFileWork',
       summary: 'Get the state of work with files',
       description:
-        'The state of an upload that is read, or of copies that are made. `Prefer: wait=30` delays the response until the work has ended, for at most that many seconds. An hour after it was last used, the work is forgotten.',
+        'The state of an upload that is read, or of copies that are made. `Prefer: wait=30` delays the response until the work has ended, for at most that many seconds. An hour after it was last used, the work is forgotten. The scope `submissions:write` is enough, too.',
       method: 'GET',
       path: `${JOBS}/{jobId}`,
       request: {

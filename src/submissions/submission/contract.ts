@@ -18,7 +18,8 @@ export const REFUSALS = {
 } as const satisfies Partial<Record<ProblemSlug, string>>
 
 /**
- * Declares operations on what an organisation owns: those that read it, and those that change it.
+ * Declares operations on what an organisation owns: those that read it, those that change it, and those that show what
+ * became of a change to whoever may only change it.
  *
  * @param find what the path names, if the organisation owns it
  */
@@ -26,9 +27,11 @@ export function asOwner<Owned>(
   find: (eid: string, path: Readonly<Record<string, string>>) => Promise<Owned | undefined>,
 ) {
   const common = { tag: TAG, limit: 'submissions' } as const
+  const [read, write] = ['validation-results:read', 'submissions:write'] as const
   return {
-    reading: operationsOf<Owned>({ ...common, access: asOrganisation('validation-results:read', find) }),
-    writing: operationsOf<Owned>({ ...common, access: asOrganisation('submissions:write', find) }),
+    reading: operationsOf<Owned>({ ...common, access: asOrganisation(read, find) }),
+    writing: operationsOf<Owned>({ ...common, access: asOrganisation(write, find) }),
+    following: operationsOf<Owned>({ ...common, access: asOrganisation(read, find, write) }),
   }
 }
 
