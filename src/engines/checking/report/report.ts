@@ -117,13 +117,13 @@ export function describePartial(code: string, stored: number, total: number): st
   ]
 }
 
-/** The percentage of a file's records that a code concerns, such as `0.6 %`. */
+/** The percentage of a file's records that a code concerns, such as `0.6 %`; empty for one of the whole file. */
 export function describeShare(
-  { file, count: number }: { file: string; count: number },
+  { file, kind, count: number }: { file: string; kind: string; count: number },
   { files }: CheckSummary,
 ): string {
   const records = files.find(({ resource }) => resource === file)?.records ?? 0
-  if (records === 0) return ''
+  if (records === 0 || kind === 'file' || kind === 'header') return ''
   const share = (100 * number) / records
   return `${share < 0.05 ? '<0.1' : Math.min(share, 100).toFixed(1)} %`
 }
