@@ -19,7 +19,8 @@ interface FaultKind {
   readonly isNone?: true
 }
 
-const SEPARATED = ['commas', 'semicolons', 'tabs', 'vertical bars'] as const
+/** What separates the values of a record, in the order of `SEPARATORS`. */
+export const SEPARATED = ['commas', 'semicolons', 'tabs', 'vertical bars'] as const
 
 const KINDS = lookUp<FaultKind>({
   empty: { some: 'records are empty.', fix: 'Delete the empty rows.', isNone: true },

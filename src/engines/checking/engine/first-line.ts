@@ -1,7 +1,6 @@
-import { lookUp } from '../../../foundation/look-up.ts'
 import { count } from '../../../foundation/text/format-number.ts'
 import { quote } from '../../../foundation/text/quote.ts'
-import { detectSeparator, namesSeparator, SEPARATORS, splitRecord } from '../../records/index.ts'
+import { detectSeparator, namesSeparator, SEPARATED, SEPARATORS, splitRecord } from '../../records/index.ts'
 import type { Resource } from '../definition/definition.ts'
 import { mapColumns } from './columns.ts'
 import { isUnusual } from './dialect.ts'
@@ -10,15 +9,8 @@ import { EXPORT_AGAIN, type FileFault } from './file-fault.ts'
 /** The most lines above a header, such as a title and the date of an export. */
 const LINES_ABOVE = 20
 
-const SEPARATOR_NAMES = lookUp<string>({
-  ',': 'commas',
-  ';': 'semicolons',
-  '\t': 'tabs',
-  '|': 'vertical bars',
-})
-
 function nameSeparator(separator: string): string {
-  return SEPARATOR_NAMES[separator] ?? quote(separator)
+  return SEPARATED[SEPARATORS.indexOf(separator)] ?? quote(separator)
 }
 
 /** The lines at the start of a text of which one may be its header. */
