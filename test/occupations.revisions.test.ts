@@ -18,11 +18,14 @@ test('the revisions are listed with their counts, and compared field by field', 
     ],
     {
       replace: true,
+      origin: () => ({ command: 'import', files: [{ name: '/srv/codes.csv', sha256: '' }] }),
     },
   )
 
   const listed = (await service.get('/v1/occupation-revisions?Limit=1')).json()
-  expect(listed.revisions).toMatchObject([{ updated: 1, removed: 1, totalCount: 1, readable: true }])
+  expect(listed.revisions).toMatchObject([
+    { updated: 1, removed: 1, totalCount: 1, readable: true, files: ['codes.csv'] },
+  ])
   const [{ revision }] = listed.revisions
   const { differences, ...rest } = (await service.get(`/v1/occupation-revisions/${revision}`)).json()
   expect(rest).toEqual({ revision, since: revision - 1, complete: true })

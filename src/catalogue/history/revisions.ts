@@ -1,3 +1,4 @@
+import { basename } from 'node:path'
 import { withScope } from '../../api/contract/access-rules.ts'
 import { type Operation, operationsOf } from '../../api/contract/contract.ts'
 import { describeDocument } from '../../api/contract/describe.ts'
@@ -121,7 +122,8 @@ function renderRevision(revision: CatalogueRevision) {
     revision: number,
     stored: formatTimestamp(stored),
     command,
-    files: files.map(({ name }) => name),
+    // Folders of the operator's machine are not for readers of the catalogue.
+    files: files.map(({ name }) => basename(name)),
     created,
     updated,
     removed: deleted,
