@@ -10,7 +10,6 @@ import { DatabaseUnavailable } from '../src/foundation/database/database.ts'
 import { RevisionWatch } from '../src/foundation/database/revision-watch.ts'
 import { claim, enqueue } from '../src/foundation/jobs/queue.ts'
 import { takeOne } from '../src/foundation/jobs/worker.ts'
-import { Outage } from '../src/foundation/outage.ts'
 import { readSettings } from '../src/settings.ts'
 import { Installation, untilHolds } from './support/command.ts'
 import { Issuer } from './support/jwks.ts'
@@ -101,10 +100,7 @@ test('a job of a kind that a worker has no handler for stays in the queue', asyn
     database,
     handlers: {},
     onError: () => undefined,
-    outage: new Outage(
-      () => undefined,
-      () => undefined,
-    ),
+    onOutage: () => undefined,
   }
   expect(await takeOne(options, ['index'], new AbortController().signal)).toBe(false)
   expect(await claim(database, 'another', ['index'])).toMatchObject({ attempts: 1 })

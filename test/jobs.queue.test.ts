@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { claim, enqueue, extend, finish, type Job, release } from '../src/foundation/jobs/queue.ts'
-import { Worker } from '../src/foundation/jobs/worker.ts'
+import { type JobHandler, Worker } from '../src/foundation/jobs/worker.ts'
 import { Outage } from '../src/foundation/outage.ts'
 import { until } from './support/command.ts'
 import { cases } from './support/properties.ts'
@@ -105,24 +105,39 @@ test('a job waits until it is due', async () => {
   expect(await claim(database, 'w3', ['run'])).toMatchObject({ subject: 'later' })
 })
 
-test('a worker without its queue says so once, and once more when it is back', async () => {
+test('a worker without its queue says so each time, and goes on when it is back', async () => {
   const database = await openTemporary()
-  const said: string[] = []
-  const outage = new Outage(
-    () => said.push('began'),
-    (failures) => said.push(failures > 3 ? 'ended' : `ended after ${failures}`),
-  )
+  const [failures, done]: [unknown[], string[]] = [[], []]
+  await database.write('schema', (writer) => enqueue(writer, { kind: 'run', subject: 'one', eid: 'a' }))
   await database.write('schema', (writer) => writer.run('alter table job rename to hidden'))
-  const failed = vi.spyOn(outage, 'failed')
-  const run = { run: async () => undefined, fail: async () => undefined }
-  const worker = new Worker({ database, handlers: { run }, runs: 2, onError: () => undefined, outage })
+  const run: JobHandler = { run: async ({ subject }) => void done.push(subject), fail: async () => undefined }
+  const onOutage = (error: unknown) => failures.push(error)
+  const worker = new Worker({ database, handlers: { run }, runs: 2, onError: () => undefined, onOutage })
   try {
-    await until(() => failed.mock.calls.length > 6)
-    expect(said).toEqual(['began'])
+    await until(() => failures.length > 6)
     await database.write('schema', (writer) => writer.run('alter table hidden rename to job'))
-    await until(() => said.length > 1)
-    expect(said).toEqual(['began', 'ended'])
+    await until(() => done.length > 0)
+    expect(done).toEqual(['one'])
   } finally {
     await worker.stop()
   }
+})
+
+test('an outage is said once, and its end after a minute without a failure', () => {
+  vi.useFakeTimers()
+  onTestFinished(() => void vi.useRealTimers())
+  const said: unknown[] = []
+  const outage = new Outage(
+    (error) => said.push(error),
+    (failures) => said.push(failures),
+  )
+  for (const error of ['full', 'full', 'locked']) {
+    outage.failed(error)
+    vi.advanceTimersByTime(59_999)
+  }
+  expect(said).toEqual(['full'])
+  vi.advanceTimersByTime(1)
+  expect(said).toEqual(['full', 3])
+  outage.failed('away')
+  expect(said).toEqual(['full', 3, 'away'])
 })

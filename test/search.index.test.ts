@@ -63,7 +63,7 @@ test('a change of the catalogue is indexed by a worker in a child process, and e
     handlers: { index: new IndexJob({ database, databaseUrl: url, memoryBytes: 400 * MB }) },
     runs: 1,
     onError: (error) => errors.push(error),
-    outage: { failed: (error) => errors.push(error), worked: () => undefined },
+    onOutage: (error) => errors.push(error),
   })
   onTestFinished(() => worker.stop())
   for (const title of ['Nurse', 'Baker']) {

@@ -82,7 +82,7 @@ test('a run that two workers check is published once, by the one that holds its 
         handlers: { run },
         onError: (error) => outcomes.push(String(error)),
         onEnd: ({ attempt, outcome }) => outcomes.push(`${attempt}: ${outcome}`),
-        outage: { failed: () => undefined, worked: () => undefined },
+        onOutage: () => undefined,
       },
       ['run'],
       new AbortController().signal,

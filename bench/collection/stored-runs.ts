@@ -4,7 +4,6 @@ import type { Finding } from '../../src/engines/checking/index.ts'
 import type { Database } from '../../src/foundation/database/database.ts'
 import { Sealer } from '../../src/foundation/database/seal.ts'
 import { Worker } from '../../src/foundation/jobs/worker.ts'
-import { Outage } from '../../src/foundation/outage.ts'
 import { PACKAGE_ROOT } from '../../src/foundation/package/root.ts'
 import { DoFileJob } from '../../src/submissions/files/do-file-job.ts'
 import { readUpload } from '../../src/submissions/files/read-upload.ts'
@@ -56,10 +55,7 @@ export class StoredRuns {
       runs: 1,
       handlers: { run, upload },
       onError: (error) => process.stderr.write(`${String(error)}\n`),
-      outage: new Outage(
-        (error) => process.stderr.write(`${String(error)}\n`),
-        () => undefined,
-      ),
+      onOutage: (error) => process.stderr.write(`${String(error)}\n`),
     })
   }
 

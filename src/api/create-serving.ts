@@ -67,9 +67,6 @@ const UPLOAD_TIMEOUT = 3_600_000
 /** Caches of pages: of the catalogue, of its search and of findings. */
 const CACHES = 3
 
-/** How long the database must not fail until an outage counts as over, in milliseconds. */
-const QUIET = 60_000
-
 const NO_QUERY = {}
 
 /** Prepares for requests without listening. */
@@ -175,7 +172,6 @@ export async function createServing(
     new Outage(
       (err) => logger.error({ err }, 'the database fails: requests that need it get 503'),
       (failures) => logger.info({ failures }, 'no request has failed for a minute because of the database'),
-      QUIET,
     ),
   )
   prepareOperations(app)

@@ -1,30 +1,28 @@
-/** Reports a failure that repeats itself once when it begins, and once when it has ended. */
+/** How long nothing must fail until an outage counts as over, in milliseconds. */
+const QUIET = 60_000
+
+/**
+ * Reports a failure that repeats itself once when it begins, and once when it has ended. Something that works does not
+ * end it: a full disk is still read, and one of several processes may get through.
+ */
 export class Outage {
   readonly #began: (error: unknown) => void
   readonly #ended: (failures: number) => void
-  /** Milliseconds without a failure after which the outage counts as over; without it, only `worked` ends it. */
-  readonly #quiet: number | undefined
   #failures = 0
   #timer: NodeJS.Timeout | undefined
 
-  constructor(began: (error: unknown) => void, ended: (failures: number) => void, quiet?: number) {
+  constructor(began: (error: unknown) => void, ended: (failures: number) => void) {
     this.#began = began
     this.#ended = ended
-    this.#quiet = quiet
   }
 
   failed(error: unknown): void {
     if (this.#failures++ === 0) this.#began(error)
-    if (this.#quiet === undefined) return
     clearTimeout(this.#timer)
-    this.#timer = setTimeout(() => this.worked(), this.#quiet).unref()
-  }
-
-  worked(): void {
-    if (this.#failures === 0) return
-    const failures = this.#failures
-    this.#failures = 0
-    clearTimeout(this.#timer)
-    this.#ended(failures)
+    this.#timer = setTimeout(() => {
+      const failures = this.#failures
+      this.#failures = 0
+      this.#ended(failures)
+    }, QUIET).unref()
   }
 }

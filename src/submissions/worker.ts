@@ -53,6 +53,10 @@ export async function startSubmissionWorker(options: SubmissionWorkerOptions): P
       },
     },
   }
+  const outage = new Outage(
+    (error) => log.error({ err: error }, 'the queue cannot be used: jobs wait until it can'),
+    (failures) => log.warn({ failures }, 'the queue has been used for a minute without a failure'),
+  )
   const worker = new Worker({
     database,
     runs: options.runs,
@@ -60,10 +64,7 @@ export async function startSubmissionWorker(options: SubmissionWorkerOptions): P
     onError: (error, job) =>
       log.error({ err: error, job: job.kind, attempt: job.attempts }, 'the job failed'),
     onEnd: (report) => log.info(report, 'an attempt at a job has ended'),
-    outage: new Outage(
-      (error) => log.error({ err: error }, 'the queue cannot be reached: jobs wait until it is back'),
-      (failures) => log.warn({ failures }, 'the queue can be reached again'),
-    ),
+    onOutage: (error) => outage.failed(error),
   })
   return {
     stop: async () => {

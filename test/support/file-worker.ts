@@ -62,7 +62,7 @@ export class FileWorker {
         database: this.#database,
         handlers: { upload: this.#work, copies: this.#work },
         onError: (error) => process.stderr.write(`${String(error)}\n`),
-        outage: { failed: () => undefined, worked: () => undefined },
+        onOutage: () => undefined,
       },
       ['upload', 'copies'],
       new AbortController().signal,

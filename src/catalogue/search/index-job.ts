@@ -79,8 +79,8 @@ export async function buildWaitingIndex(
   const onError = (error: unknown) => {
     failure = explainFailure(error)
   }
-  const outage = { failed: onError, worked: () => undefined }
-  await takeOne({ database, handlers: { index }, onError, outage }, ['index'], new AbortController().signal)
+  const work = { database, handlers: { index }, onError, onOutage: onError }
+  await takeOne(work, ['index'], new AbortController().signal)
   return failure ?? (await readIndexState(database)).failure?.reason
 }
 

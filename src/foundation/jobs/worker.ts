@@ -1,7 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Database } from '../database/database.ts'
-import type { Outage } from '../outage.ts'
 import { pauseSince } from './pause.ts'
 import { claim, extend, finish, HEARTBEAT, type Job, type JobKind, MOST_ATTEMPTS, release } from './queue.ts'
 
@@ -51,8 +50,8 @@ export interface WorkerOptions {
   readonly onError: (error: unknown, job: Pick<Job, 'kind' | 'attempts'>) => void
   /** Called once for each attempt at a job. */
   readonly onEnd?: (report: JobReport) => void
-  /** The queue: its loops ask some times a second whether there is work. */
-  readonly outage: Pick<Outage, 'failed' | 'worked'>
+  /** Called each time that the queue cannot be used: its loops ask some times a second whether there is work. */
+  readonly onOutage: (error: unknown) => void
 }
 
 /** Runs jobs from the queue until it is stopped. */
@@ -85,7 +84,7 @@ export class Worker {
     const { signal } = this.#stopping
     while (!signal.aborted) {
       const worked = await takeOne(this.#options, kinds, signal).catch((error: unknown) => {
-        this.#options.outage.failed(error)
+        this.#options.onOutage(error)
         return false
       })
       if (worked) this.#found = performance.now()
@@ -94,7 +93,7 @@ export class Worker {
   }
 }
 
-type TakeOptions = Pick<WorkerOptions, 'database' | 'handlers' | 'onError' | 'onEnd' | 'outage'>
+type TakeOptions = Pick<WorkerOptions, 'database' | 'handlers' | 'onError' | 'onEnd' | 'onOutage'>
 
 /**
  * Runs the next job of some kinds, if there is one.
@@ -103,7 +102,7 @@ type TakeOptions = Pick<WorkerOptions, 'database' | 'handlers' | 'onError' | 'on
  * @returns whether there was one
  */
 export async function takeOne(
-  { database, handlers, onError, onEnd, outage }: TakeOptions,
+  { database, handlers, onError, onEnd, onOutage }: TakeOptions,
   kinds: readonly JobKind[],
   stopping: AbortSignal,
 ): Promise<boolean> {
@@ -112,7 +111,6 @@ export async function takeOne(
   // PostgreSQL refuses an empty list.
   if (handled.length === 0) return false
   const job = await claim(database, randomBytes(9).toString('base64url'), handled)
-  outage.worked()
   const handler = job === undefined ? undefined : handlers[job.kind]
   if (job === undefined || handler === undefined) return false
   const began = Date.now()
@@ -134,7 +132,7 @@ export async function takeOne(
     return true
   }
   try {
-    await hold({ database, outage }, job, stopping, (signal) =>
+    await hold({ database, onOutage }, job, stopping, (signal) =>
       handler.run(job, {
         signal,
         describe: (given) => {
@@ -168,7 +166,7 @@ export async function takeOne(
 
 /** Extends the claim during the work, and aborts the work if the claim is lost. */
 async function hold(
-  { database, outage }: Pick<TakeOptions, 'database' | 'outage'>,
+  { database, onOutage }: Pick<TakeOptions, 'database' | 'onOutage'>,
   job: Job,
   stopping: AbortSignal,
   work: (signal: AbortSignal) => Promise<void>,
@@ -185,7 +183,7 @@ async function hold(
         if (!held) lost.abort(new JobLost())
       })
       // The database may be back before the lease ends; storing the result checks the claim anyway.
-      .catch((error: unknown) => outage.failed(error))
+      .catch(onOutage)
       .finally(() => {
         beating = false
       })
