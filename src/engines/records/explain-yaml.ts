@@ -2,6 +2,7 @@ import type { CST, YAMLParseError } from 'yaml'
 import type { Fault } from '../../foundation/faults/user-error.ts'
 import { lookUp } from '../../foundation/look-up.ts'
 import { loadYaml } from '../../foundation/package/when-used.ts'
+import { reasonOf } from './json-value.ts'
 
 /** What is wrong with a YAML text, by the code of its parser, and what is allowed. */
 const REASONS = lookUp<string>({
@@ -49,21 +50,26 @@ export function explainYaml(error: unknown, text: string): Pick<Fault, 'line' | 
       : (REASONS[error.code] ?? 'its structure is wrong')
     return { ...(place && { line: place.line }), message: `is not YAML or JSON${where}: ${reason}` }
   }
-  if (error instanceof SyntaxError) return explainJson(error.message, text)
+  if (error instanceof SyntaxError) return explainJson(error, text)
   // An alias without an anchor, or too many of them.
   return { message: 'is not YAML or JSON: a text that starts with "*" must be in quotes' }
 }
 
-/** The parser of JSON says the line, or what surrounds the place, from ten characters before it. */
-function explainJson(said: string, text: string): Pick<Fault, 'line' | 'message'> {
-  const [, reason = said] = /^(.*?)(?:, (?:\.{3})?".*| in JSON at position .*)$/s.exec(said) ?? []
-  const [, around = ''] = /, \.{3}"(.*)"(?:\.{3})? is not valid JSON$/s.exec(said) ?? []
-  const [, line] = /\(line (\d+)/.exec(said) ?? []
-  const message = `is not JSON: ${reason}`
-  if (line !== undefined) return { line: Number(line), message }
-  if (around === '') return { message }
-  return { line: text.slice(0, text.indexOf(around) + 10).split('\n').length, message }
+function explainJson(error: SyntaxError, text: string): Pick<Fault, 'line' | 'message'> {
+  const line = findJsonLine(error, text)
+  return { ...(line !== undefined && { line }), message: `is not JSON: ${reasonOf(error)}` }
 }
+
+/** The parser of JSON says the line, or what surrounds the place, from ten characters before it. */
+function findJsonLine({ message }: SyntaxError, text: string): number | undefined {
+  const [, line] = /\(line (\d+)/.exec(message) ?? []
+  if (line !== undefined) return Number(line)
+  const start = message.indexOf(AROUND)
+  const at = text.indexOf(message.slice(start + AROUND.length, message.lastIndexOf('"')))
+  return start === -1 || at === -1 ? undefined : text.slice(0, at + 10).split('\n').length
+}
+
+const AROUND = ', ..."'
 
 /** A bracket or a quote that is not closed, and its place. */
 interface Open {

@@ -16,6 +16,11 @@ export type Parsed<Value> =
   | { readonly record: Value; readonly fault?: undefined }
   | { readonly record?: undefined; readonly fault: string }
 
+/** Why a text is no JSON, without what is around the place. */
+export function reasonOf({ message }: SyntaxError): string {
+  return message.replace(/ in JSON at position.*| \(line .*|, \.{3}.*|, ".*/s, '')
+}
+
 const NOT_JSON = { fault: 'is not valid JSON' }
 const NO_OBJECT = { fault: 'is not a JSON object' }
 const DEEP = { fault: TOO_DEEP }

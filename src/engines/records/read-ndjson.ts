@@ -2,6 +2,7 @@ import { isUtf8 } from 'node:buffer'
 import { isFault, refuse } from '../../foundation/faults/faults.ts'
 import type { Fault } from '../../foundation/faults/user-error.ts'
 import { isExact, mayLoseDigits } from '../../foundation/text/exact-number.ts'
+import { reasonOf } from './json-value.ts'
 import { LineReader } from './line-reader.ts'
 import { readAsArriving } from './pieces.ts'
 import { MAX_RECORD_BYTES } from './read-bytes.ts'
@@ -67,7 +68,7 @@ export function parseJson(
   try {
     return { file, line, ...(mayLoseDigits(text) ? parseDigits(text) : { value: JSON.parse(text) }) }
   } catch (error) {
-    const reason = (error as Error).message.replace(/ in JSON at position.*| \(line .*|, \.{3}.*|, ".*/s, '')
+    const reason = reasonOf(error as SyntaxError)
     const message = ended
       ? `is not JSON (${reason})`
       : `The file ends inside a record (${reason}). It is truncated or not JSON`
