@@ -46,6 +46,10 @@ const PROMISED = ['etag', 'www-authenticate', 'allow', 'retry-after']
 /** Those of an error that any request can get. */
 const NEEDED: Readonly<Record<number, readonly string[]>> = { 405: ['allow'], 503: ['retry-after'] }
 
+/** Headers of HTTP itself, of caches, of browsers and of limits, which need no description everywhere. */
+const UNDESCRIBED =
+  /^(?:connection|content-(?:encoding|length|type|security-policy)|date|keep-alive|transfer-encoding|cache-control|vary|ratelimit(?:-policy)?|x-content-type-options|referrer-policy|(?:access-control|cross-origin)-.*)$/
+
 /** Whether the description of the errors that any request can get names this one. */
 function isShared({ statusCode, headers }: Pick<LightMyRequestResponse, 'statusCode' | 'headers'>): boolean {
   const { description = '' } = document.components.responses.Error ?? {}
@@ -79,8 +83,16 @@ export function assertDescribed(
     throw new Error(`openapi.json has no ${response.statusCode} for ${method} ${path}`)
   const expected =
     named === undefined ? (NEEDED[response.statusCode] ?? []) : Object.keys(described.headers ?? {})
-  const missing = expected.filter((name) => PROMISED.includes(name) && !(name in response.headers))
+  // A conflict ends by itself only if it is with work.
+  const promised = response.statusCode === 409 ? [] : PROMISED
+  const missing = expected.filter((name) => promised.includes(name) && !(name in response.headers))
   if (missing.length > 0) throw new Error(`${path} ${response.statusCode} lacks ${missing.join(', ')}`)
+  const names = Object.keys(described.headers ?? {}).map((name) => name.toLowerCase())
+  const undescribed = Object.keys(response.headers).filter(
+    (name) => !UNDESCRIBED.test(name) && !names.includes(name),
+  )
+  if (undescribed.length > 0)
+    throw new Error(`openapi.json has no ${undescribed.join(', ')} for ${path} ${response.statusCode}`)
   if (described.content === undefined || method === 'HEAD') return
 
   const type = String(response.headers['content-type']).split(';', 1)[0] ?? ''

@@ -114,6 +114,11 @@ const ERROR_HEADERS: Partial<Record<ProblemSlug, Record<string, object>>> = {
   'method-not-allowed': { allow: text('The methods that the endpoint supports.') },
   'too-many-requests': { ...LIMITED, ...RETRY },
   unavailable: RETRY,
+  conflict: { 'retry-after': { description: 'Whole seconds to wait, for work that ends.', type: 'integer' } },
+  'unsupported-media-type': {
+    accept: text('The supported media types.'),
+    'accept-encoding': text('The supported encodings.'),
+  },
   gone: { location: text('Where to continue.') },
 }
 
@@ -260,12 +265,15 @@ export function describeErrors(
 /** The errors that any request can get, as one component of the OpenAPI document. */
 export function describeSharedErrors() {
   const list = ANYWHERE.map((slug) => `- ${PROBLEMS[slug].status}: ${PROBLEMS[slug].title}.`)
+  const own: Record<string, { description?: string }> = Object.assign(
+    {},
+    ANY_RESPONSE,
+    ...ANYWHERE.map((slug) => ERROR_HEADERS[slug]),
+  )
   return {
     description: `Errors that any request can get:\n\n${list.join('\n')}`,
     headers: Object.fromEntries(
-      Object.entries({ ...ANY_RESPONSE, ...ERROR_HEADERS['method-not-allowed'], ...RETRY }).map(
-        ([name, { description, ...schema }]) => [name, { description, schema }],
-      ),
+      Object.entries(own).map(([name, { description, ...schema }]) => [name, { description, schema }]),
     ),
     content: {
       'application/problem+json': {

@@ -42,7 +42,15 @@ import { receive, TOO_MANY_UPLOADS } from './receive.ts'
 import { recordOperations } from './record-operations.ts'
 import { repairOperations } from './repairs.ts'
 import { fileEtag } from './upload.ts'
-import { type Caller, MAX_WAIT, preferHeader, readWait, waitFor } from './wait.ts'
+import {
+  type Caller,
+  MAX_WAIT,
+  PREFERENCE_APPLIED,
+  preferHeader,
+  readWait,
+  stateWait,
+  waitFor,
+} from './wait.ts'
 
 /** What both kinds of uploads read from their headers. */
 const UPLOAD_HEADER = {
@@ -270,15 +278,20 @@ export function fileOperations(options: SubmissionOptions): readonly Operation[]
         header: preferHeader(0),
       },
       responses: {
-        200: describeDocument(FileWork, 'The work.', {
-          jobId: '9f86d081884c7d659a2feaa0c55ad015',
-          submissionToken: 'Jb7cJb0i1s8YJw2Vq2cJcJZ1m6v0gQpA',
-          work: 'upload',
-          status: 'Processed',
-          dateReceived: '2026-01-15T22:09:58.000Z',
-          dateCompleted: '2026-01-15T22:09:59.000Z',
-          files: [EXAMPLE_FILE],
-        }),
+        200: describeDocument(
+          FileWork,
+          'The work.',
+          {
+            jobId: '9f86d081884c7d659a2feaa0c55ad015',
+            submissionToken: 'Jb7cJb0i1s8YJw2Vq2cJcJZ1m6v0gQpA',
+            work: 'upload',
+            status: 'Processed',
+            dateReceived: '2026-01-15T22:09:58.000Z',
+            dateCompleted: '2026-01-15T22:09:59.000Z',
+            files: [EXAMPLE_FILE],
+          },
+          PREFERENCE_APPLIED,
+        ),
       },
       problems: {
         'no-such-work': 'The submission has no such work, or it is no longer known.',
@@ -295,10 +308,7 @@ export function fileOperations(options: SubmissionOptions): readonly Operation[]
         assertKept(await readState(database, authorized))
         return refuse('no-such-work', 'The submission has no work with this ID.')
       }
-      return document(
-        renderFileWork(options, definition, job),
-        wait === 0 ? {} : { 'preference-applied': `wait=${wait}` },
-      )
+      return document(renderFileWork(options, definition, job), stateWait(wait))
     }),
     ...recordOperations(options),
   ]

@@ -24,6 +24,19 @@ export const preferHeader = (usual: number) =>
     ),
   })
 
+/** The header of a response that may have been waited for, as it is declared. */
+export const PREFERENCE_APPLIED = {
+  'preference-applied': {
+    description: 'The time that was waited for at most; absent if none.',
+    type: 'string',
+  },
+}
+
+/** That header, if the response was waited for. */
+export function stateWait(seconds: number): Readonly<Record<string, string>> {
+  return seconds === 0 ? {} : { 'preference-applied': `wait=${seconds}` }
+}
+
 /** The seconds that the caller is willing to wait (RFC 7240, sections 4.1 and 4.3). */
 export function readWait(prefer = '', usual = 0): number {
   const stated = /(?:^|[,;\s])wait\s*=\s*"?(\d{1,9})"?/i.exec(prefer)?.[1]

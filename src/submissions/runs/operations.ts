@@ -4,7 +4,7 @@ import { describeDocument } from '../../api/contract/describe.ts'
 import { int32From1 } from '../../api/contract/fields.ts'
 import { accepted, document } from '../../api/contract/results.ts'
 import { Type } from '../../foundation/schema/type.ts'
-import { preferHeader, readWait, waitFor } from '../files/wait.ts'
+import { PREFERENCE_APPLIED, preferHeader, readWait, stateWait, waitFor } from '../files/wait.ts'
 import { ofSubmission, REFUSALS, TOKEN_PATH } from '../submission/contract.ts'
 import { EXAMPLE_RUN } from '../submission/example.ts'
 import type { SubmissionOptions } from '../submission/options.ts'
@@ -86,7 +86,7 @@ export function runOperations(options: SubmissionOptions): readonly Operation[] 
       method: 'GET',
       path: `${BASE}/{runId}`,
       request: { path: RUN_PATH, header: preferHeader(0) },
-      responses: { 200: describeDocument(ValidationRun, 'The run.', EXAMPLE_RUN) },
+      responses: { 200: describeDocument(ValidationRun, 'The run.', EXAMPLE_RUN, PREFERENCE_APPLIED) },
       problems: { 'no-such-run': NO_RUN, gone: REFUSALS.gone },
     }).handle(async ({ authorized, path, header, request, refuse }) => {
       assertKept(authorized)
@@ -94,7 +94,7 @@ export function runOperations(options: SubmissionOptions): readonly Operation[] 
       const run = await waitFor(options, request, wait, () => findRun(database, authorized.token, path.runId))
       if (run === undefined) return refuse('no-such-run', 'The submission has no run with this ID.')
       const current = run.status === 'Processed' && run.run > authorized.run ? run.run : authorized.run
-      return document(renderRun(run, current), wait === 0 ? {} : { 'preference-applied': `wait=${wait}` })
+      return document(renderRun(run, current), stateWait(wait))
     }),
     writing({
       name: 'cancel-run',
