@@ -323,9 +323,9 @@ export default [
   },
   {
     fault: 'the newest submitted submission counts, not the last that was submitted',
-    file: 'src/submissions/returns/standing.ts',
-    text: '(row.endedAt ?? 0) > (known.submitted ?? 0)',
-    replacement: 'known.submitted === undefined',
+    file: 'src/submissions/submission/counts-first.ts',
+    text: '${submission}.ended_at else',
+    replacement: '${submission}.created else',
     test: RETURNS,
   },
   {
@@ -481,13 +481,6 @@ export default [
     test: CONTAINERS,
   },
   // Returns and their causes.
-  {
-    fault: 'the causes of a return count the runs of each organisation instead of the organisations',
-    file: 'src/submissions/submission/cause-counts.ts',
-    text: 'count(distinct s.eid)',
-    replacement: 'count(*)',
-    test: RETURNS,
-  },
   {
     fault: 'the causes of the run before are counted too',
     file: 'src/submissions/submission/cause-counts.ts',

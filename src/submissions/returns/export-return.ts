@@ -10,6 +10,7 @@ import { formatTimestamp } from '../../foundation/text/timestamp.ts'
 import { readReceipt } from '../explanations/receipt.ts'
 import { readCurrentFile } from '../files/current-file.ts'
 import { writeNew } from '../files/disk-file.ts'
+import { countsFirst } from '../submission/counts-first.ts'
 import { listFiles } from '../submission/submission.ts'
 import { listReturns } from './returns.ts'
 
@@ -111,7 +112,8 @@ async function writeAll(
 async function listSubmitted(reader: Reader, returnId: string) {
   const rows = await reader.all<{ token: string; eid: string; time: number }>(
     `select token, eid, ended_at as time from submission
-     where return_id = $1 and ended = 'Submitted' and created is not null order by eid, ended_at desc, token`,
+     where return_id = $1 and ended = 'Submitted' and created is not null
+     order by eid, ${countsFirst('submission')}`,
     [returnId],
   )
   return rows.filter(({ eid }, at) => rows[at - 1]?.eid !== eid)

@@ -1,6 +1,7 @@
 import type { Reader } from '../../foundation/database/database.ts'
 import { readReopenings } from '../explanations/receipt.ts'
 import { LAST_CHANGE } from '../submission/activity.ts'
+import { countsFirst } from '../submission/counts-first.ts'
 
 export const STANDINGS = [
   'NotStarted',
@@ -61,10 +62,10 @@ const SUBMISSIONS = `select s.token, s.eid, s.created, s.ended, s.ended_at as "e
   from submission s left join submission_run r on r.run = s.run
   where s.return_id = $1 and s.eid = coalesce($2, s.eid)
     and s.created is not null and coalesce(s.ended, '') <> 'Cancelled'
-  order by s.created desc, s.token`
+  order by ${countsFirst('s')}`
 
 /**
- * How far the organisations are that have a submission for a return: the submitted one counts, or else the last one.
+ * How far the organisations are that have a submission for a return.
  *
  * @param eid only this organisation
  */
@@ -78,10 +79,7 @@ export async function readStandings(
   const isReopened = rows.some(({ reopenedUntil }) => reopenedUntil !== null)
   const reopenings = isReopened ? await readReopenings(reader, returnId) : undefined
   for (const row of rows) {
-    const known = standings.get(row.eid)
-    // A submission that was reopened may be submitted after a newer one: the last that was submitted counts, as in the export.
-    if (known === undefined || (row.ended === 'Submitted' && (row.endedAt ?? 0) > (known.submitted ?? 0)))
-      standings.set(row.eid, { ...toStanding(row), ...reopenings?.get(row.token) })
+    if (!standings.has(row.eid)) standings.set(row.eid, { ...toStanding(row), ...reopenings?.get(row.token) })
   }
   return standings
 }

@@ -1,6 +1,7 @@
 import type { CheckSummary } from '../../engines/checking/index.ts'
 import type { Reader } from '../../foundation/database/database.ts'
 import { getOrMake } from '../../foundation/get-or-make.ts'
+import { countsFirst } from './counts-first.ts'
 import type { SubmissionWriter } from './lock.ts'
 
 /** Findings of a kind, without a value of a record. */
@@ -57,7 +58,7 @@ export interface FrequentCause extends Readonly<CauseCount> {
 
 /**
  * The most frequent causes of a return over all organisations: counts only. Of an organisation with several submissions,
- * the one counts that its standing shows: the last submitted one, or else the last one.
+ * the one counts that its standing shows.
  */
 export async function listFrequentCauses(
   reader: Reader,
@@ -66,12 +67,11 @@ export async function listFrequentCauses(
 ): Promise<FrequentCause[]> {
   return await reader.all<FrequentCause>(
     `with counted as (
-       select token, eid, row_number() over (partition by eid order by case when ended = 'Submitted' then 0 else 1 end,
-         case when ended = 'Submitted' then ended_at else created end desc, token) as place
+       select token, eid, row_number() over (partition by eid order by ${countsFirst('submission')}) as place
        from submission where return_id = $1 and created is not null and coalesce(ended, '') <> 'Cancelled'
      )
      select c.kind, c.severity, min(c.code) as code, c.file, c.field, c.sentence,
-       cast(max(c.columns) as bigint) as columns, cast(count(distinct s.eid) as bigint) as organisations, cast(sum(c.causes) as bigint) as causes,
+       cast(max(c.columns) as bigint) as columns, cast(count(*) as bigint) as organisations, cast(sum(c.causes) as bigint) as causes,
        cast(sum(c.findings) as bigint) as findings, cast(sum(c.records) as bigint) as records
      from counted s join submission_cause c on c.token = s.token
      where s.place = 1
