@@ -1,3 +1,5 @@
+import { listKeys, listValid } from '../api/access/keys.ts'
+import { countOccupations } from '../catalogue/records/rows.ts'
 import type { Database } from '../foundation/database/database.ts'
 import { hasTables, isMigrated } from '../foundation/database/migrate.ts'
 import { connectDatabase } from '../foundation/database/open.ts'
@@ -163,7 +165,8 @@ function describeIndex({ state, bytes, revision, failed, reason }: Shown['search
 
 /** The text for somebody who starts a server in a terminal: its URL, and what is missing. */
 export async function describeServer(url: string, database: Database): Promise<string> {
-  const { occupations, validKeys } = await readState(database)
+  const occupations = await countOccupations(database)
+  const validKeys = listValid(await listKeys(database), Date.now()).length
   const missing = [
     ...(occupations === 0 ? ['Import occupations: mahi occupations import FILE'] : []),
     ...(validKeys === 0 ? ['Make a key for each client: mahi keys create --client NAME'] : []),
