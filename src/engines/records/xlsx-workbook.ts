@@ -52,7 +52,11 @@ export interface Sheet {
 export async function openWorkbook(file: string, bytes: Buffer): Promise<Sheet[]> {
   // Imported on demand: few inputs are workbooks.
   const { SaxParser } = await import('@cj-tech-master/excelts/xml')
-  return explain(file, () => new Workbook(file, bytes, SaxParser).listSheets(), describeOther(bytes))
+  return explain(
+    file,
+    () => new Workbook(file, bytes, SaxParser).listSheets(),
+    () => describeOther(bytes),
+  )
 }
 
 const COMPOUND_FILE = Buffer.from('d0cf11e0a1b11ae1', 'hex')
@@ -79,11 +83,11 @@ function lowerFirst(advice: string): string {
 }
 
 /** Whatever goes wrong in a damaged file is a sentence. */
-function explain<T>(file: string, read: () => T, otherwise = DAMAGED): T {
+function explain<T>(file: string, read: () => T, otherwise = () => DAMAGED): T {
   try {
     return read()
   } catch (error) {
-    refuse({ file, message: error instanceof WorkbookRefused ? error.message : otherwise })
+    refuse({ file, message: error instanceof WorkbookRefused ? error.message : otherwise() })
   }
 }
 
