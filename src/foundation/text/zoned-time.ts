@@ -51,6 +51,11 @@ export function lastDayOf(end: number, zone: string): number | undefined {
   return readLocal(end, zone) % DAY === 0 ? end - DAY / 2 : undefined
 }
 
+/** The milliseconds of a date-time with an offset. Without one, it is `undefined`: it could be UTC or a local time. */
+export function readInstant(text: string): number | undefined {
+  return /[Zz]$|[+-]\d{2}:\d{2}$/.test(text) ? parseTimestamp(text)?.milliseconds : undefined
+}
+
 const LOCAL = /^(\d{4}-\d{2}-\d{2})(?:[T ](\d{2}:\d{2}))?$/
 const DAY = 86_400_000
 
@@ -62,8 +67,7 @@ const DAY = 86_400_000
  */
 export function readZoned(text: string, zone: string, end: boolean): number | undefined {
   const [, date, time] = LOCAL.exec(text) ?? []
-  if (date === undefined)
-    return /[Zz]$|[+-]\d{2}:\d{2}$/.test(text) ? parseTimestamp(text)?.milliseconds : undefined
+  if (date === undefined) return readInstant(text)
   if (time !== undefined) return findLocal(`${date}T${time}`, zone)
   const start = parseTimestamp(`${date}T00:00:00Z`)?.milliseconds
   if (start === undefined) return undefined

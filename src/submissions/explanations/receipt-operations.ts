@@ -6,7 +6,7 @@ import { int32From1, text } from '../../api/contract/fields.ts'
 import { document } from '../../api/contract/results.ts'
 import type { ValueFault } from '../../api/request/problems.ts'
 import { type Static, Type } from '../../foundation/schema/type.ts'
-import { parseTimestamp } from '../../foundation/text/timestamp.ts'
+import { readInstant } from '../../foundation/text/zoned-time.ts'
 import { ofSubmission, REFUSALS, TAG, TOKEN_PATH } from '../submission/contract.ts'
 import { EXAMPLE_SUBMISSION } from '../submission/example.ts'
 import type { SubmissionOptions } from '../submission/options.ts'
@@ -99,7 +99,7 @@ export function receiptOperations({
       },
     }).handle(async ({ path: { submissionToken }, body, principal, refuse }) => {
       const reason = readLine(body.reason) ?? ''
-      const until = readUntil(body.until)
+      const until = readInstant(body.until ?? '')
       const found = await findAny(database, submissionToken)
       if (found === undefined) return refuse('no-such-submission', 'No submission has this token.')
       const { token, eid, returnId } = found
@@ -110,15 +110,11 @@ export function receiptOperations({
   ]
 }
 
-/** Without an offset, it would be hours off for whoever means local time. */
-const readUntil = (until = '') =>
-  /(?:z|[+-]\d\d:\d\d)$/i.test(until) ? parseTimestamp(until)?.milliseconds : undefined
-
 function findReopeningFaults({ reason, until }: Partial<Static<typeof Reopening>>): ValueFault[] {
   const faults: ValueFault[] = []
   const message = findHidden(reason) ?? (readLine(reason) === undefined ? 'must not be empty' : undefined)
   if (message !== undefined) faults.push({ name: 'reason', message })
-  const [time = 0, now] = [readUntil(until), Date.now()]
+  const [time = 0, now] = [readInstant(until ?? ''), Date.now()]
   if (until !== undefined && (time <= now || time > now + LONGEST))
     faults.push({
       name: 'until',
