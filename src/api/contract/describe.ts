@@ -108,13 +108,18 @@ export const NOT_MODIFIED: ResponseDeclaration<never> = {
   type: 'null',
 }
 
-const RETRY = { 'retry-after': { description: 'Whole seconds to wait.', type: 'integer' } }
+export const RETRY = { 'retry-after': { description: 'Whole seconds to wait.', type: 'integer' } }
 const ERROR_HEADERS: Partial<Record<ProblemSlug, Record<string, object>>> = {
   unauthorized: { ...LIMITED, 'www-authenticate': text('How to authenticate (RFC 9110, section 11.6.1).') },
   'method-not-allowed': { allow: text('The methods that the endpoint supports.') },
   'too-many-requests': { ...LIMITED, ...RETRY },
   unavailable: RETRY,
-  conflict: { 'retry-after': { description: 'Whole seconds to wait, for work that ends.', type: 'integer' } },
+  conflict: {
+    'retry-after': {
+      description: 'Whole seconds to wait, if work in progress is the reason.',
+      type: 'integer',
+    },
+  },
   'unsupported-media-type': {
     accept: text('The supported media types.'),
     'accept-encoding': text('The supported encodings.'),

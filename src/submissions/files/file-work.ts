@@ -1,4 +1,4 @@
-import { describeDocument } from '../../api/contract/describe.ts'
+import { describeDocument, RETRY } from '../../api/contract/describe.ts'
 import { count, listOf, oneOf, text, time } from '../../api/contract/fields.ts'
 import { accepted } from '../../api/contract/results.ts'
 import { Problem } from '../../api/request/problems.ts'
@@ -51,7 +51,7 @@ export const ACCEPTED = describeDocument(
   },
   {
     location: { description: 'The URL of the work.', type: 'string' },
-    'retry-after': { description: 'Whole seconds to wait.', type: 'integer' },
+    ...RETRY,
   },
 )
 

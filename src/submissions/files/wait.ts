@@ -27,7 +27,7 @@ export const preferHeader = (usual: number) =>
 /** The header of a response that may have been waited for, as it is declared. */
 export const PREFERENCE_APPLIED = {
   'preference-applied': {
-    description: 'The time that was waited for at most; absent if none.',
+    description: 'The longest wait, such as `wait=30`; absent if the request did not wait.',
     type: 'string',
   },
 }

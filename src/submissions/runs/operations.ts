@@ -1,6 +1,6 @@
 import { actorOf } from '../../api/access/principal.ts'
 import type { Operation } from '../../api/contract/contract.ts'
-import { describeDocument } from '../../api/contract/describe.ts'
+import { describeDocument, RETRY } from '../../api/contract/describe.ts'
 import { int32From1 } from '../../api/contract/fields.ts'
 import { accepted, document } from '../../api/contract/results.ts'
 import { Type } from '../../foundation/schema/type.ts'
@@ -41,7 +41,7 @@ export function runOperations(options: SubmissionOptions): readonly Operation[] 
           { ...EXAMPLE_RUN, status: 'Queued' },
           {
             location: { description: 'The URL of the run.', type: 'string' },
-            'retry-after': { description: 'Whole seconds to wait.', type: 'integer' },
+            ...RETRY,
           },
         ),
       },

@@ -18,8 +18,8 @@ export const REFUSALS = {
 } as const satisfies Partial<Record<ProblemSlug, string>>
 
 /**
- * Declares operations on what an organisation owns: those that read it, those that change it, and those that show what
- * became of a change to whoever may only change it.
+ * Declares operations on what an organisation owns: those that read it, those that change it, and those that also show
+ * the result of a change to a caller who may only change it.
  *
  * @param find what the path names, if the organisation owns it
  */
